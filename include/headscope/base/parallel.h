@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace headscope {
+
+/// Number of threads `parallel_for` uses: what `set_thread_count` said, else
+/// the number of processors this process may run on.
+[[nodiscard]] std::size_t thread_count() noexcept;
+
+/// 0 restores the default.
+void set_thread_count(std::size_t threads) noexcept;
+
+/// Calls `body(i)` once for every i in [0, count), on several threads, in no
+/// particular order; returns when all calls have. Which thread runs which i
+/// never shows in a result as long as bodies write to separate places.
+///
+/// Runs on the calling thread alone when called from inside another
+/// parallel_for. The first exception thrown by a body is rethrown here; calls
+/// that had not begun by then are skipped.
+void parallel_for(std::size_t count, const std::function<void(std::size_t)>& body);
+
+}  // namespace headscope

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+namespace headscope {
+
+/// A file that appears whole or not at all: it is written under a temporary
+/// name in the same folder and renamed by `commit`. Destroyed without a commit,
+/// it leaves nothing behind.
+class AtomicFile {
+ public:
+  /// \throws Error  kIo if the folder cannot be written to.
+  explicit AtomicFile(std::filesystem::path path);
+  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile& operator=(AtomicFile&&) = delete;
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  ~AtomicFile();
+
+  /// \throws Error  kResource if the disk is full, else kIo.
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text);
+
+  /// Flushes to the disk and gives the file its name, replacing what had it.
+  void commit();
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+  int descriptor_ = -1;
+};
+
+}  // namespace headscope

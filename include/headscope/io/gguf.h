@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "headscope/io/mapped_file.h"
+#include "headscope/io/stored_tensor.h"
+
+namespace headscope {
+
+/// Type of a metadata value, with GGUF's own numbers.
+enum class GgufType : std::uint32_t {
+  kU8 = 0, kI8, kU16, kI16, kU32, kI32, kF32, kBool, kString, kArray, kU64, kI64, kF64,
+};
+
+/// One metadata value, read in place. Accessors answer nothing when the value
+/// has another type, so a caller can ask for what it needs and report what it got.
+class GgufValue {
+ public:
+  GgufValue(GgufType type, std::span<const std::byte> bytes) noexcept : type_(type), bytes_(bytes) {}
+
+  [[nodiscard]] GgufType type() const noexcept { return type_; }
+  /// Any integer type, if the value is not negative.
+  [[nodiscard]] std::optional<std::uint64_t> as_unsigned() const noexcept;
+  /// Any integer or floating type.
+  [[nodiscard]] std::optional<double> as_number() const noexcept;
+  [[nodiscard]] std::optional<bool> as_bool() const noexcept;
+  [[nodiscard]] std::optional<std::string_view> as_string() const noexcept;
+  /// The elements of an array, nothing if the value is not one. Costs memory
+  /// for the elements' positions, not for their contents.
+  [[nodiscard]] std::optional<std::vector<GgufValue>> as_array() const;
+
+ private:
+  GgufType type_;
+  std::span<const std::byte> bytes_;
+};
+
+/// A GGUF file (version 2 or 3, little-endian): metadata and tensors, read in
+/// place.
+class GgufFile {
+ public:
+  /// Parses the header. Every count, length, offset and size is checked
+  /// against the bytes the file really has before anything is allocated for it;
+  /// tensors that overlap or stick out of the file are refused.
+  ///
+  /// \throws Error  kIo if the file cannot be read, kFormat if it is malformed,
+  ///                kUnsupported for version 1, big-endian files and unknown
+  ///                tensor types.
+  [[nodiscard]] static GgufFile open(const std::filesystem::path& path);
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return file_.path(); }
+  [[nodiscard]] std::uint32_t version() const noexcept { return version_; }
+  [[nodiscard]] std::span<const StoredTensor> tensors() const noexcept { return tensors_; }
+
+  /// The value stored under `key`, if there is one.
+  [[nodiscard]] std::optional<GgufValue> find(std::string_view key) const noexcept;
+
+ private:
+  struct Entry {
+    std::string_view key;
+    GgufValue value;
+  };
+
+  explicit GgufFile(MappedFile file) : file_(std::move(file)) {}
+
+  MappedFile file_;
+  std::uint32_t version_ = 0;
+  std::vector<Entry> metadata_;
+  std::vector<StoredTensor> tensors_;
+};
+
+}  // namespace headscope

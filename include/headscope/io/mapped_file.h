@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+
+namespace headscope {
+
+/// A file mapped read-only into memory. Opening costs the same for a kilobyte
+/// and for a terabyte: pages are read when they are touched.
+///
+/// The file must not shrink while it is mapped: touching a page that is gone
+/// ends the process with SIGBUS, as for any memory map.
+class MappedFile {
+ public:
+  /// \throws Error  kIo if `path` does not exist, is not a regular file or
+  ///                cannot be read.
+  [[nodiscard]] static MappedFile open(const std::filesystem::path& path);
+
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+
+  /// Stays valid, at the same address, when this object is moved.
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  MappedFile(std::filesystem::path path, std::span<const std::byte> bytes);
+
+  std::filesystem::path path_;
+  std::span<const std::byte> bytes_;
+};
+
+}  // namespace headscope

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "headscope/base/shape.h"
+#include "headscope/io/mapped_file.h"
+
+namespace headscope {
+
+/// What an array's elements are, as npy writes it: '<f4' is {'f', 4, little}.
+struct NpyType {
+  char kind = 'f';       ///< 'f' float, 'i' signed, 'u' unsigned, 'b' bool.
+  std::size_t size = 4;  ///< Bytes an element.
+  bool big_endian = false;
+
+  friend bool operator==(const NpyType&, const NpyType&) = default;
+};
+
+/// An array as it lies in memory: header read, elements in place.
+struct NpyView {
+  NpyType type;
+  bool fortran_order = false;  ///< First index fastest.
+  Shape shape;
+  std::span<const std::byte> bytes;  ///< Exactly the elements.
+};
+
+/// Reads the header of an npy array (format 1.0, 2.0 or 3.0) that takes all of `bytes`.
+/// `where` begins the message of every error.
+///
+/// \throws Error  kFormat if the header is malformed or the elements do not fit,
+///                kUnsupported for pickled objects, records, strings, complex numbers.
+[[nodiscard]] NpyView parse_npy(std::span<const std::byte> bytes, std::string_view where);
+
+/// All elements in C order (last index fastest), native byte order, converted to T
+/// (float, double, std::int64_t). Integers and bools convert to floating
+/// types; a floating array does not convert to integers.
+///
+/// \throws Error  kUnsupported if the conversion would lose more than rounding.
+template <typename T>
+[[nodiscard]] std::vector<T> npy_values(const NpyView& array, std::string_view where);
+
+/// An npy file, mapped.
+class NpyFile {
+ public:
+  /// \throws Error  as `parse_npy`, and kIo if the file cannot be read.
+  [[nodiscard]] static NpyFile open(const std::filesystem::path& path);
+
+  [[nodiscard]] const NpyView& array() const noexcept { return array_; }
+
+ private:
+  NpyFile(MappedFile file, NpyView array) : file_(std::move(file)), array_(std::move(array)) {}
+
+  MappedFile file_;
+  NpyView array_;
+};
+
+/// The bytes of an npy file's header (format 1.0, or 2.0 when it must be), padded so that the elements that
+/// follow are 64-byte aligned.
+[[nodiscard]] std::string npy_header(const NpyType& type, std::span<const std::size_t> shape, bool fortran_order = false);
+
+/// Writes an array in C order, whole or not at all (see `AtomicFile`).
+/// T is float, double or std::int64_t.
+///
+/// \throws Error  kInvalidArgument if `values` and `shape` differ in size, kIo
+///                or kResource (disk full) if it cannot be written.
+template <typename T>
+void write_npy(const std::filesystem::path& path, std::span<const T> values, std::span<const std::size_t> shape);
+
+}  // namespace headscope

@@ -1,0 +1,72 @@
+#include "headscope/io/mapped_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "headscope/base/error.h"
+
+namespace headscope {
+namespace {
+
+[[noreturn]] void fail(const std::filesystem::path& path, const char* what, int error) {
+  throw Error(ErrorKind::kIo, fmt::format("{}: {}: {}", path.string(), what, std::strerror(error)));
+}
+
+// Closes the descriptor on every way out; the map outlives it.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) noexcept : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() { ::close(fd_); }
+
+ private:
+  int fd_;
+};
+
+}  // namespace
+
+MappedFile MappedFile::open(const std::filesystem::path& path) {
+  // O_NONBLOCK: opening a named pipe must not wait for a writer.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) fail(path, "cannot open", errno);
+  const Descriptor closer(fd);
+
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) fail(path, "cannot read its size", errno);
+  if (!S_ISREG(status.st_mode)) {
+    throw Error(ErrorKind::kIo, fmt::format("{}: is {}, expected a file", path.string(),
+                                            S_ISDIR(status.st_mode) ? "a folder" : "not a regular file"));
+  }
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size == 0) return {path, {}};  // mmap refuses empty maps
+
+  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (data == MAP_FAILED) fail(path, "cannot map", errno);
+  return {path, std::span(static_cast<const std::byte*>(data), size)};
+}
+
+MappedFile::MappedFile(std::filesystem::path path, std::span<const std::byte> bytes)
+    : path_(std::move(path)), bytes_(bytes) {}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : path_(std::move(other.path_)), bytes_(std::exchange(other.bytes_, {})) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+}  // namespace headscope
