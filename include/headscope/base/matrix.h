@@ -28,9 +28,7 @@ class MatrixView {
     assert(i < rows_ && j < columns_);
     return data_[i * row_stride_ + j * column_stride_];
   }
-  [[nodiscard]] MatrixView transposed() const noexcept {
-    return {data_, columns_, rows_, column_stride_, row_stride_};
-  }
+  [[nodiscard]] MatrixView transposed() const noexcept { return {data_, columns_, rows_, column_stride_, row_stride_}; }
 
  private:
   const float* data_;

@@ -12,7 +12,8 @@ namespace headscope {
 /// it leaves nothing behind.
 class AtomicFile {
  public:
-  /// \throws Error  kIo if the folder cannot be written to.
+  /// \throws Error  kIo if the folder cannot be written to, kResource if its disk is
+  ///                full, kInvalidArgument if `path` ends in a slash.
   explicit AtomicFile(std::filesystem::path path);
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&&) = delete;
@@ -20,16 +21,24 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
 
+  /// The name the file will have.
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+  /// After an error the file is given up: later writes and the commit fail too.
   /// \throws Error  kResource if the disk is full, else kIo.
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
 
   /// Flushes to the disk and gives the file its name, replacing what had it.
+  /// \throws Error  as `write`.
   void commit();
 
  private:
+  [[noreturn]] void fail(const char* what, int error);
+  void discard() noexcept;
+
   std::filesystem::path path_;
-  std::filesystem::path temporary_;
+  std::filesystem::path temporary_;  ///< Empty once there is no such file.
   int descriptor_ = -1;
 };
 

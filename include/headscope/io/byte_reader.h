@@ -24,7 +24,7 @@ class ByteReader {
 
   /// \throws Error  kFormat if fewer than sizeof(T) bytes are left.
   template <typename T>
-    requires std::is_arithmetic_v<T>
+  requires std::is_arithmetic_v<T>
   [[nodiscard]] T read(std::string_view what) {
     T value;
     std::memcpy(&value, take(sizeof(T), what).data(), sizeof(T));

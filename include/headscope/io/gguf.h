@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -15,24 +16,43 @@ namespace headscope {
 
 /// Type of a metadata value, with GGUF's own numbers.
 enum class GgufType : std::uint32_t {
-  kU8 = 0, kI8, kU16, kI16, kU32, kI32, kF32, kBool, kString, kArray, kU64, kI64, kF64,
+  kU8 = 0,
+  kI8,
+  kU16,
+  kI16,
+  kU32,
+  kI32,
+  kF32,
+  kBool,
+  kString,
+  kArray,
+  kU64,
+  kI64,
+  kF64,
 };
 
-/// One metadata value, read in place. Accessors answer nothing when the value
-/// has another type, so a caller can ask for what it needs and report what it got.
+/// One metadata value, read in place: valid as long as the file it came from.
+/// Accessors answer nothing when the value has another type, so a caller can
+/// ask for what it needs and report what it got.
 class GgufValue {
  public:
+  /// `bytes` are those the file gives the value, already checked: for a string
+  /// its text alone, for an array its element type, its length and its elements.
   GgufValue(GgufType type, std::span<const std::byte> bytes) noexcept : type_(type), bytes_(bytes) {}
 
   [[nodiscard]] GgufType type() const noexcept { return type_; }
   /// Any integer type, if the value is not negative.
   [[nodiscard]] std::optional<std::uint64_t> as_unsigned() const noexcept;
-  /// Any integer or floating type.
+  /// Any integer or floating type; 64-bit integers are rounded to nearest.
   [[nodiscard]] std::optional<double> as_number() const noexcept;
   [[nodiscard]] std::optional<bool> as_bool() const noexcept;
+  /// Whatever bytes the file holds, not necessarily UTF-8.
   [[nodiscard]] std::optional<std::string_view> as_string() const noexcept;
-  /// The elements of an array, nothing if the value is not one. Costs memory
-  /// for the elements' positions, not for their contents.
+  /// Number of elements of an array.
+  [[nodiscard]] std::optional<std::uint64_t> array_size() const noexcept;
+  /// The elements of an array, which may be arrays themselves. Costs
+  /// sizeof(GgufValue) bytes for every element's position, whatever its
+  /// contents take: ask for `array_size` first where a long array is no use.
   [[nodiscard]] std::optional<std::vector<GgufValue>> as_array() const;
 
  private:
@@ -40,13 +60,22 @@ class GgufValue {
   std::span<const std::byte> bytes_;
 };
 
+struct GgufEntry {
+  std::string_view key;
+  GgufValue value;
+};
+
 /// A GGUF file (version 2 or 3, little-endian): metadata and tensors, read in
-/// place.
+/// place. What it hands out stays valid as long as it lives, also when moved.
 class GgufFile {
  public:
   /// Parses the header. Every count, length, offset and size is checked
   /// against the bytes the file really has before anything is allocated for it;
-  /// tensors that overlap or stick out of the file are refused.
+  /// tensors that overlap or stick out of the file are refused, and so are a
+  /// key or a tensor name that occurs twice.
+  ///
+  /// Cost: one pass over the header, O(n log n) for n entries and tensors, and
+  /// memory for a few times the header's size; tensor data is not touched.
   ///
   /// \throws Error  kIo if the file cannot be read, kFormat if it is malformed,
   ///                kUnsupported for version 1, big-endian files and unknown
@@ -55,22 +84,20 @@ class GgufFile {
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return file_.path(); }
   [[nodiscard]] std::uint32_t version() const noexcept { return version_; }
+  /// In the order of the file.
   [[nodiscard]] std::span<const StoredTensor> tensors() const noexcept { return tensors_; }
+  /// Sorted by key.
+  [[nodiscard]] std::span<const GgufEntry> metadata() const noexcept { return metadata_; }
 
   /// The value stored under `key`, if there is one.
   [[nodiscard]] std::optional<GgufValue> find(std::string_view key) const noexcept;
 
  private:
-  struct Entry {
-    std::string_view key;
-    GgufValue value;
-  };
-
   explicit GgufFile(MappedFile file) : file_(std::move(file)) {}
 
   MappedFile file_;
   std::uint32_t version_ = 0;
-  std::vector<Entry> metadata_;
+  std::vector<GgufEntry> metadata_;
   std::vector<StoredTensor> tensors_;
 };
 

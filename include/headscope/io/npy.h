@@ -5,6 +5,9 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "headscope/base/shape.h"
@@ -20,6 +23,13 @@ struct NpyType {
 
   friend bool operator==(const NpyType&, const NpyType&) = default;
 };
+
+/// The type of arrays of T as headscope writes them: float, double or std::int64_t.
+template <typename T>
+requires std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>
+[[nodiscard]] constexpr NpyType npy_type() noexcept {
+  return {std::is_floating_point_v<T> ? 'f' : 'i', sizeof(T), false};
+}
 
 /// An array as it lies in memory: header read, elements in place.
 struct NpyView {
@@ -38,9 +48,13 @@ struct NpyView {
 
 /// All elements in C order (last index fastest), native byte order, converted to T
 /// (float, double, std::int64_t). Integers and bools convert to floating
-/// types; a floating array does not convert to integers.
+/// types, rounded to nearest; a floating array does not convert to integers.
 ///
-/// \throws Error  kUnsupported if the conversion would lose more than rounding.
+/// Cost: one pass; a copy of memory when the array already is what is asked for.
+///
+/// \throws Error  kUnsupported if the conversion would lose more than rounding: floating
+///                to integer, or a finite value beyond the range of T.
+///                kInvalidArgument if the view's bytes do not fit its shape.
 template <typename T>
 [[nodiscard]] std::vector<T> npy_values(const NpyView& array, std::string_view where);
 
@@ -59,9 +73,10 @@ class NpyFile {
   NpyView array_;
 };
 
-/// The bytes of an npy file's header (format 1.0, or 2.0 when it must be), padded so that the elements that
-/// follow are 64-byte aligned.
-[[nodiscard]] std::string npy_header(const NpyType& type, std::span<const std::size_t> shape, bool fortran_order = false);
+/// The bytes of an npy file's header (format 1.0, or 2.0 when it must be), padded
+/// so that the elements that follow are 64-byte aligned.
+[[nodiscard]] std::string npy_header(const NpyType& type, std::span<const std::size_t> shape,
+                                     bool fortran_order = false);
 
 /// Writes an array in C order, whole or not at all (see `AtomicFile`).
 /// T is float, double or std::int64_t.

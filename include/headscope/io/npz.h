@@ -6,10 +6,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "headscope/io/npy.h"
 #include "headscope/io/zip.h"
+#include "headscope/io/zip_writer.h"
 
 namespace headscope {
 
@@ -20,16 +22,30 @@ class NpzFile {
   /// \throws Error  kIo, kFormat, kUnsupported as `ZipFile::open`.
   [[nodiscard]] static NpzFile open(const std::filesystem::path& path);
 
-  /// Names without their ".npy", in the order of the archive.
+  /// Names without their ".npy", in the order of the archive. Entries that are
+  /// not called "*.npy" are not arrays and are left out.
   [[nodiscard]] std::vector<std::string> names() const;
 
-  /// An array and, if it had to be inflated, the bytes it views.
-  struct Array {
-    NpyView view;
-    std::vector<std::byte> inflated;
+  /// An array and, if it had to be inflated, the bytes it views. An array that was
+  /// stored views the file, so it must not outlive the NpzFile.
+  class Array {
+   public:
+    Array(NpyView view, std::vector<std::byte> inflated) : view_(std::move(view)), inflated_(std::move(inflated)) {}
+    Array(Array&&) noexcept = default;
+    Array& operator=(Array&&) noexcept = default;
+    Array(const Array&) = delete;  // the copy would view the original's bytes
+    Array& operator=(const Array&) = delete;
+    ~Array() = default;
+
+    [[nodiscard]] const NpyView& view() const noexcept { return view_; }
+
+   private:
+    NpyView view_;
+    std::vector<std::byte> inflated_;
   };
   /// Nothing if the archive has no such array.
-  /// \throws Error  kFormat if the entry is corrupt (checksums included), and as `parse_npy`.
+  /// \throws Error  kFormat if the entry is corrupt (checksums included),
+  ///                kUnsupported beyond `ZipFile::kLargestRatio`, and as `parse_npy`.
   [[nodiscard]] std::optional<Array> find(std::string_view name) const;
 
  private:
@@ -41,9 +57,13 @@ class NpzFile {
 /// Collects arrays and writes them as one npz file, uncompressed, as np.savez does.
 class NpzWriter {
  public:
+  /// \throws Error  as `AtomicFile`.
   explicit NpzWriter(std::filesystem::path path) : writer_(std::move(path)) {}
 
   /// T is float, double or std::int64_t.
+  ///
+  /// \throws Error  kInvalidArgument if `values` and `shape` differ in size or the
+  ///                name is taken, kIo or kResource (disk full) if it cannot be written.
   template <typename T>
   void add(std::string_view name, std::span<const T> values, std::span<const std::size_t> shape);
 

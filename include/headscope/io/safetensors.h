@@ -17,8 +17,7 @@ class SafetensorsFile {
   /// Checked before anything is allocated for it: the header fits the file and
   /// the format's own bound of 100 MB; every tensor's extent equals the product
   /// of its shape and element size; the extents cover the rest of the file
-  /// without overlap or hole, as the format demands. The header is parsed
-  /// event by event: memory is a small multiple of its size.
+  /// without overlap or hole, as the format demands.
   ///
   /// \throws Error  kIo if the file cannot be read, kFormat if it is malformed,
   ///                kUnsupported for an unknown element type.

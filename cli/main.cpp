@@ -1,0 +1,7 @@
+#include <iostream>
+
+#include "cli/run.h"
+
+int main(int argc, char** argv) {
+  return headscope::cli::run(argc, argv, {std::cout, std::cerr});
+}

@@ -1,0 +1,72 @@
+#include "cli/run.h"
+
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "cli/commands.h"
+
+namespace headscope::cli {
+namespace {
+
+constexpr int kUsage = 2;
+constexpr int kResource = 6;
+constexpr int kBug = 70;
+
+int fail(Session& session, const std::string& message, int code) {
+  session.err << "headscope: " << message << '\n';
+  return code;
+}
+
+int parse_and_run(int argc, const char* const* argv, Session& session) {
+  CLI::App app{"headscope: what the attention heads of a transformer do to each other", "headscope"};
+  app.set_version_flag("--version", "headscope " HEADSCOPE_VERSION);
+  app.require_subcommand(1);
+  app.footer("Example: headscope inspect path/to/model\n'headscope COMMAND --help' tells more about a command.");
+  add_inspect_command(app, session);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {
+    app.exit(asked, session.out, session.err);  // --help and --version
+  } catch (const CLI::ParseError& error) {
+    return fail(session, std::string(error.what()) + "; 'headscope --help' shows the commands", kUsage);
+  }
+  session.out.flush();
+  if (!session.out) return fail(session, "cannot write the result to standard output (is the disk full?)", kResource);
+  return 0;
+}
+
+}  // namespace
+
+int exit_code(ErrorKind kind) noexcept {
+  switch (kind) {
+    case ErrorKind::kInvalidArgument:
+      return kUsage;
+    case ErrorKind::kIo:
+    case ErrorKind::kFormat:
+    case ErrorKind::kUnsupported:
+      return 3;
+    case ErrorKind::kNumeric:
+      return 4;
+    case ErrorKind::kBackend:
+      return 5;
+    case ErrorKind::kResource:
+      return kResource;
+  }
+  return kBug;
+}
+
+int run(int argc, const char* const* argv, Session session) {
+  try {
+    return parse_and_run(argc, argv, session);
+  } catch (const Error& error) {
+    return fail(session, error.what(), exit_code(error.kind()));
+  } catch (const std::bad_alloc&) {
+    return fail(session, "out of memory", kResource);
+  } catch (const std::exception& error) {
+    return fail(session, std::string("internal error: ") + error.what(), kBug);
+  }
+}
+
+}  // namespace headscope::cli

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <ostream>
+
+namespace headscope::cli {
+
+/// Where a command writes: results to `out`, everything else to `err`.
+struct Session {
+  std::ostream& out;
+  std::ostream& err;
+};
+
+}  // namespace headscope::cli

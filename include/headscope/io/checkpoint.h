@@ -1,0 +1,62 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "headscope/io/gguf.h"
+#include "headscope/io/json.h"
+#include "headscope/io/safetensors.h"
+#include "headscope/io/stored_tensor.h"
+
+namespace headscope {
+
+/// The tensors and the configuration of a model on disk, whatever its format:
+/// a folder with config.json and one or several safetensors files, or a GGUF
+/// file (or the first of a split one). Opening reads headers only.
+class Checkpoint {
+ public:
+  /// \throws Error  kIo if something is missing or unreadable; kFormat if a file
+  ///                is malformed, or the index and the shards disagree;
+  ///                kUnsupported for pickle files, which are never opened:
+  ///                loading one runs whatever code it contains.
+  [[nodiscard]] static Checkpoint open(const std::filesystem::path& path);
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  [[nodiscard]] bool is_gguf() const noexcept { return !gguf_.empty(); }
+  /// How many files hold the tensors.
+  [[nodiscard]] std::size_t file_count() const noexcept { return safetensors_.size() + gguf_.size(); }
+
+  /// All tensors, sorted by name.
+  [[nodiscard]] std::span<const StoredTensor* const> tensors() const noexcept { return tensors_; }
+  /// The tensor of that name, nullptr if there is none.
+  [[nodiscard]] const StoredTensor* find(std::string_view name) const noexcept;
+
+  /// The file a tensor of this checkpoint lies in.
+  [[nodiscard]] const std::filesystem::path& file_of(const StoredTensor& tensor) const noexcept;
+
+  /// The root of config.json; null for GGUF.
+  [[nodiscard]] JsonValue config() const noexcept { return config_ ? config_->root() : JsonValue(); }
+  /// A metadata value of a GGUF file; nothing for safetensors.
+  [[nodiscard]] std::optional<GgufValue> metadata(std::string_view key) const noexcept;
+
+  /// "config.json" or the GGUF file's name, for messages about what is written there.
+  [[nodiscard]] std::filesystem::path config_path() const;
+
+ private:
+  explicit Checkpoint(std::filesystem::path path) : path_(std::move(path)) {}
+  void open_folder();
+  void open_gguf();
+  void index_tensors();
+
+  std::filesystem::path path_;
+  std::optional<JsonDocument> config_;
+  std::vector<SafetensorsFile> safetensors_;
+  std::vector<GgufFile> gguf_;
+  std::vector<const StoredTensor*> tensors_;
+};
+
+}  // namespace headscope

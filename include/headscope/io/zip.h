@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "headscope/io/mapped_file.h"
+
+namespace headscope {
+
+/// A member of a zip archive, as the archive's directory describes it.
+struct ZipEntry {
+  std::string name;
+  bool deflated = false;                  ///< Else stored: `compressed` are the bytes themselves.
+  std::uint64_t size = 0;                 ///< Uncompressed, as declared.
+  std::uint32_t crc = 0;                  ///< CRC-32 of the uncompressed bytes, as declared.
+  std::span<const std::byte> compressed;  ///< In place.
+};
+
+/// A zip archive, mapped: stored and deflated entries, 64-bit sizes included.
+class ZipFile {
+ public:
+  /// An entry that claims to inflate to more than this many times its bytes is
+  /// refused, so that memory is bounded by a multiple of the file's real size.
+  static constexpr std::uint64_t kLargestRatio = 100;
+
+  /// Reads the directory and checks it against the file: every entry lies inside
+  /// it and agrees with its local header, no two entries overlap or share a name.
+  /// Cost: proportional to the directory; no entry's bytes are touched.
+  ///
+  /// \throws Error  kIo if the file cannot be read, kFormat if it is not a zip
+  ///                archive or contradicts itself, kUnsupported for encrypted
+  ///                or split archives and other compression methods.
+  [[nodiscard]] static ZipFile open(const std::filesystem::path& path);
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return file_.path(); }
+  /// In the order of the archive's directory.
+  [[nodiscard]] std::span<const ZipEntry> entries() const noexcept { return entries_; }
+  /// The entry of this archive with this name, or null.
+  [[nodiscard]] const ZipEntry* find(std::string_view name) const noexcept;
+
+  /// The bytes of a stored entry, in place. Reads them once, for the checksum.
+  ///
+  /// \throws Error  kFormat if the checksum differs, kInvalidArgument if the entry is deflated.
+  [[nodiscard]] std::span<const std::byte> stored_bytes(const ZipEntry& entry) const;
+
+  /// The bytes of a deflated entry.
+  ///
+  /// \throws Error  kFormat if they do not inflate to exactly what the entry
+  ///                declares, kUnsupported beyond `kLargestRatio`, kInvalidArgument if
+  ///                the entry is stored.
+  [[nodiscard]] std::vector<std::byte> inflate(const ZipEntry& entry) const;
+
+ private:
+  ZipFile(MappedFile file, std::vector<ZipEntry> entries) : file_(std::move(file)), entries_(std::move(entries)) {}
+
+  MappedFile file_;
+  std::vector<ZipEntry> entries_;
+};
+
+}  // namespace headscope

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "headscope/io/checkpoint.h"
+#include "headscope/io/dtype.h"
+#include "headscope/model/family.h"
+#include "headscope/model/head_map.h"
+#include "headscope/model/head_sizes.h"
+#include "headscope/model/head_weights.h"
+#include "headscope/model/weight_processing.h"
+
+namespace headscope {
+
+/// What is known of a model from its headers alone.
+struct ModelInfo {
+  std::string family;
+  HeadSizes sizes;
+  std::vector<DType> dtypes;  ///< Of the heads' tensors, each once.
+  Modality modality = Modality::kText;
+  bool causal = true;
+  NormKind norm = NormKind::kLayerNorm;
+  NormOrder order = NormOrder::kPre;
+  PositionKind position = PositionKind::kLearned;
+  std::array<bool, 4> biases = {};   ///< By Role.
+  std::string embedding;             ///< Tensor of the token embedding; empty if there is none.
+  std::string unembedding;           ///< The same tensor as the embedding where the two are tied.
+  std::vector<std::string> used;     ///< Tensors that an analysis of the heads reads.
+  std::vector<std::string> ignored;  ///< All others in the file.
+  std::vector<std::string> missing;  ///< Tensors the family has and the file lacks.
+  std::vector<std::string> notes;    ///< What the configuration left to be found out.
+};
+
+/// A model on disk whose heads can be asked for.
+class Model {
+ public:
+  /// Reads headers and configuration; no weight is touched.
+  ///
+  /// \throws Error  as `Checkpoint::open`; kUnsupported for an unknown family or a
+  ///                quantization that is not decoded; kFormat if a tensor's
+  ///                shape contradicts the configuration. A missing tensor is no error here.
+  [[nodiscard]] static Model open(const std::filesystem::path& path);
+
+  [[nodiscard]] const ModelInfo& info() const noexcept { return info_; }
+  [[nodiscard]] const Checkpoint& checkpoint() const noexcept { return checkpoint_; }
+
+  /// The matrices of one role of one layer. Includes the per-channel scale on O
+  /// where the family has one, whatever the processing.
+  ///
+  /// Reads the role's bytes once; holds them as floats and nothing else.
+  ///
+  /// \throws Error  kInvalidArgument if there is no such layer, kFormat if the
+  ///                file lacks the tensor, kNumeric if it holds a NaN or an infinity,
+  ///                which is named with its index.
+  [[nodiscard]] HeadWeights load_heads(std::size_t layer, Role role,
+                                       WeightProcessing processing = WeightProcessing::kFolded) const;
+
+ private:
+  Model(Checkpoint checkpoint, ModelInfo info, HeadMap map)
+      : checkpoint_(std::move(checkpoint)), info_(std::move(info)), map_(std::move(map)) {}
+
+  Checkpoint checkpoint_;
+  ModelInfo info_;
+  HeadMap map_;
+};
+
+}  // namespace headscope

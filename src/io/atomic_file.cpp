@@ -1,0 +1,104 @@
+#include "headscope/io/atomic_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "headscope/base/error.h"
+
+namespace headscope {
+namespace {
+
+std::atomic<std::uint64_t> next_number{0};
+
+std::filesystem::path temporary_path(const std::filesystem::path& path) {
+  // File names are at most 255 bytes long, and this one is longer than the name it stands for.
+  constexpr std::size_t kLongestKept = 180;
+  const std::string name = path.filename().string().substr(0, kLongestKept);
+  return path.parent_path() / fmt::format(".{}.{}.{}.tmp", name, ::getpid(), next_number++);
+}
+
+bool is_out_of_space(int error) {
+  return error == ENOSPC || error == EDQUOT || error == EFBIG;
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
+  if (!path_.has_filename()) {
+    throw Error(ErrorKind::kInvalidArgument, fmt::format("'{}' does not name a file to write", path_.string()));
+  }
+  // A crashed process with our number may have left a file behind: then the next counter is free.
+  constexpr int kAttempts = 100;
+  int error = EEXIST;
+  for (int attempt = 0; attempt < kAttempts && error == EEXIST; ++attempt) {
+    std::filesystem::path candidate = temporary_path(path_);
+    descriptor_ = ::open(candidate.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ >= 0) {
+      temporary_ = std::move(candidate);
+      return;
+    }
+    error = errno;
+  }
+  fail("cannot create", error);
+}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+AtomicFile::~AtomicFile() {
+  discard();
+}
+
+void AtomicFile::discard() noexcept {
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  temporary_.clear();
+}
+
+void AtomicFile::fail(const char* what, int error) {
+  discard();
+  throw Error(is_out_of_space(error) ? ErrorKind::kResource : ErrorKind::kIo,
+              fmt::format("{}: {}: {}", path_.string(), what, std::strerror(error)));
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written > 0) {
+      bytes = bytes.subspan(static_cast<std::size_t>(written));
+    } else if (written == 0) {
+      fail("cannot write", EIO);  // a regular file takes at least one byte or says why not
+    } else if (errno != EINTR) {
+      fail("cannot write", errno);
+    }
+  }
+}
+
+void AtomicFile::write(std::string_view text) {
+  write(std::as_bytes(std::span(text)));
+}
+
+void AtomicFile::commit() {
+  // Without the flush a crash after the rename could leave the new name on an empty file.
+  while (::fsync(descriptor_) != 0) {
+    if (errno != EINTR) fail("cannot write", errno);
+  }
+  // Network file systems report a full disk as late as here. Linux closes the
+  // descriptor even when close says EINTR.
+  if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail("cannot write", errno);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot replace", errno);
+  temporary_.clear();
+}
+
+}  // namespace headscope

@@ -1,0 +1,210 @@
+#include "model/deduce_sizes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "headscope/base/error.h"
+#include "model/layer_names.h"
+
+namespace headscope {
+namespace {
+
+using MaybeSize = std::optional<std::size_t>;
+
+// Larger numbers are nonsense, and products of two of them still fit 64 bits.
+constexpr std::uint64_t kLargestSize = 1'000'000'000;
+
+class Deduction {
+ public:
+  Deduction(const Checkpoint& checkpoint, const FamilyMatch& match, std::vector<std::string>& notes)
+      : checkpoint_(checkpoint), match_(match), notes_(notes) {}
+
+  HeadSizes run() {
+    HeadSizes sizes;
+    sizes.layers = layers();
+    const auto [residual, width] = extents_of_o(sizes.layers);
+    sizes.d_model = stated(keys().d_model, "embedding_length").value_or(residual);
+    heads_and_width(width, sizes);
+    sizes.kv_heads = kv_heads(sizes);
+    if (sizes.heads % sizes.kv_heads != 0) {
+      fail(fmt::format("says {} heads and {} key/value heads, which does not divide", sizes.heads, sizes.kv_heads));
+    }
+    return sizes;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Error(ErrorKind::kFormat, fmt::format("{}: {}", checkpoint_.config_path().string(), what));
+  }
+  const ConfigKeys& keys() const { return match_.family->keys; }
+
+  std::size_t positive(std::string_view key, std::optional<std::uint64_t> value) const {
+    if (!value || *value == 0 || *value > kLargestSize) {
+      fail(
+          fmt::format("'{}' is {}, expected a positive integer", key, value ? std::to_string(*value) : "not a number"));
+    }
+    return static_cast<std::size_t>(*value);
+  }
+
+  // What the configuration says, under one of config.json's keys or GGUF's own.
+  MaybeSize stated(const std::vector<std::string>& json_keys, std::string_view gguf_key) const {
+    if (checkpoint_.is_gguf()) return stated_in_gguf(fmt::format("{}.{}", match_.family->gguf->keys, gguf_key));
+    for (const std::string& key : json_keys) {
+      // timm keeps what a model was built with one level down.
+      for (const JsonValue scope : {match_.config, match_.config.find("model_args")}) {
+        if (const JsonValue value = scope.find(key); !value.is_null()) return positive(key, value.as_unsigned());
+      }
+    }
+    return std::nullopt;
+  }
+
+  MaybeSize stated_in_gguf(const std::string& key) const {
+    const auto value = checkpoint_.metadata(key);
+    if (!value) return std::nullopt;
+    const auto items = value->as_array();
+    if (!items) return positive(key, value->as_unsigned());
+    // One number a layer.
+    if (items->empty()) fail(fmt::format("'{}' is an empty list", key));
+    const std::size_t first = positive(key, items->front().as_unsigned());
+    for (const GgufValue& item : *items) {
+      if (item.as_unsigned() != first) {
+        throw Error(ErrorKind::kUnsupported,
+                    fmt::format("{}: '{}' differs between layers, which headscope does not handle",
+                                checkpoint_.path().string(), key));
+      }
+    }
+    return first;
+  }
+
+  std::size_t layers() const {
+    if (const MaybeSize layers = stated(keys().layers, "block_count")) {
+      if (*layers > checkpoint_.tensors().size()) {
+        fail(fmt::format("says {} layers, but the checkpoint has only {} tensors", *layers,
+                         checkpoint_.tensors().size()));
+      }
+      return *layers;
+    }
+    std::size_t count = 0;
+    for (const StoredTensor* tensor : checkpoint_.tensors()) {
+      const auto found = match_layer(tensor->name, match_.layout->o + ".weight");
+      if (found && found->prefix == match_.prefix) count = std::max(count, found->layer + 1);
+    }
+    note("layers", count, "the tensors' names");
+    return count;
+  }
+
+  const StoredTensor* tensor(const std::string& pattern, std::size_t layer) const {
+    return checkpoint_.find(match_.prefix + layer_name(pattern, layer) + ".weight");
+  }
+
+  // The first layer's tensor of that name, wherever a layer has it.
+  const StoredTensor* first_tensor(const std::string& pattern, std::size_t layers) const {
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+      if (const StoredTensor* found = tensor(pattern, layer)) return found;
+    }
+    return nullptr;
+  }
+
+  struct Extents {
+    std::size_t residual;
+    std::size_t heads;
+  };
+  Extents extents_of_o(std::size_t layers) const {
+    const StoredTensor* o = first_tensor(match_.layout->o, layers);
+    if (o == nullptr) {
+      fail(fmt::format("says {} layers, but none of them has '{}{}.weight'", layers, match_.prefix, match_.layout->o));
+    }
+    if (o->shape.size() != 2 || o->shape[0] == 0 || o->shape[1] == 0) {
+      throw Error(ErrorKind::kFormat, fmt::format("{}: tensor '{}' is {}, expected a matrix",
+                                                  checkpoint_.file_of(*o).string(), o->name, to_string(o->shape)));
+    }
+    const bool out_in = match_.layout->storage == Storage::kOutIn;
+    return out_in ? Extents{o->shape[0], o->shape[1]} : Extents{o->shape[1], o->shape[0]};
+  }
+
+  void heads_and_width(std::size_t width, HeadSizes& sizes) const {
+    const MaybeSize heads = stated_heads();
+    MaybeSize d_head = stated(keys().head_dim, "attention.key_length");
+    if (!d_head && !match_.layout->q_norm.empty()) {
+      if (const StoredTensor* norm = first_tensor(match_.layout->q_norm, sizes.layers)) {
+        if (norm->shape.size() == 1 && norm->shape[0] > 0) {
+          d_head = norm->shape[0];
+          note("head width", *d_head, norm->name);
+        }
+      }
+    }
+    if (heads) {
+      sizes.heads = *heads;
+      sizes.d_head = d_head ? *d_head : divide(width, *heads, "heads");
+    } else if (d_head) {
+      sizes.d_head = *d_head;
+      sizes.heads = divide(width, *d_head, "components a head");
+      note("heads", sizes.heads, "the width of O");
+    } else if (match_.family->defaults.heads != 0) {
+      sizes.heads = match_.family->defaults.heads;
+      sizes.d_head = divide(width, sizes.heads, "heads");
+      note("heads", sizes.heads, "the family's default");
+    } else if (match_.family->defaults.head_dim != 0) {
+      sizes.d_head = match_.family->defaults.head_dim;
+      sizes.heads = divide(width, sizes.d_head, "components a head");
+      note("head width", sizes.d_head, "the family's default");
+    } else {
+      fail(fmt::format(
+          "says neither how many heads there are ('{}') nor how wide one is ('{}')",
+          checkpoint_.is_gguf() ? match_.family->gguf->keys + ".attention.head_count" : keys().heads.front(),
+          checkpoint_.is_gguf() ? match_.family->gguf->keys + ".attention.key_length" : keys().head_dim.front()));
+    }
+  }
+
+  MaybeSize stated_heads() const {
+    if (const MaybeSize heads = stated(keys().heads, "attention.head_count")) return heads;
+    const auto architecture = match_.config.find("architecture").as_string();
+    for (const auto& [beginning, heads] : match_.family->heads_by_architecture) {
+      if (architecture && architecture->starts_with(beginning)) {
+        note("heads", heads, printable(*architecture));
+        return heads;
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::size_t kv_heads(const HeadSizes& sizes) const {
+    if (match_.layout->fusion == Fusion::kPerHead) return sizes.heads;
+    if (const MaybeSize kv_heads = stated(keys().kv_heads, "attention.head_count_kv")) return *kv_heads;
+    const bool fused = match_.layout->fusion == Fusion::kBlocks;
+    const StoredTensor* source = first_tensor(fused ? match_.layout->q : match_.layout->k, sizes.layers);
+    if (source == nullptr || source->shape.size() != 2) return sizes.heads;  // reported as missing or misshapen
+    const std::size_t outputs = source->shape[match_.layout->storage == Storage::kOutIn ? 0 : 1];
+    const std::size_t query = fused ? sizes.heads * sizes.d_head : 0;
+    const std::size_t one = (fused ? 2 : 1) * sizes.d_head;
+    if (outputs < query + one || (outputs - query) % one != 0) return sizes.heads;  // reported as misshapen
+    const std::size_t kv_heads = (outputs - query) / one;
+    if (kv_heads != sizes.heads) note("key/value heads", kv_heads, source->name);
+    return kv_heads;
+  }
+
+  std::size_t divide(std::size_t width, std::size_t parts, std::string_view what) const {
+    if (width % parts != 0) {
+      fail(fmt::format("says {} {}, but O reads {} components, which they do not divide", parts, what, width));
+    }
+    return width / parts;
+  }
+
+  void note(std::string_view what, std::size_t value, std::string_view source) const {
+    notes_.push_back(fmt::format("{} {} taken from {}", value, what, printable(source)));
+  }
+
+  const Checkpoint& checkpoint_;
+  const FamilyMatch& match_;
+  std::vector<std::string>& notes_;
+};
+
+}  // namespace
+
+HeadSizes deduce_sizes(const Checkpoint& checkpoint, const FamilyMatch& match, std::vector<std::string>& notes) {
+  return Deduction(checkpoint, match, notes).run();
+}
+
+}  // namespace headscope

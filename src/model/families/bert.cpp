@@ -1,0 +1,18 @@
+#include "headscope/model/family.h"
+#include "model/bert_layout.h"
+#include "model/gguf_layout.h"
+
+namespace headscope::families {
+
+// llama.cpp writes BERT, RoBERTa and DistilBERT as architecture "bert".
+Family bert() {
+  return {.name = "bert",
+          .model_types = {"bert"},
+          .architectures = {"Bert"},
+          .causal = false,
+          .order = NormOrder::kPost,
+          .layouts = {bert_layout("bert.")},
+          .gguf = GgufForm{"bert", {gguf_post_norm_layout()}, PositionKind::kLearned}};
+}
+
+}  // namespace headscope::families

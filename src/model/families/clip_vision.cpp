@@ -1,0 +1,25 @@
+#include "headscope/model/family.h"
+#include "model/gguf_layout.h"
+
+namespace headscope::families {
+
+// The image tower of CLIP, alone or beside the text tower.
+Family clip_vision() {
+  Layout layout{.prefixes = {"vision_model.", ""},
+                .q = "encoder.layers.{i}.self_attn.q_proj",
+                .k = "encoder.layers.{i}.self_attn.k_proj",
+                .v = "encoder.layers.{i}.self_attn.v_proj",
+                .o = "encoder.layers.{i}.self_attn.out_proj",
+                .norm = "encoder.layers.{i}.layer_norm1"};
+  return {.name = "clip_vision",
+          .model_types = {"clip", "clip_vision_model"},
+          .architectures = {"CLIPModel", "CLIPVision"},
+          .nested_config = "vision_config",
+          .defaults = {.heads = 12},
+          .modality = Modality::kImage,
+          .causal = false,
+          .layouts = {layout},
+          .gguf = GgufForm{"clip", {gguf_vision_layout()}, PositionKind::kLearned, "clip.vision"}};
+}
+
+}  // namespace headscope::families

@@ -1,0 +1,15 @@
+#include "headscope/model/family.h"
+#include "model/vit_layout.h"
+
+namespace headscope::families {
+
+Family deit() {
+  return {.name = "deit",
+          .model_types = {"deit"},
+          .architectures = {"DeiT"},
+          .modality = Modality::kImage,
+          .causal = false,
+          .layouts = {vit_layout("deit."), vit_layout_v5("deit.")}};
+}
+
+}  // namespace headscope::families

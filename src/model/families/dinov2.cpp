@@ -1,0 +1,19 @@
+#include "headscope/model/family.h"
+#include "model/vit_layout.h"
+
+namespace headscope::families {
+
+// What a head writes is scaled channel by channel: layer_scale1.
+Family dinov2() {
+  Layout layout = vit_layout("dinov2.");
+  layout.norm = "encoder.layer.{i}.norm1";
+  layout.output_scale = "encoder.layer.{i}.layer_scale1.lambda1";
+  return {.name = "dinov2",
+          .model_types = {"dinov2"},
+          .architectures = {"Dinov2Model", "Dinov2For", "Dinov2Backbone"},
+          .modality = Modality::kImage,
+          .causal = false,
+          .layouts = {layout}};
+}
+
+}  // namespace headscope::families

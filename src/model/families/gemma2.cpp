@@ -1,0 +1,19 @@
+#include "headscope/model/family.h"
+#include "model/gguf_layout.h"
+#include "model/llama_layout.h"
+
+namespace headscope::families {
+
+Family gemma2() {
+  Layout layout = gemma_layout();
+  return {.name = "gemma2",
+          .model_types = {"gemma2"},
+          .architectures = {"Gemma2"},
+          .defaults = {.heads = 8, .head_dim = 256},
+          .norm = NormKind::kRmsNorm,
+          .position = PositionKind::kRotaryHalf,
+          .layouts = {layout},
+          .gguf = GgufForm{"gemma2", {gguf_gemma_layout()}, PositionKind::kRotaryHalf}};
+}
+
+}  // namespace headscope::families

@@ -1,0 +1,24 @@
+#include "headscope/model/family.h"
+#include "model/gguf_layout.h"
+#include "model/llama_layout.h"
+
+namespace headscope::families {
+
+// The language model, alone or inside a multimodal checkpoint, whose text_config leaves defaults out.
+Family gemma3() {
+  Layout layout = gemma_layout();
+  layout.prefixes = {"language_model.model.", "model.language_model.", "model.", ""};
+  layout.q_norm = "layers.{i}.self_attn.q_norm";
+  layout.unembedding.push_back("language_model.lm_head.weight");
+  return {.name = "gemma3",
+          .model_types = {"gemma3_text", "gemma3"},
+          .architectures = {"Gemma3For", "Gemma3Text", "Gemma3Model"},
+          .nested_config = "text_config",
+          .defaults = {.heads = 8, .head_dim = 256},
+          .norm = NormKind::kRmsNorm,
+          .position = PositionKind::kRotaryHalf,
+          .layouts = {layout},
+          .gguf = GgufForm{"gemma3", {gguf_gemma_layout()}, PositionKind::kRotaryHalf}};
+}
+
+}  // namespace headscope::families

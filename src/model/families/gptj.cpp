@@ -1,0 +1,24 @@
+#include "headscope/model/family.h"
+
+namespace headscope::families {
+
+Family gptj() {
+  Layout layout{.prefixes = {"transformer.", ""},
+                .q = "h.{i}.attn.q_proj",
+                .k = "h.{i}.attn.k_proj",
+                .v = "h.{i}.attn.v_proj",
+                .o = "h.{i}.attn.out_proj",
+                .norm = "h.{i}.ln_1",
+                .embedding = {"wte.weight"},
+                .unembedding = {"lm_head.weight"}};
+  return {.name = "gptj",
+          .model_types = {"gptj"},
+          .architectures = {"GPTJ"},
+          .keys = {.d_model = {"n_embd", "hidden_size"},
+                   .layers = {"n_layer", "num_hidden_layers"},
+                   .heads = {"n_head", "num_attention_heads"}},
+          .position = PositionKind::kRotaryInterleaved,
+          .layouts = {layout}};
+}
+
+}  // namespace headscope::families

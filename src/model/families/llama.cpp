@@ -1,0 +1,19 @@
+#include "headscope/model/family.h"
+#include "model/gguf_layout.h"
+#include "model/llama_layout.h"
+
+namespace headscope::families {
+
+// In GGUF the rows of q and k are permuted within each head, so that rotary pairs
+// are neighbors. Mistral is written under the same architecture name.
+Family llama() {
+  return {.name = "llama",
+          .model_types = {"llama"},
+          .architectures = {"Llama"},
+          .norm = NormKind::kRmsNorm,
+          .position = PositionKind::kRotaryHalf,
+          .layouts = {llama_layout()},
+          .gguf = GgufForm{"llama", {gguf_layout(Fusion::kNone)}, PositionKind::kRotaryInterleaved}};
+}
+
+}  // namespace headscope::families

@@ -1,0 +1,17 @@
+#include "headscope/model/family.h"
+#include "model/gguf_layout.h"
+#include "model/llama_layout.h"
+
+namespace headscope::families {
+
+Family qwen2() {
+  return {.name = "qwen2",
+          .model_types = {"qwen2"},
+          .architectures = {"Qwen2"},
+          .norm = NormKind::kRmsNorm,
+          .position = PositionKind::kRotaryHalf,
+          .layouts = {llama_layout()},
+          .gguf = GgufForm{"qwen2", {gguf_layout(Fusion::kNone)}, PositionKind::kRotaryHalf}};
+}
+
+}  // namespace headscope::families

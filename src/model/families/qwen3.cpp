@@ -1,0 +1,20 @@
+#include "headscope/model/family.h"
+#include "model/gguf_layout.h"
+#include "model/llama_layout.h"
+
+namespace headscope::families {
+
+Family qwen3() {
+  Layout layout = llama_layout();
+  layout.q_norm = "layers.{i}.self_attn.q_norm";
+  return {.name = "qwen3",
+          .model_types = {"qwen3"},
+          .architectures = {"Qwen3For", "Qwen3Model"},
+          .defaults = {.head_dim = 128},
+          .norm = NormKind::kRmsNorm,
+          .position = PositionKind::kRotaryHalf,
+          .layouts = {layout},
+          .gguf = GgufForm{"qwen3", {gguf_layout(Fusion::kNone)}, PositionKind::kRotaryHalf}};
+}
+
+}  // namespace headscope::families

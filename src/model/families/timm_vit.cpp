@@ -1,0 +1,46 @@
+#include "headscope/model/family.h"
+
+namespace headscope::families {
+
+// timm's and the original ViT naming. timm's config.json names an architecture
+// and leaves the number of heads to timm's source, so it stands here.
+Family timm_vit() {
+  Layout layout{.fusion = Fusion::kBlocks,
+                .q = "blocks.{i}.attn.qkv",
+                .o = "blocks.{i}.attn.proj",
+                .norm = "blocks.{i}.norm1",
+                .output_scale = "blocks.{i}.ls1.gamma",
+                .output_scale_optional = true};
+  return {.name = "timm_vit",
+          .model_types = {"timm_vit", "timm_wrapper"},
+          .architectures = {"TimmWrapper"},
+          .keys = {.d_model = {"num_features", "embed_dim"}, .layers = {"depth"}, .heads = {"num_heads"}},
+          .heads_by_architecture = {{"vit_tiny", 3},
+                                    {"vit_wee", 4},
+                                    {"vit_pwee", 4},
+                                    {"vit_little", 5},
+                                    {"vit_small", 6},
+                                    {"vit_medium", 8},
+                                    {"vit_betwixt", 10},
+                                    {"vit_base", 12},
+                                    {"vit_large", 16},
+                                    {"vit_so400m", 16},
+                                    {"vit_huge", 16},
+                                    {"vit_giant_patch14_reg4_dinov2", 24},
+                                    {"vit_giant_patch14_dinov2", 24},
+                                    {"vit_giant", 16},
+                                    {"vit_gigantic", 16},
+                                    {"deit_tiny", 3},
+                                    {"deit_small", 6},
+                                    {"deit_base", 12},
+                                    {"deit3_small", 6},
+                                    {"deit3_medium", 8},
+                                    {"deit3_base", 12},
+                                    {"deit3_large", 16},
+                                    {"deit3_huge", 16}},
+          .modality = Modality::kImage,
+          .causal = false,
+          .layouts = {layout}};
+}
+
+}  // namespace headscope::families

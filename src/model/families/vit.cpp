@@ -1,0 +1,15 @@
+#include "headscope/model/family.h"
+#include "model/vit_layout.h"
+
+namespace headscope::families {
+
+Family vit() {
+  return {.name = "vit",
+          .model_types = {"vit"},
+          .architectures = {"ViT"},
+          .modality = Modality::kImage,
+          .causal = false,
+          .layouts = {vit_layout("vit."), vit_layout_v5("vit.")}};
+}
+
+}  // namespace headscope::families

@@ -1,0 +1,31 @@
+#include "headscope/model/family.h"
+
+namespace headscope {
+
+std::string_view to_string(NormKind kind) noexcept {
+  return kind == NormKind::kLayerNorm ? "LayerNorm" : "RMSNorm";
+}
+
+std::string_view to_string(NormOrder order) noexcept {
+  return order == NormOrder::kPre ? "pre" : "post";
+}
+
+std::string_view to_string(PositionKind kind) noexcept {
+  switch (kind) {
+    case PositionKind::kLearned:
+      return "learned";
+    case PositionKind::kLearnedOffset:
+      return "learned, offset 2";
+    case PositionKind::kRotaryHalf:
+      return "rotary, rotate-half";
+    case PositionKind::kRotaryInterleaved:
+      return "rotary, interleaved";
+  }
+  return "";
+}
+
+std::string_view to_string(Modality modality) noexcept {
+  return modality == Modality::kText ? "text" : "image";
+}
+
+}  // namespace headscope

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "headscope/model/family.h"
+
+namespace headscope {
+
+/// The names llama.cpp gives every family it converts.
+[[nodiscard]] inline Layout gguf_layout(Fusion fusion) {
+  Layout layout{.fusion = fusion,
+                .q = "blk.{i}.attn_q",
+                .k = "blk.{i}.attn_k",
+                .v = "blk.{i}.attn_v",
+                .o = "blk.{i}.attn_output",
+                .norm = "blk.{i}.attn_norm",
+                .q_norm = "blk.{i}.attn_q_norm",
+                .embedding = {"token_embd.weight"},
+                .unembedding = {"output.weight"}};
+  if (fusion != Fusion::kNone) {
+    layout.q = "blk.{i}.attn_qkv";
+    layout.k = layout.v = "";
+  }
+  return layout;
+}
+
+/// Gemma 2 and 3. The converter has added the 1 to every gain.
+[[nodiscard]] inline Layout gguf_gemma_layout() {
+  Layout layout = gguf_layout(Fusion::kNone);
+  layout.output_scale = "blk.{i}.post_attention_norm.weight";
+  return layout;
+}
+
+/// The BERT family: attn_output_norm follows the heads and is not folded.
+[[nodiscard]] inline Layout gguf_post_norm_layout() {
+  Layout layout = gguf_layout(Fusion::kNone);
+  layout.norm = "";
+  return layout;
+}
+
+/// An image tower (mmproj), where O is called attn_out.
+[[nodiscard]] inline Layout gguf_vision_layout() {
+  return {.q = "v.blk.{i}.attn_q",
+          .k = "v.blk.{i}.attn_k",
+          .v = "v.blk.{i}.attn_v",
+          .o = "v.blk.{i}.attn_out",
+          .norm = "v.blk.{i}.ln1"};
+}
+
+}  // namespace headscope

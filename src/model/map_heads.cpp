@@ -1,0 +1,129 @@
+#include "model/map_heads.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "headscope/base/error.h"
+#include "model/layer_names.h"
+
+namespace headscope {
+namespace {
+
+class Mapper {
+ public:
+  Mapper(const Checkpoint& checkpoint, const FamilyMatch& match, const HeadSizes& sizes)
+      : checkpoint_(checkpoint), layout_(*match.layout), prefix_(match.prefix), order_(match.order), sizes_(sizes) {}
+
+  HeadMap run() {
+    map_.norm_offset = layout_.norm_offset;
+    map_.output_scale_offset = layout_.output_scale_offset;
+    for (layer_ = 0; layer_ < sizes_.layers; ++layer_) {
+      LayerTensors layer;
+      for (const Role role : kRoles) layer.slices[static_cast<std::size_t>(role)] = slice(role);
+      if (order_ == NormOrder::kPre) layer.norm_gain = vector(layout_.norm + ".weight", /*required=*/true);
+      if (!layout_.output_scale.empty()) {
+        layer.output_scale = vector(layout_.output_scale, !layout_.output_scale_optional);
+      }
+      map_.layers.push_back(layer);
+    }
+    return std::move(map_);
+  }
+
+ private:
+  HeadSlice slice(Role role) {
+    const std::size_t h = sizes_.d_head;
+    const std::size_t query = sizes_.heads * h;
+    const std::size_t key = sizes_.kv_heads * h;
+    const bool out_in = layout_.storage == Storage::kOutIn;
+
+    HeadSlice found;
+    found.stride = h;
+    found.head_axis = out_in == (role != Role::kO) ? 0 : 1;
+    std::size_t extent = role == Role::kO ? query : sizes_.heads_of(role) * h;
+    const std::string* name = &layout_.q;
+    if (role == Role::kO) {
+      name = &layout_.o;
+    } else if (layout_.fusion == Fusion::kNone) {
+      name = role == Role::kQ ? &layout_.q : role == Role::kK ? &layout_.k : &layout_.v;
+    } else {
+      const auto part = static_cast<std::size_t>(role);
+      extent = query + 2 * key;
+      if (layout_.fusion == Fusion::kPerHead) {
+        found.first = part * h;
+        found.stride = 3 * h;
+      } else {
+        found.first = part == 0 ? 0 : query + (part - 1) * key;
+      }
+    }
+
+    Shape expected = {sizes_.d_model, sizes_.d_model};
+    expected[found.head_axis] = extent;
+    found.tensor = checked(*name + ".weight", expected, /*required=*/true);
+    if (found.tensor != nullptr) found.block_scale = block_scale(*found.tensor);
+    return found;
+  }
+
+  const StoredTensor* vector(const std::string& pattern, bool required) {
+    return checked(pattern, {sizes_.d_model}, required);
+  }
+
+  // The layer's tensor of that name, with that shape and a type that can be read.
+  const StoredTensor* checked(const std::string& pattern, const Shape& expected, bool required) {
+    const std::string name = prefix_ + layer_name(pattern, layer_);
+    const StoredTensor* tensor = checkpoint_.find(name);
+    if (tensor == nullptr) {
+      // A fused tensor is asked for three times.
+      if (required && (map_.missing.empty() || map_.missing.back() != name)) map_.missing.push_back(name);
+      return nullptr;
+    }
+    if (tensor->shape != expected) {
+      throw Error(ErrorKind::kFormat, fmt::format("{}: tensor '{}' is {}, expected {}", file(*tensor), name,
+                                                  to_string(tensor->shape), to_string(expected)));
+    }
+    if (!info(tensor->dtype).decodable) {
+      throw Error(ErrorKind::kUnsupported,
+                  fmt::format("{}: tensor '{}' is stored as {}, which headscope does not decode", file(*tensor), name,
+                              info(tensor->dtype).name));
+    }
+    return tensor;
+  }
+
+  // FP8 weights come with one factor for every block of, usually, 128 x 128.
+  const StoredTensor* block_scale(const StoredTensor& weight) {
+    if (info(weight.dtype).block_bytes != 1) return nullptr;
+    const StoredTensor* scale = checkpoint_.find(weight.name + "_scale_inv");
+    if (scale == nullptr) return nullptr;
+    const bool fits = scale->shape.size() == 2 && scale->shape[0] > 0 && scale->shape[1] > 0 &&
+                      scale->shape[0] <= weight.shape[0] && scale->shape[1] <= weight.shape[1];
+    if (element_count(scale->shape) != 1u && !fits) {
+      throw Error(ErrorKind::kFormat,
+                  fmt::format("{}: tensor '{}' is {}, expected one factor or a matrix of them no larger than {}",
+                              file(*scale), scale->name, to_string(scale->shape), to_string(weight.shape)));
+    }
+    if (!info(scale->dtype).decodable) {
+      throw Error(ErrorKind::kUnsupported,
+                  fmt::format("{}: tensor '{}' is stored as {}, which headscope does not decode", file(*scale),
+                              scale->name, info(scale->dtype).name));
+    }
+    return scale;
+  }
+
+  std::string file(const StoredTensor& tensor) const { return checkpoint_.file_of(tensor).string(); }
+
+  const Checkpoint& checkpoint_;
+  const Layout& layout_;
+  const std::string& prefix_;
+  NormOrder order_;
+  const HeadSizes& sizes_;
+  std::size_t layer_ = 0;
+  HeadMap map_;
+};
+
+}  // namespace
+
+HeadMap map_heads(const Checkpoint& checkpoint, const FamilyMatch& match, const HeadSizes& sizes) {
+  return Mapper(checkpoint, match, sizes).run();
+}
+
+}  // namespace headscope

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "headscope/model/head_map.h"
+#include "headscope/model/head_sizes.h"
+#include "model/find_family.h"
+
+namespace headscope {
+
+/// Finds the tensors of every layer's heads and checks their shapes and types.
+///
+/// \throws Error  kFormat if a tensor's shape contradicts the sizes,
+///                kUnsupported if its type cannot be decoded.
+[[nodiscard]] HeadMap map_heads(const Checkpoint& checkpoint, const FamilyMatch& match, const HeadSizes& sizes);
+
+}  // namespace headscope

@@ -1,0 +1,116 @@
+#include "headscope/model/model.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "headscope/base/error.h"
+#include "model/deduce_sizes.h"
+#include "model/find_family.h"
+#include "model/fold.h"
+#include "model/layer_names.h"
+#include "model/map_heads.h"
+#include "model/quantization.h"
+#include "model/read_heads.h"
+
+namespace headscope {
+namespace {
+
+// The first of `names` that the file has, with or without the prefix; empty if none.
+std::string first_present(const Checkpoint& checkpoint, const std::string& prefix,
+                          const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (checkpoint.find(prefix + name) != nullptr) return prefix + name;
+    if (checkpoint.find(name) != nullptr) return name;
+  }
+  return {};
+}
+
+void describe_biases(const Checkpoint& checkpoint, const FamilyMatch& match, ModelInfo& info) {
+  const Layout& layout = *match.layout;
+  const bool fused = layout.fusion != Fusion::kNone;
+  const std::array<const std::string*, 4> modules = {&layout.q, fused ? &layout.q : &layout.k,
+                                                     fused ? &layout.q : &layout.v, &layout.o};
+  for (const Role role : kRoles) {
+    const auto i = static_cast<std::size_t>(role);
+    info.biases[i] = checkpoint.find(match.prefix + layer_name(*modules[i], 0) + ".bias") != nullptr;
+  }
+}
+
+void sort_tensors(const Checkpoint& checkpoint, const HeadMap& map, ModelInfo& info) {
+  std::set<const StoredTensor*> used;
+  std::set<DType> dtypes;
+  for (const LayerTensors& layer : map.layers) {
+    for (const HeadSlice& slice : layer.slices) {
+      used.insert({slice.tensor, slice.block_scale});
+      if (slice.tensor != nullptr) dtypes.insert(slice.tensor->dtype);
+    }
+    used.insert({layer.norm_gain, layer.output_scale});
+  }
+  used.insert({checkpoint.find(info.embedding), checkpoint.find(info.unembedding)});
+  for (const StoredTensor* tensor : checkpoint.tensors()) {
+    (used.contains(tensor) ? info.used : info.ignored).push_back(tensor->name);
+  }
+  info.missing = map.missing;
+  info.dtypes.assign(dtypes.begin(), dtypes.end());
+}
+
+}  // namespace
+
+Model Model::open(const std::filesystem::path& path) {
+  Checkpoint checkpoint = Checkpoint::open(path);
+  refuse_packed_weights(checkpoint);
+  const FamilyMatch match = find_family(checkpoint);
+
+  ModelInfo info;
+  info.family = match.family->name;
+  info.modality = match.family->modality;
+  info.causal = match.family->causal;
+  info.norm = match.family->norm;
+  info.order = match.order;
+  info.position = match.position;
+  info.sizes = deduce_sizes(checkpoint, match, info.notes);
+  info.embedding = first_present(checkpoint, match.prefix, match.layout->embedding);
+  info.unembedding = first_present(checkpoint, match.prefix, match.layout->unembedding);
+  // Without a tensor of its own the unembedding is the embedding, unless the file holds a bare model without a head.
+  const bool tied = match.config.find("tie_word_embeddings").as_bool().value_or(true);
+  if (info.unembedding.empty() && !match.layout->unembedding.empty() && tied) info.unembedding = info.embedding;
+  describe_biases(checkpoint, match, info);
+  HeadMap map = map_heads(checkpoint, match, info.sizes);
+  sort_tensors(checkpoint, map, info);
+  return {std::move(checkpoint), std::move(info), std::move(map)};
+}
+
+HeadWeights Model::load_heads(std::size_t layer, Role role, WeightProcessing processing) const {
+  if (layer >= map_.layers.size()) {
+    throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: layer {} asked for, the model has {}",
+                                                         checkpoint_.path().string(), layer, map_.layers.size()));
+  }
+  const LayerTensors& tensors = map_.layers[layer];
+  const HeadSlice& slice = tensors.slices[static_cast<std::size_t>(role)];
+  const bool writes = role == Role::kO;
+  const bool pre_norm = processing == WeightProcessing::kFolded && info_.order == NormOrder::kPre;
+  if (slice.tensor == nullptr || (pre_norm && tensors.norm_gain == nullptr)) {
+    throw Error(ErrorKind::kFormat, fmt::format("{}: layer {} lacks tensors: {}", checkpoint_.path().string(), layer,
+                                                fmt::join(info_.missing, ", ")));
+  }
+
+  HeadWeights weights(role, info_.sizes.d_model, info_.sizes.d_head,
+                      read_heads(checkpoint_, slice, info_.sizes.heads_of(role), info_.sizes.d_head));
+  const auto scale_by = [&](const StoredTensor& tensor, float offset) {
+    std::vector<float> factors = read_vector(checkpoint_, tensor);
+    for (float& factor : factors) factor += offset;
+    scale_channels(weights, factors);
+  };
+  if (writes && tensors.output_scale != nullptr) scale_by(*tensors.output_scale, map_.output_scale_offset);
+  if (pre_norm) {
+    if (!writes) scale_by(*tensors.norm_gain, map_.norm_offset);
+    if (info_.norm == NormKind::kLayerNorm) remove_mean(weights);
+  }
+  return weights;
+}
+
+}  // namespace headscope

@@ -1,0 +1,162 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cli/run.h"
+#include "support/safetensors_writer.h"
+#include "support/temporary_folder.h"
+#include "support/tiny_gpt2.h"
+
+namespace headscope::cli {
+namespace {
+
+using test::SafetensorsWriter;
+using test::TemporaryFolder;
+using test::TinyGpt2;
+using testing::HasSubstr;
+
+struct Outcome {
+  int code;
+  std::string out;
+  std::string err;
+};
+
+Outcome headscope(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "headscope");
+  std::vector<const char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  std::ostringstream out;
+  std::ostringstream err;
+  const int code = run(static_cast<int>(argv.size()), argv.data(), {out, err});
+  return {code, out.str(), err.str()};
+}
+
+// The command fails with this code and one line on stderr that contains the text; stdout stays empty.
+void expect_failure(const std::vector<std::string>& arguments, int code, const std::string& text) {
+  const Outcome outcome = headscope(arguments);
+  EXPECT_EQ(outcome.code, code) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr(text));
+  EXPECT_TRUE(outcome.err.starts_with("headscope: ")) << outcome.err;
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+}
+
+TEST(Inspect, PrintsATableForPeople) {
+  const TemporaryFolder folder;
+  TinyGpt2().write(folder);
+  const Outcome outcome = headscope({"inspect", folder.path().string()});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  for (const char* line : {"family       gpt2 (text, causal)", "layers       2", "heads        2 a layer, 4 in all",
+                           "position     learned", "norm         LayerNorm, before attention"}) {
+    EXPECT_THAT(outcome.out, HasSubstr(line));
+  }
+}
+
+TEST(Inspect, PrintsJsonForMachines) {
+  const TemporaryFolder folder;
+  TinyGpt2 tiny;
+  tiny.shapes["transformer.ln_f.weight"] = {4};
+  tiny.shapes.erase("transformer.h.1.ln_1.weight");
+  tiny.write(folder);
+  const Outcome outcome = headscope({"inspect", "--json", folder.path().string()});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json["family"], "gpt2");
+  EXPECT_EQ(json["layers"], 2);
+  EXPECT_EQ(json["heads"], 2);
+  EXPECT_EQ(json["kv_heads"], 2);
+  EXPECT_EQ(json["d_model"], 4);
+  EXPECT_EQ(json["d_head"], 2);
+  EXPECT_EQ(json["dtype"], "F32");
+  EXPECT_EQ(json["tied_embeddings"], true);
+  EXPECT_EQ(json["tensors_used"].size(), 6u);
+  EXPECT_EQ(json["tensors_ignored"], nlohmann::json::array({"transformer.ln_f.weight"}));
+  EXPECT_EQ(json["tensors_missing"], nlohmann::json::array({"transformer.h.1.ln_1.weight"}));
+  EXPECT_EQ(json["commands"]["relate"]["works"], false);
+}
+
+TEST(Inspect, ListsEveryTensorOnRequest) {
+  const TemporaryFolder folder;
+  TinyGpt2().write(folder);
+  EXPECT_THAT(headscope({"inspect", folder.path().string()}).out, HasSubstr("(4 more; --tensors lists all)"));
+  EXPECT_THAT(headscope({"inspect", folder.path().string(), "--tensors"}).out, HasSubstr("transformer.wte.weight\n"));
+}
+
+TEST(Inspect, FailsWithCode3OnAMissingFile) {
+  expect_failure({"inspect", "/no/such/model"}, 3, "/no/such/model: no such file or folder");
+}
+
+TEST(Inspect, FailsWithCode3OnAFolderWithoutConfig) {
+  const TemporaryFolder folder;
+  expect_failure({"inspect", folder.path().string()}, 3, "has no config.json");
+}
+
+TEST(Inspect, FailsWithCode3OnATruncatedShard) {
+  const TemporaryFolder folder;
+  const TinyGpt2 tiny;
+  tiny.write(folder);
+  const std::string whole = tiny.safetensors();
+  folder.write("model.safetensors", whole.substr(0, whole.size() - 10));
+  expect_failure({"inspect", folder.path().string()}, 3, "(is it truncated?)");
+}
+
+TEST(Inspect, FailsWithCode3OnATensorOfTheWrongShape) {
+  TinyGpt2 tiny;
+  tiny.shapes["transformer.h.0.attn.c_proj.weight"] = {4, 5};
+  const TemporaryFolder folder;
+  tiny.write(folder);
+  expect_failure({"inspect", folder.path().string()}, 3,
+                 "tensor 'transformer.h.0.attn.c_proj.weight' is [4, 5], expected [4, 4]");
+}
+
+TEST(Inspect, FailsWithCode3OnAnUnknownFamilyAndListsAttentionLookingTensors) {
+  const TemporaryFolder folder;
+  folder.write("config.json", R"({"model_type": "newformer"})");
+  folder.write("model.safetensors", SafetensorsWriter().add("l.0.attn.q_proj.weight", {4, 4}).str());
+  expect_failure({"inspect", folder.path().string()}, 3, "l.{i}.attn.q_proj.weight [4, 4]");
+}
+
+TEST(Inspect, FailsWithCode3OnAnUnsupportedQuantization) {
+  const TemporaryFolder folder;
+  folder.write("config.json", R"({"model_type": "llama", "quantization_config": {"quant_method": "gptq"}})");
+  folder.write("model.safetensors", SafetensorsWriter().add("a", {4, 4}).str());
+  expect_failure({"inspect", folder.path().string()}, 3, "quantized with GPTQ");
+}
+
+TEST(Inspect, FailsWithCode3OnAPickleFile) {
+  const TemporaryFolder folder;
+  expect_failure({"inspect", folder.write("pytorch_model.bin", "PK").string()}, 3, "pickle files are never opened");
+}
+
+TEST(CommandLine, FailsWithCode2OnWrongUse) {
+  expect_failure({}, 2, "subcommand is required");
+  expect_failure({"inspect"}, 2, "model is required");
+  expect_failure({"inspect", "a", "b"}, 2, "not expected");
+  expect_failure({"fly"}, 2, "headscope --help");
+}
+
+TEST(CommandLine, PrintsHelpWithAnExampleAndTheVersion) {
+  EXPECT_THAT(headscope({"--help"}).out, HasSubstr("inspect"));
+  EXPECT_EQ(headscope({"--help"}).code, 0);
+  EXPECT_THAT(headscope({"inspect", "--help"}).out, HasSubstr("Example: headscope inspect"));
+  EXPECT_THAT(headscope({"--version"}).out, testing::StartsWith("headscope "));
+}
+
+TEST(ExitCode, FollowsTheKindOfError) {
+  EXPECT_EQ(exit_code(ErrorKind::kInvalidArgument), 2);
+  EXPECT_EQ(exit_code(ErrorKind::kIo), 3);
+  EXPECT_EQ(exit_code(ErrorKind::kFormat), 3);
+  EXPECT_EQ(exit_code(ErrorKind::kUnsupported), 3);
+  EXPECT_EQ(exit_code(ErrorKind::kNumeric), 4);
+  EXPECT_EQ(exit_code(ErrorKind::kBackend), 5);
+  EXPECT_EQ(exit_code(ErrorKind::kResource), 6);
+}
+
+}  // namespace
+}  // namespace headscope::cli

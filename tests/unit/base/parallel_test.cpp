@@ -1,0 +1,52 @@
+#include "headscope/base/parallel.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <vector>
+
+namespace headscope {
+namespace {
+
+class ParallelFor : public testing::TestWithParam<std::size_t> {
+ protected:
+  void SetUp() override { set_thread_count(GetParam()); }
+  void TearDown() override { set_thread_count(0); }
+};
+
+TEST_P(ParallelFor, CallsTheBodyOnceForEveryIndex) {
+  std::vector<int> calls(1000, 0);
+  parallel_for(calls.size(), [&](std::size_t i) { ++calls[i]; });
+  EXPECT_EQ(calls, std::vector<int>(1000, 1));
+}
+
+TEST_P(ParallelFor, RethrowsWhatABodyThrows) {
+  EXPECT_THROW(parallel_for(100,
+                            [](std::size_t i) {
+                              if (i == 37) throw std::runtime_error("37");
+                            }),
+               std::runtime_error);
+}
+
+TEST_P(ParallelFor, RunsOnOneThreadInsideAnother) {
+  std::atomic<int> sum = 0;
+  parallel_for(8, [&](std::size_t) { parallel_for(8, [&](std::size_t) { ++sum; }); });
+  EXPECT_EQ(sum, 64);
+}
+
+TEST_P(ParallelFor, DoesNothingForNothing) {
+  parallel_for(0, [](std::size_t) { FAIL(); });
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, ParallelFor, testing::Values(1, 2, 7));
+
+TEST(ThreadCount, IsWhatWasSetAndAtLeastOneOtherwise) {
+  set_thread_count(3);
+  EXPECT_EQ(thread_count(), 3u);
+  set_thread_count(0);
+  EXPECT_GE(thread_count(), 1u);
+}
+
+}  // namespace
+}  // namespace headscope

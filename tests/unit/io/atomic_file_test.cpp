@@ -1,0 +1,170 @@
+#include "headscope/io/atomic_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "support/expect_error.h"
+#include "support/temporary_folder.h"
+
+namespace headscope {
+namespace {
+
+using test::TemporaryFolder;
+
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::size_t files_in(const TemporaryFolder& folder) {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder.path()), {}));
+}
+
+// The process may write no file larger than this: a disk that fills up, without needing root.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = bytes;
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+TEST(AtomicFile, AppearsOnlyWhenItIsCommitted) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "out.txt";
+  AtomicFile file(path);
+  file.write("one, ");
+  file.write(std::as_bytes(std::span("two", 3)));
+  EXPECT_FALSE(std::filesystem::exists(path));
+  file.commit();
+  EXPECT_EQ(contents(path), "one, two");
+  EXPECT_EQ(files_in(folder), 1U);
+}
+
+TEST(AtomicFile, LeavesNothingBehindWithoutACommit) {
+  const TemporaryFolder folder;
+  {
+    AtomicFile file(folder.path() / "out.txt");
+    file.write("half a result");
+    EXPECT_EQ(files_in(folder), 1U);
+  }
+  EXPECT_EQ(files_in(folder), 0U);
+}
+
+TEST(AtomicFile, KeepsTheOldFileUntilTheCommitReplacesIt) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.write("out.txt", "old");
+  {
+    AtomicFile abandoned(path);
+    abandoned.write("never");
+  }
+  EXPECT_EQ(contents(path), "old");
+  AtomicFile file(path);
+  file.write("new");
+  EXPECT_EQ(contents(path), "old");
+  file.commit();
+  EXPECT_EQ(contents(path), "new");
+}
+
+TEST(AtomicFile, WritesUnderAHiddenNameInTheSameFolder) {
+  const TemporaryFolder folder;
+  const AtomicFile file(folder.path() / "out.txt");
+  const std::string name = std::filesystem::directory_iterator(folder.path())->path().filename().string();
+  EXPECT_TRUE(name.starts_with(".out.txt." + std::to_string(::getpid()) + ".")) << name;
+  EXPECT_TRUE(name.ends_with(".tmp")) << name;
+}
+
+TEST(AtomicFile, TwoWritersOfOneNameDoNotMeet) {
+  const TemporaryFolder folder;
+  AtomicFile first(folder.path() / "out.txt");
+  AtomicFile second(folder.path() / "out.txt");
+  first.write("first");
+  second.write("second");
+  second.commit();
+  first.commit();
+  EXPECT_EQ(contents(folder.path() / "out.txt"), "first");
+}
+
+TEST(AtomicFile, CanBeMovedWhileItIsWritten) {
+  const TemporaryFolder folder;
+  AtomicFile first(folder.path() / "out.txt");
+  first.write("a");
+  {
+    AtomicFile second(std::move(first));
+    second.write("b");
+    second.commit();
+  }
+  EXPECT_EQ(contents(folder.path() / "out.txt"), "ab");
+}
+
+TEST(AtomicFile, AcceptsTheLongestNameAFileCanHave) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / std::string(255, 'n');
+  AtomicFile file(path);
+  file.commit();
+  EXPECT_TRUE(std::filesystem::exists(path));
+}
+
+TEST(AtomicFile, WritesIntoTheCurrentFolderWhenThePathNamesNone) {
+  const TemporaryFolder folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  AtomicFile file("out.txt");
+  file.commit();
+  std::filesystem::current_path(before);
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "out.txt"));
+}
+
+TEST(AtomicFile, ReportsAFullDiskAsMissingResourcesAndCleansUp) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.write("out.bin", "old");
+  {
+    AtomicFile file(path);
+    const std::vector<std::byte> megabyte(1 << 20);
+    const FileSizeLimit limit(100'000);
+    EXPECT_ERROR(file.write(megabyte), ErrorKind::kResource, "out.bin: cannot write: File too large");
+    EXPECT_EQ(files_in(folder), 1U);
+    EXPECT_ERROR(file.commit(), ErrorKind::kIo, "cannot write");
+  }
+  EXPECT_EQ(contents(path), "old");
+}
+
+TEST(AtomicFile, ReportsAFolderThatIsNotThere) {
+  const TemporaryFolder folder;
+  EXPECT_ERROR(AtomicFile(folder.path() / "missing/out.txt"), ErrorKind::kIo, "cannot create: No such file");
+}
+
+TEST(AtomicFile, RefusesAPathThatEndsInASlash) {
+  const TemporaryFolder folder;
+  EXPECT_ERROR(AtomicFile(folder.path() / ""), ErrorKind::kInvalidArgument, "does not name a file");
+}
+
+TEST(AtomicFile, DoesNotReplaceAFolder) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path() / "out");
+  AtomicFile file(folder.path() / "out");
+  EXPECT_ERROR(file.commit(), ErrorKind::kIo, "cannot replace");
+  EXPECT_EQ(files_in(folder), 1U);
+}
+
+}  // namespace
+}  // namespace headscope

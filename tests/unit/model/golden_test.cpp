@@ -1,0 +1,106 @@
+// Head matrices of tiny checkpoints that Hugging Face transformers wrote, against slices of the live PyTorch modules.
+// tests/golden/make_hf_checkpoints.py and make_gguf_checkpoints.py make both.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "headscope/io/npz.h"
+#include "headscope/model/model.h"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kFolder = fs::path(HEADSCOPE_SOURCE_DIR) / "tests/golden/checkpoints";
+
+std::vector<std::string> cases() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(kFolder)) names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+class Golden : public testing::TestWithParam<std::string> {
+ protected:
+  Golden()
+      : folder_(kFolder / GetParam()),
+        model_(Model::open(fs::exists(folder_ / "model.gguf") ? folder_ / "model.gguf" : folder_)),
+        expected_(NpzFile::open(folder_ / "expected.npz")) {}
+
+  // Largest difference between a role's matrices and [layer, head, d_model, d_head] of the file, and largest value.
+  struct Difference {
+    double largest = 0;
+    double scale = 0;
+  };
+  Difference difference(Role role, const std::string& name, WeightProcessing processing) const {
+    const HeadSizes& sizes = model_.info().sizes;
+    const auto array = expected_.find(name);
+    EXPECT_TRUE(array.has_value()) << name;
+    EXPECT_EQ(array->view().shape, (Shape{sizes.layers, sizes.heads_of(role), sizes.d_model, sizes.d_head}));
+    const std::vector<float> values = npy_values<float>(array->view(), name);
+    Difference difference;
+    auto next = values.begin();
+    for (std::size_t layer = 0; layer < sizes.layers; ++layer) {
+      const HeadWeights weights = model_.load_heads(layer, role, processing);
+      EXPECT_EQ(weights.heads(), sizes.heads_of(role));
+      for (std::size_t head = 0; head < weights.heads(); ++head) {
+        for (std::size_t i = 0; i < sizes.d_model; ++i) {
+          for (std::size_t j = 0; j < sizes.d_head; ++j, ++next) {
+            const double found = weights.head(head)(i, j);
+            difference.largest = std::max(difference.largest, std::abs(found - *next));
+            difference.scale = std::max<double>(difference.scale, std::abs(*next));
+          }
+        }
+      }
+    }
+    return difference;
+  }
+
+  fs::path folder_;
+  Model model_;
+  NpzFile expected_;
+};
+
+TEST_P(Golden, RawMatricesAreExactlyPyTorchs) {
+  for (const Role role : kRoles) {
+    const Difference found = difference(role, std::string(1, letter(role)), WeightProcessing::kRaw);
+    EXPECT_EQ(found.largest, 0) << letter(role);
+    EXPECT_GT(found.scale, 0.1) << letter(role);
+  }
+}
+
+TEST_P(Golden, FoldedMatricesArePyTorchsToRounding) {
+  for (const Role role : kRoles) {
+    const Difference found =
+        difference(role, std::string("folded_") + letter(role), WeightProcessing::kFolded);
+    // The gain is applied in float: one rounding of a product, and one of the result.
+    EXPECT_LE(found.largest, 4 * found.scale * 0x1p-24) << letter(role);
+  }
+}
+
+TEST_P(Golden, NothingIsMissing) {
+  EXPECT_EQ(model_.info().missing, std::vector<std::string>());
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, Golden, testing::ValuesIn(cases()),
+                         [](const auto& param_info) { return param_info.param; });
+
+TEST(GoldenCases, CoverEveryFamily) {
+  std::vector<std::string> seen;
+  for (const std::string& name : cases()) {
+    const fs::path folder = kFolder / name;
+    seen.push_back(Model::open(fs::exists(folder / "model.gguf") ? folder / "model.gguf" : folder).info().family);
+  }
+  for (const Family& family : known_families()) {
+    EXPECT_NE(std::find(seen.begin(), seen.end(), family.name), seen.end()) << family.name;
+  }
+}
+
+}  // namespace
+}  // namespace headscope

@@ -1,0 +1,313 @@
+#include "headscope/model/model.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "headscope/base/parallel.h"
+#include "headscope/model/readiness.h"
+#include "support/expect_error.h"
+#include "support/safetensors_writer.h"
+#include "support/temporary_folder.h"
+#include "support/tiny_gpt2.h"
+
+namespace headscope {
+namespace {
+
+using test::SafetensorsWriter;
+using test::TemporaryFolder;
+using test::TinyGpt2;
+
+std::vector<float> counting(std::size_t count) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i);
+  return values;
+}
+
+TEST(Model, ReadsGpt2sConv1dWithoutTransposingTwice) {
+  TinyGpt2 tiny;
+  tiny.values["transformer.h.0.attn.c_attn.weight"] = counting(48);
+  tiny.values["transformer.h.0.attn.c_proj.weight"] = counting(16);
+  const TemporaryFolder folder;
+  tiny.write(folder);
+  const Model model = Model::open(folder.path());
+  // Row 2, K block (columns 4 to 7), head 1, component 1: 2 * 12 + 4 + 2 + 1.
+  EXPECT_EQ(model.load_heads(0, Role::kK, WeightProcessing::kRaw).head(1)(2, 1), 31);
+  // Head 1 is rows 2 and 3; channel 3 of its component 1 is element (3, 3).
+  EXPECT_EQ(model.load_heads(0, Role::kO, WeightProcessing::kRaw).head(1)(3, 1), 15);
+}
+
+TEST(Model, GivesTheSameWeightsOnAnyNumberOfThreads) {
+  const std::size_t d = 300;  // not a multiple of a tile
+  SafetensorsWriter writer;
+  std::vector<float> values(d * 3 * d);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<float>(i));
+  writer.add("h.0.attn.c_attn.weight", {d, 3 * d}, values);
+  values.resize(d * d);
+  writer.add("h.0.attn.c_proj.weight", {d, d}, values).add("h.0.ln_1.weight", {d}, std::vector<float>(d, 2));
+  const TemporaryFolder folder;
+  folder.write("config.json", R"({"model_type": "gpt2", "n_head": 3})");
+  folder.write("model.safetensors", writer.str());
+  const Model model = Model::open(folder.path());
+  for (const Role role : kRoles) {
+    set_thread_count(1);
+    const HeadWeights one = model.load_heads(0, role);
+    set_thread_count(5);
+    const HeadWeights five = model.load_heads(0, role);
+    set_thread_count(0);
+    EXPECT_TRUE(std::equal(one.values().begin(), one.values().end(), five.values().begin(), five.values().end()));
+  }
+}
+
+TEST(Model, TakesSizesFromTheTensorsWhereTheConfigIsSilent) {
+  TinyGpt2 tiny;
+  tiny.config = R"({"model_type": "gpt2", "n_head": 2})";
+  const TemporaryFolder folder;
+  tiny.write(folder);
+  const Model model = Model::open(folder.path());
+  EXPECT_EQ(model.info().sizes, (HeadSizes{.layers = 2, .heads = 2, .kv_heads = 2, .d_model = 4, .d_head = 2}));
+  EXPECT_FALSE(model.info().notes.empty());
+}
+
+TEST(Model, TakesHeadWidthFromTheNormOfQueries) {
+  // As in Gemma 3's multimodal files, whose text_config leaves out heads, KV heads and head_dim.
+  SafetensorsWriter writer;
+  const std::string layer = "language_model.model.layers.0.";
+  writer.add(layer + "self_attn.q_proj.weight", {12, 8}).add(layer + "self_attn.k_proj.weight", {6, 8});
+  writer.add(layer + "self_attn.v_proj.weight", {6, 8}).add(layer + "self_attn.o_proj.weight", {8, 12});
+  writer.add(layer + "self_attn.q_norm.weight", {3}).add(layer + "input_layernorm.weight", {8});
+  writer.add(layer + "post_attention_layernorm.weight", {8});
+  const TemporaryFolder folder;
+  folder.write("config.json", R"({"model_type": "gemma3", "text_config": {"hidden_size": 8, "num_hidden_layers": 1}})");
+  folder.write("model.safetensors", writer.str());
+  EXPECT_EQ(Model::open(folder.path()).info().sizes,
+            (HeadSizes{.layers = 1, .heads = 4, .kv_heads = 2, .d_model = 8, .d_head = 3}));
+}
+
+TEST(Model, ChoosesTheFamilyByClassNameOrByNamesThatFitOneAlone) {
+  TinyGpt2 tiny;
+  for (const char* config : {R"({"architectures": ["GPT2LMHeadModel"], "n_head": 2})", R"({"n_head": 2})"}) {
+    tiny.config = config;
+    const TemporaryFolder folder;
+    tiny.write(folder);
+    EXPECT_EQ(Model::open(folder.path()).info().family, "gpt2") << config;
+  }
+}
+
+TEST(Model, AcceptsAPrefixItHasNeverSeenIfItIsTheOnlyOne) {
+  TinyGpt2 tiny;
+  std::map<std::string, Shape> renamed;
+  for (const auto& [name, shape] : tiny.shapes) renamed["wrapped.model." + name] = shape;
+  tiny.shapes = renamed;
+  const TemporaryFolder folder;
+  tiny.write(folder);
+  EXPECT_TRUE(Model::open(folder.path()).info().missing.empty());
+}
+
+TEST(Model, IgnoresMaskBuffersAndListsThem) {
+  TinyGpt2 tiny;
+  tiny.shapes["transformer.h.0.attn.bias"] = {1, 1, 8, 8};
+  tiny.shapes["transformer.h.0.attn.masked_bias"] = {};
+  const TemporaryFolder folder;
+  tiny.write(folder);
+  const ModelInfo info = Model::open(folder.path()).info();
+  EXPECT_EQ(info.ignored,
+            (std::vector<std::string>{"transformer.h.0.attn.bias", "transformer.h.0.attn.masked_bias"}));
+  EXPECT_EQ(info.biases, (std::array<bool, 4>{}));
+}
+
+TEST(Model, ListsMissingTensorsAndRefusesToLoadTheirLayer) {
+  TinyGpt2 tiny;
+  tiny.shapes.erase("transformer.h.1.attn.c_attn.weight");
+  tiny.shapes.erase("transformer.h.0.ln_1.weight");
+  const TemporaryFolder folder;
+  tiny.write(folder);
+  const Model model = Model::open(folder.path());
+  EXPECT_EQ(model.info().missing,
+            (std::vector<std::string>{"transformer.h.0.ln_1.weight", "transformer.h.1.attn.c_attn.weight"}));
+  EXPECT_ERROR(model.load_heads(1, Role::kV), ErrorKind::kFormat, "transformer.h.1.attn.c_attn.weight");
+  EXPECT_ERROR(model.load_heads(0, Role::kQ), ErrorKind::kFormat, "transformer.h.0.ln_1.weight");
+  EXPECT_NO_THROW((void)model.load_heads(0, Role::kQ, WeightProcessing::kRaw));
+  EXPECT_FALSE(readiness(model.info()).at(1).ready);
+}
+
+TEST(Model, NamesTheTensorOfTheWrongShape) {
+  TinyGpt2 tiny;
+  tiny.shapes["transformer.h.1.attn.c_attn.weight"] = {4, 11};
+  const TemporaryFolder folder;
+  tiny.write(folder);
+  EXPECT_ERROR(Model::open(folder.path()), ErrorKind::kFormat,
+               "model.safetensors: tensor 'transformer.h.1.attn.c_attn.weight' is [4, 11], expected [4, 12]");
+}
+
+TEST(Model, NamesTheFirstNonFiniteWeightWithItsIndex) {
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
+    TinyGpt2 tiny;
+    std::vector<float> values(48);
+    values[29] = values[41] = bad;  // row 2, column 5: K; row 3, column 5
+    tiny.values["transformer.h.0.attn.c_attn.weight"] = values;
+    const TemporaryFolder folder;
+    tiny.write(folder);
+    const Model model = Model::open(folder.path());
+    EXPECT_ERROR(model.load_heads(0, Role::kK), ErrorKind::kNumeric,
+                 "tensor 'transformer.h.0.attn.c_attn.weight' holds NaN or Inf at index [2, 5]");
+  }
+}
+
+TEST(Model, RefusesALayerThatIsNotThere) {
+  const TemporaryFolder folder;
+  TinyGpt2().write(folder);
+  EXPECT_ERROR(Model::open(folder.path()).load_heads(2, Role::kQ), ErrorKind::kInvalidArgument, "the model has 2");
+}
+
+TEST(Model, RefusesSizesThatMakeNoSense) {
+  const std::vector<std::pair<std::string, std::string>> table = {
+      {R"({"model_type": "gpt2", "n_head": "two"})", "'n_head' is not a number, expected a positive integer"},
+      {R"({"model_type": "gpt2", "n_head": 0})", "'n_head' is 0, expected a positive integer"},
+      {R"({"model_type": "gpt2", "n_head": 3})", "3 heads, but O reads 4 components"},
+      {R"({"model_type": "gpt2", "n_head": 2, "n_layer": 900000000})", "says 900000000 layers, but the checkpoint has"},
+      {R"({"model_type": "gpt2"})", "says neither how many heads there are ('n_head')"},
+      {R"({"model_type": "gpt2", "n_head": 2, "n_embd": 5})", "expected [5, 12]"},
+      {R"({"model_type": "gpt2", "n_head": 1, "num_key_value_heads": 2, "head_dim": 4})", "does not divide"},
+  };
+  for (const auto& [config, message] : table) {
+    TinyGpt2 tiny;
+    tiny.config = config;
+    const TemporaryFolder folder;
+    tiny.write(folder);
+    EXPECT_ERROR(Model::open(folder.path()), ErrorKind::kFormat, message);
+  }
+}
+
+TEST(Model, ListsAttentionLookingTensorsOfAnUnknownFamily) {
+  const TemporaryFolder folder;
+  folder.write("config.json", R"({"model_type": "mamba\n2"})");
+  folder.write("model.safetensors", SafetensorsWriter()
+                                        .add("backbone.layers.0.mixer.q_proj.weight", {8, 4})
+                                        .add("backbone.layers.1.mixer.q_proj.weight", {8, 4})
+                                        .add("backbone.layers.0.mlp.weight", {8, 4})
+                                        .str());
+  EXPECT_ERROR(Model::open(folder.path()), ErrorKind::kUnsupported, "model_type 'mamba\\x0a2' is unknown");
+  EXPECT_ERROR(Model::open(folder.path()), ErrorKind::kUnsupported,
+               "tensors that look like attention: backbone.layers.{i}.mixer.q_proj.weight [8, 4]");
+}
+
+TEST(Model, AsksForTheFamilyWhereNamesFitSeveral) {
+  const TemporaryFolder folder;
+  SafetensorsWriter writer;
+  for (const char* name : {"q_proj", "k_proj", "v_proj", "o_proj"}) {
+    writer.add("model.layers.0.self_attn." + std::string(name) + ".weight", {4, 4});
+  }
+  folder.write("config.json", "{}");
+  folder.write("model.safetensors", writer.str());
+  EXPECT_ERROR(Model::open(folder.path()), ErrorKind::kUnsupported, "llama, mistral");
+}
+
+TEST(Model, NamesQuantizationsItDoesNotDecode) {
+  struct Case {
+    std::string config;
+    std::string tensor;
+    std::string method;
+  };
+  const std::vector<Case> table = {
+      {R"({"model_type": "llama", "quantization_config": {"quant_method": "gptq"}})", "x", "quantized with GPTQ"},
+      {R"({"model_type": "llama", "quantization_config": {"quant_method": "awq"}})", "x", "quantized with AWQ"},
+      {R"({"model_type": "llama", "quantization_config": {"quant_method": "bitsandbytes"}})", "x", "bitsandbytes"},
+      {R"({"model_type": "llama"})", "model.layers.0.self_attn.q_proj.g_idx", "quantized with GPTQ"},
+      {R"({"model_type": "llama"})", "model.layers.0.self_attn.q_proj.qweight", "quantized with AWQ or GPTQ"},
+      {R"({"model_type": "llama"})", "model.layers.0.self_attn.q_proj.weight.absmax", "bitsandbytes (4-bit)"},
+      {R"({"model_type": "llama"})", "model.layers.0.self_attn.q_proj.SCB", "bitsandbytes (8-bit)"},
+  };
+  for (const Case& quantized : table) {
+    const TemporaryFolder folder;
+    folder.write("config.json", quantized.config);
+    folder.write("model.safetensors", SafetensorsWriter().add(quantized.tensor, {4}).str());
+    EXPECT_ERROR(Model::open(folder.path()), ErrorKind::kUnsupported, quantized.method);
+  }
+}
+
+TEST(Model, RefusesWeightsStoredAsIntegers) {
+  TinyGpt2 tiny;
+  tiny.shapes.erase("transformer.h.0.attn.c_proj.weight");
+  SafetensorsWriter writer;
+  for (const auto& [name, shape] : tiny.shapes) writer.add(name, shape);
+  writer.add_raw("transformer.h.0.attn.c_proj.weight", "I8", {4, 4}, std::string(16, '\0'));
+  const TemporaryFolder folder;
+  folder.write("config.json", tiny.config);
+  folder.write("model.safetensors", writer.str());
+  EXPECT_ERROR(Model::open(folder.path()), ErrorKind::kUnsupported, "is stored as I8, which headscope does not decode");
+}
+
+// A LLaMA of one head whose q_proj is FP8 with the given scale tensor; all codes are 0x38, which is 1.0 in E4M3.
+void write_fp8(const TemporaryFolder& folder, const std::string& config, const Shape& scale_shape,
+               const std::vector<float>& scale) {
+  const std::string layer = "model.layers.0.";
+  SafetensorsWriter writer;
+  writer.add_raw(layer + "self_attn.q_proj.weight", "F8_E4M3", {4, 6}, std::string(24, '\x38'));
+  writer.add(layer + "self_attn.q_proj.weight_scale_inv", scale_shape, scale);
+  writer.add(layer + "self_attn.k_proj.weight", {4, 6}).add(layer + "self_attn.v_proj.weight", {4, 6});
+  writer.add(layer + "self_attn.o_proj.weight", {6, 4}).add(layer + "input_layernorm.weight", {6});
+  folder.write("config.json", config);
+  folder.write("model.safetensors", writer.str());
+}
+
+TEST(Model, MultipliesFp8ByItsBlockScales) {
+  const TemporaryFolder folder;
+  write_fp8(folder,
+            R"({"model_type": "llama", "num_attention_heads": 1,
+                "quantization_config": {"quant_method": "fp8", "weight_block_size": [3, 4]}})",
+            {2, 2}, {2, 3, 5, 7});
+  const HeadWeights q = Model::open(folder.path()).load_heads(0, Role::kQ, WeightProcessing::kRaw);
+  // q.head is d_model x d_head: (channel, component) is (column, row) of the stored tensor.
+  EXPECT_EQ(q.head(0)(0, 0), 2);
+  EXPECT_EQ(q.head(0)(4, 2), 3);
+  EXPECT_EQ(q.head(0)(3, 3), 5);
+  EXPECT_EQ(q.head(0)(5, 3), 7);
+}
+
+TEST(Model, AcceptsOneFp8ScaleForAWholeTensor) {
+  const TemporaryFolder folder;
+  write_fp8(folder, R"({"model_type": "llama", "num_attention_heads": 1})", {}, {0.5});
+  EXPECT_EQ(Model::open(folder.path()).load_heads(0, Role::kQ, WeightProcessing::kRaw).head(0)(5, 3), 0.5);
+}
+
+TEST(Model, RefusesFp8ScalesThatDoNotCoverTheTensor) {
+  const TemporaryFolder folder;
+  write_fp8(folder, R"({"model_type": "llama", "num_attention_heads": 1})", {2, 2}, {1, 1, 1, 1});
+  EXPECT_ERROR(Model::open(folder.path()).load_heads(0, Role::kQ), ErrorKind::kFormat,
+               "is [2, 2], expected one factor for every block of [128, 128] of [4, 6]");
+}
+
+TEST(Model, PrefersTheImageTowerOfClip) {
+  SafetensorsWriter writer;
+  for (const std::string tower : {"text_model.", "vision_model."}) {
+    const Shape shape = tower == "text_model." ? Shape{6, 6} : Shape{4, 4};
+    for (const char* name : {"q_proj", "k_proj", "v_proj", "out_proj"}) {
+      writer.add(tower + "encoder.layers.0.self_attn." + name + ".weight", shape);
+    }
+    writer.add(tower + "encoder.layers.0.layer_norm1.weight", {shape[0]});
+  }
+  const TemporaryFolder folder;
+  folder.write("config.json", R"({"model_type": "clip", "vision_config": {"num_attention_heads": 2}})");
+  folder.write("model.safetensors", writer.str());
+  EXPECT_EQ(Model::open(folder.path()).info().sizes.d_model, 4u);
+}
+
+TEST(Model, KnowsTimmsHeadsByArchitecture) {
+  const TemporaryFolder folder;
+  folder.write("config.json", R"({"architecture": "vit_tiny_patch16_224"})");
+  folder.write("model.safetensors", SafetensorsWriter()
+                                        .add("blocks.0.attn.qkv.weight", {36, 12})
+                                        .add("blocks.0.attn.proj.weight", {12, 12})
+                                        .add("blocks.0.norm1.weight", {12})
+                                        .str());
+  const ModelInfo info = Model::open(folder.path()).info();
+  EXPECT_EQ(info.family, "timm_vit");
+  EXPECT_EQ(info.sizes.heads, 3u);
+}
+
+}  // namespace
+}  // namespace headscope
