@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/progress.h"
 #include "headscope/base/error.h"
 #include "headscope/model/model.h"
 #include "headscope/model/readiness.h"
@@ -22,6 +23,7 @@ struct Args {
   std::filesystem::path model;
   bool json = false;
   bool tensors = false;
+  bool check = false;
 };
 
 // "not in this version" is said here, where the commands are known.
@@ -149,6 +151,16 @@ void print_table(const Model& model, const CLI::App& app, bool all_tensors, std:
   }
 }
 
+// Reads every head's weights; the first that is not a finite number is an error.
+void check_weights(const Model& model, Session& session) {
+  const std::size_t layers = model.info().sizes.layers;
+  Progress progress(session, "checking weights", layers);
+  for (std::size_t layer = 0; layer < layers; ++layer) {
+    for (const Role role : kRoles) static_cast<void>(model.load_heads(layer, role));
+    progress.advance();
+  }
+}
+
 }  // namespace
 
 void add_inspect_command(CLI::App& app, Session& session) {
@@ -157,9 +169,11 @@ void add_inspect_command(CLI::App& app, Session& session) {
   command->add_option("model", args->model, "Folder with config.json and *.safetensors, or a .gguf file")->required();
   command->add_flag("--json", args->json, "Print everything as JSON");
   command->add_flag("--tensors", args->tensors, "List every tensor by name");
+  command->add_flag("--check", args->check, "Read the weights of all heads and fail if one is NaN or Inf");
   command->footer("Example: headscope inspect models/gpt2 --json");
   command->callback([args, &app, &session] {
     const Model model = Model::open(args->model);
+    if (args->check) check_weights(model, session);
     if (args->json) {
       // Names are bytes from a file; what is not UTF-8 is replaced rather than refused.
       session.out << as_json(model, app).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';

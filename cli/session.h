@@ -8,6 +8,7 @@ namespace headscope::cli {
 struct Session {
   std::ostream& out;
   std::ostream& err;
+  bool terminal = false;  ///< `err` is a terminal: a line may be drawn over.
 };
 
 }  // namespace headscope::cli

@@ -19,8 +19,7 @@ namespace headscope {
 
 /// Bits of the float equal to the IEEE half with these bits. Made of integer
 /// operations and one exact product, so that loops over it vectorize and every
-/// target gives the same bits: hardware conversions quieten NaNs, Highway's
-/// software ones turn infinities into numbers.
+/// target gives the same bits, those of NaNs included.
 [[nodiscard]] inline std::uint32_t float_bits_from_f16(std::uint32_t half) noexcept {
   constexpr std::uint32_t kBias = (127U - 15U) << 23;
   const std::uint32_t sign = (half & 0x8000U) << 16;

@@ -19,7 +19,6 @@ namespace HWY_NAMESPACE {
 
 struct FromF64 {
   using Stored = double;
-  // Not Highway's DemoteTo: its portable target saturates where hardware gives infinity.
   static HWY_INLINE std::uint32_t float_bits(double value) {
     return std::bit_cast<std::uint32_t>(static_cast<float>(value));
   }

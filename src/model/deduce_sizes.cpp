@@ -63,10 +63,13 @@ class Deduction {
   MaybeSize stated_in_gguf(const std::string& key) const {
     const auto value = checkpoint_.metadata(key);
     if (!value) return std::nullopt;
+    const auto count = value->array_size();
+    if (!count) return positive(key, value->as_unsigned());
+    // One number a layer; a longer list is not worth the memory of looking into it.
+    if (*count == 0 || *count > checkpoint_.tensors().size()) {
+      fail(fmt::format("'{}' is a list of {}, expected one number a layer", key, *count));
+    }
     const auto items = value->as_array();
-    if (!items) return positive(key, value->as_unsigned());
-    // One number a layer.
-    if (items->empty()) fail(fmt::format("'{}' is an empty list", key));
     const std::size_t first = positive(key, items->front().as_unsigned());
     for (const GgufValue& item : *items) {
       if (item.as_unsigned() != first) {

@@ -32,7 +32,7 @@ Outcome headscope(std::vector<std::string> arguments) {
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
   std::ostringstream out;
   std::ostringstream err;
-  const int code = run(static_cast<int>(argv.size()), argv.data(), {out, err});
+  const int code = run(static_cast<int>(argv.size()), argv.data(), {.out = out, .err = err});
   return {code, out.str(), err.str()};
 }
 
@@ -127,6 +127,27 @@ TEST(Inspect, FailsWithCode3OnAnUnsupportedQuantization) {
   folder.write("config.json", R"({"model_type": "llama", "quantization_config": {"quant_method": "gptq"}})");
   folder.write("model.safetensors", SafetensorsWriter().add("a", {4, 4}).str());
   expect_failure({"inspect", folder.path().string()}, 3, "quantized with GPTQ");
+}
+
+TEST(Inspect, FailsWithCode4OnANonFiniteWeightWhenAskedToCheck) {
+  TinyGpt2 tiny;
+  std::vector<float> values(16);
+  values[6] = std::numeric_limits<float>::infinity();
+  tiny.values["transformer.h.1.attn.c_proj.weight"] = values;
+  const TemporaryFolder folder;
+  tiny.write(folder);
+  EXPECT_EQ(headscope({"inspect", folder.path().string()}).code, 0);
+  expect_failure({"inspect", folder.path().string(), "--check"}, 4,
+                 "tensor 'transformer.h.1.attn.c_proj.weight' holds NaN or Inf at index [1, 2]");
+}
+
+TEST(Inspect, FailsWithCode3WhenAskedToCheckWeightsThatAreNotThere) {
+  TinyGpt2 tiny;
+  tiny.shapes.erase("transformer.h.1.attn.c_proj.weight");
+  const TemporaryFolder folder;
+  tiny.write(folder);
+  expect_failure({"inspect", folder.path().string(), "--check"}, 3,
+                 "layer 1 lacks tensors: transformer.h.1.attn.c_proj");
 }
 
 TEST(Inspect, FailsWithCode3OnAPickleFile) {

@@ -11,8 +11,7 @@ namespace headscope::test {
 class Bytes {
  public:
   template <typename T>
-    requires std::is_arithmetic_v<T>
-  Bytes& add(std::type_identity_t<T> value) {
+  requires std::is_arithmetic_v<T> Bytes& add(std::type_identity_t<T> value) {
     char raw[sizeof(T)];
     std::memcpy(raw, &value, sizeof(T));
     data_.append(raw, sizeof(T));

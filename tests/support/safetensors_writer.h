@@ -19,10 +19,11 @@ class SafetensorsWriter {
     std::memcpy(raw.data(), values.data(), raw.size());
     return add_raw(name, "F32", shape, raw);
   }
-  SafetensorsWriter& add_raw(std::string_view name, std::string_view dtype, const Shape& shape, const std::string& raw) {
+  SafetensorsWriter& add_raw(std::string_view name, std::string_view dtype, const Shape& shape,
+                             const std::string& raw) {
     header_ += header_.empty() ? "{" : ", ";
-    header_ += "\"" + std::string(name) + "\": {\"dtype\": \"" + std::string(dtype) + "\", \"shape\": " +
-               to_string(shape) + ", \"data_offsets\": [" + std::to_string(data_.size()) + ", " +
+    header_ += "\"" + std::string(name) + "\": {\"dtype\": \"" + std::string(dtype) +
+               "\", \"shape\": " + to_string(shape) + ", \"data_offsets\": [" + std::to_string(data_.size()) + ", " +
                std::to_string(data_.size() + raw.size()) + "]}";
     data_ += raw;
     return *this;

@@ -12,9 +12,12 @@ namespace headscope::test {
 struct TinyGpt2 {
   std::string config = R"({"model_type": "gpt2", "n_embd": 4, "n_layer": 2, "n_head": 2})";
   std::map<std::string, Shape> shapes = {
-      {"transformer.h.0.attn.c_attn.weight", {4, 12}}, {"transformer.h.0.attn.c_proj.weight", {4, 4}},
-      {"transformer.h.0.ln_1.weight", {4}},            {"transformer.h.1.attn.c_attn.weight", {4, 12}},
-      {"transformer.h.1.attn.c_proj.weight", {4, 4}},  {"transformer.h.1.ln_1.weight", {4}},
+      {"transformer.h.0.attn.c_attn.weight", {4, 12}},
+      {"transformer.h.0.attn.c_proj.weight", {4, 4}},
+      {"transformer.h.0.ln_1.weight", {4}},
+      {"transformer.h.1.attn.c_attn.weight", {4, 12}},
+      {"transformer.h.1.attn.c_proj.weight", {4, 4}},
+      {"transformer.h.1.ln_1.weight", {4}},
       {"transformer.wte.weight", {7, 4}},
   };
   std::map<std::string, std::vector<float>> values;  ///< Zeros where a tensor is not named here.

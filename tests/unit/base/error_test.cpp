@@ -20,8 +20,8 @@ TEST(Printable, EscapesWhatWouldBreakALineOrATerminal) {
 
 TEST(Printable, EscapesMalformedUtf8) {
   EXPECT_EQ(printable("\xFF"), "\\xff");
-  EXPECT_EQ(printable("\xC3"), "\\xc3");                  // cut short
-  EXPECT_EQ(printable("\xC0\xAF"), "\\xc0\\xaf");         // overlong
+  EXPECT_EQ(printable("\xC3"), "\\xc3");                    // cut short
+  EXPECT_EQ(printable("\xC0\xAF"), "\\xc0\\xaf");           // overlong
   EXPECT_EQ(printable("\xED\xA0\x80"), "\\xed\\xa0\\x80");  // surrogate
 }
 

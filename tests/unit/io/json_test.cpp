@@ -16,7 +16,8 @@ JsonDocument parse(std::string_view text) {
 }
 
 TEST(Json, AnswersEveryKindOfValueAndNothingForTheWrongKind) {
-  const JsonDocument document = parse(R"({"b": true, "i": 12, "n": -3, "x": 0.5, "w": 768.0, "s": "h\u00e9", "z": null})");
+  const JsonDocument document =
+      parse(R"({"b": true, "i": 12, "n": -3, "x": 0.5, "w": 768.0, "s": "h\u00e9", "z": null})");
   const JsonValue root = document.root();
   EXPECT_EQ(root.find("b").as_bool(), true);
   EXPECT_EQ(root.find("i").as_unsigned(), 12u);
@@ -66,7 +67,8 @@ TEST(Json, IsNullByDefaultAndIterable) {
 }
 
 TEST(Json, RefusesBrokenTextNamingTheFile) {
-  for (const std::string text : {"", "{", "[1,]", "{\"a\"}", "nul", "\"\\ud800\"", "\"\xFF\"", "1 2", "{'a': 1}", "NaN", "1e999"}) {
+  for (const std::string text :
+       {"", "{", "[1,]", "{\"a\"}", "nul", "\"\\ud800\"", "\"\xFF\"", "1 2", "{'a': 1}", "NaN", "1e999"}) {
     EXPECT_ERROR(parse(text), ErrorKind::kFormat, "test.json: ");
   }
 }

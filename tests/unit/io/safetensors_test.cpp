@@ -16,12 +16,11 @@ std::string file_of(std::string_view header, std::string_view data) {
   return test::Bytes().add<std::uint64_t>(header.size()).add_text(header).add_text(data).str();
 }
 
-constexpr std::string_view kHeader =
-    R"({"__metadata__": {"format": "pt"},)"
-    R"( "b": {"dtype": "F16", "shape": [3], "data_offsets": [16, 22]},)"
-    R"( "a": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]},)"
-    R"( "none": {"dtype": "F32", "shape": [0, 7], "data_offsets": [22, 22]},)"
-    R"( "scalar": {"dtype": "U8", "shape": [], "data_offsets": [22, 23]}})";
+constexpr std::string_view kHeader = R"({"__metadata__": {"format": "pt"},)"
+                                     R"( "b": {"dtype": "F16", "shape": [3], "data_offsets": [16, 22]},)"
+                                     R"( "a": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]},)"
+                                     R"( "none": {"dtype": "F32", "shape": [0, 7], "data_offsets": [22, 22]},)"
+                                     R"( "scalar": {"dtype": "U8", "shape": [], "data_offsets": [22, 23]}})";
 const std::string kData = "0123456789abcdefghijklm";
 
 TEST(Safetensors, ListsTensorsInTheOrderOfTheirBytes) {
@@ -115,8 +114,8 @@ TEST(Safetensors, RefusesBrokenFiles) {
                R"( "b": {"dtype": "U8", "shape": [2], "data_offsets": [4, 6]}})",
                "012345"),
        ErrorKind::kFormat, "leaving a hole after byte 2"},
-      {"bytes of no tensor", one_tensor(R"({"dtype": "U8", "shape": [2], "data_offsets": [0, 2]})"),
-       ErrorKind::kFormat, "the last 6 bytes belong to no tensor"},
+      {"bytes of no tensor", one_tensor(R"({"dtype": "U8", "shape": [2], "data_offsets": [0, 2]})"), ErrorKind::kFormat,
+       "the last 6 bytes belong to no tensor"},
       {"the same name twice",
        file_of(R"({"a": {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]},)"
                R"( "a": {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]}})",

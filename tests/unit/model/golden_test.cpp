@@ -77,8 +77,7 @@ TEST_P(Golden, RawMatricesAreExactlyPyTorchs) {
 
 TEST_P(Golden, FoldedMatricesArePyTorchsToRounding) {
   for (const Role role : kRoles) {
-    const Difference found =
-        difference(role, std::string("folded_") + letter(role), WeightProcessing::kFolded);
+    const Difference found = difference(role, std::string("folded_") + letter(role), WeightProcessing::kFolded);
     // The gain is applied in float: one rounding of a product, and one of the result.
     EXPECT_LE(found.largest, 4 * found.scale * 0x1p-24) << letter(role);
   }

@@ -114,8 +114,7 @@ TEST(Model, IgnoresMaskBuffersAndListsThem) {
   const TemporaryFolder folder;
   tiny.write(folder);
   const ModelInfo info = Model::open(folder.path()).info();
-  EXPECT_EQ(info.ignored,
-            (std::vector<std::string>{"transformer.h.0.attn.bias", "transformer.h.0.attn.masked_bias"}));
+  EXPECT_EQ(info.ignored, (std::vector<std::string>{"transformer.h.0.attn.bias", "transformer.h.0.attn.masked_bias"}));
   EXPECT_EQ(info.biases, (std::array<bool, 4>{}));
 }
 

@@ -1,0 +1,42 @@
+#include "cli/progress.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace headscope::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kSilence = 1s;        // shorter work needs no progress
+constexpr auto kRedraw = 100ms;      // on a terminal
+constexpr auto kBetweenLines = 10s;  // in a log
+
+}  // namespace
+
+Progress::Progress(Session& session, std::string label, std::size_t total)
+    : session_(session), label_(std::move(label)), total_(total), next_(begin_ + kSilence) {}
+
+Progress::~Progress() {
+  if (drawn_ && session_.terminal) session_.err << "\r\x1b[K" << std::flush;
+}
+
+void Progress::advance() {
+  ++done_;
+  const auto now = Clock::now();
+  if (now < next_ || done_ == total_) return;
+  const double elapsed = std::chrono::duration<double>(now - begin_).count();
+  const double left = elapsed / static_cast<double>(done_) * static_cast<double>(total_ - done_);
+  const std::string text = fmt::format("{}: {} of {}, {:.0f} s left", label_, done_, total_, left);
+  if (session_.terminal) {
+    session_.err << '\r' << text << "\x1b[K" << std::flush;
+    next_ = now + kRedraw;
+  } else {
+    session_.err << text << '\n';
+    next_ = now + kBetweenLines;
+  }
+  drawn_ = true;
+}
+
+}  // namespace headscope::cli

@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# lint.sh BUILD : checks the format of every source and runs clang-tidy over the compilation database in BUILD.
+set -euo pipefail
+build=$1
+git ls-files '*.h' '*.cpp' | xargs clang-format --dry-run --Werror
+git ls-files 'src/*.cpp' 'cli/*.cpp' | xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p "$build"
+echo "lint: no fault"
