@@ -16,7 +16,7 @@ SHELL := /bin/bash
 BUILD_PACKAGES := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libhwy-dev zlib1g-dev
 PYTHON_PACKAGES := python3 python3-venv
 TEST_PACKAGES := libgtest-dev libgmock-dev
-BENCH_PACKAGES := libbenchmark-dev
+
 FUZZ_PACKAGES := clang libclang-rt-14-dev
 LINT_PACKAGES := clang-format clang-tidy
 
@@ -39,7 +39,7 @@ test: debian-build debian-test venv
 	ctest --preset asan
 	HEADSCOPE=build/headscope $(PYTHON) -m pytest -q tests/tools tests/cli
 
-bench: debian-build debian-bench venv
+bench: debian-build venv
 	cmake --preset release -DHEADSCOPE_TESTS=OFF -DHEADSCOPE_BENCHMARKS=ON
 	cmake --build --preset release
 	$(PYTHON) benchmarks/run.py
@@ -49,7 +49,7 @@ fuzz: debian-build debian-fuzz
 	cmake --build --preset fuzz
 	tests/fuzz/run.sh build/fuzz/tests/fuzz $(FUZZ_SECONDS)
 
-lint: debian-build debian-test debian-bench debian-lint
+lint: debian-build debian-test debian-lint
 	cmake --preset dev -DHEADSCOPE_BENCHMARKS=ON
 	tools/lint.sh build/dev
 
@@ -63,8 +63,6 @@ debian-build:
 	@tools/install_debian.sh $(BUILD_PACKAGES)
 debian-test:
 	@tools/install_debian.sh $(TEST_PACKAGES) $(PYTHON_PACKAGES)
-debian-bench:
-	@tools/install_debian.sh $(BENCH_PACKAGES)
 debian-fuzz:
 	@tools/install_debian.sh $(FUZZ_PACKAGES)
 debian-lint:

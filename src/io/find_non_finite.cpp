@@ -13,29 +13,31 @@ HWY_BEFORE_NAMESPACE();
 namespace headscope {
 namespace HWY_NAMESPACE {
 
-// Long enough that the test between chunks costs nothing, short enough that the
-// search inside the offending one does not either.
-constexpr std::size_t kChunk = 1024;
+namespace hn = hwy::HWY_NAMESPACE;
 
-// NaNs and infinities have all exponent bits set. Bits rather than isfinite():
-// integer loops vectorize on every target.
-HWY_INLINE std::uint32_t missing_exponent_bits(float value) {
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, &value, sizeof bits);
-  return ~bits & 0x7F800000U;
-}
-
-HWY_INLINE bool all_finite(const float* HWY_RESTRICT values) {
-  std::uint32_t found = 0;
-  for (std::size_t i = 0; i < kChunk; ++i) found |= missing_exponent_bits(values[i]) == 0 ? 1U : 0U;
-  return found == 0;
-}
+// NaNs and infinities have all exponent bits set.
+constexpr std::uint32_t kExponent = 0x7F800000U;
 
 /// Index of the first NaN or infinity, `count` if there is none.
 std::size_t first_non_finite_here(const float* values, std::size_t count) {
+  const hn::ScalableTag<float> d;
+  const hn::RebindToUnsigned<decltype(d)> bits;
+  const auto exponent = hn::Set(bits, kExponent);
+  const auto is_bad = [&](std::size_t at) HWY_ATTR {
+    return hn::Eq(hn::And(hn::BitCast(bits, hn::LoadU(d, values + at)), exponent), exponent);
+  };
+  // Four at a time, so that the test between them costs little.
+  const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
-  while (i + kChunk <= count && all_finite(values + i)) i += kChunk;
-  while (i < count && missing_exponent_bits(values[i]) != 0) ++i;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    const auto bad = hn::Or(hn::Or(is_bad(i), is_bad(i + lanes)), hn::Or(is_bad(i + 2 * lanes), is_bad(i + 3 * lanes)));
+    if (!hn::AllFalse(bits, bad)) break;
+  }
+  for (; i < count; ++i) {
+    std::uint32_t one = 0;
+    std::memcpy(&one, values + i, sizeof one);
+    if ((one & kExponent) == kExponent) break;
+  }
   return i;
 }
 

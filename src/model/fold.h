@@ -6,10 +6,15 @@
 
 namespace headscope {
 
-/// W <- diag(factors) W for every head: channel i of the residual stream scaled by factors[i].
-void scale_channels(HeadWeights& weights, std::span<const float> factors);
+/// What a norm or a scale does to the residual stream, moved into the heads.
+struct Fold {
+  /// W <- diag(factors) W: channel i scaled by factors[i]. Empty for no scaling.
+  std::span<const float> factors = {};
+  /// Then W <- (I - 11^T/d) W: the all-ones direction projected out, i.e. each column loses its mean.
+  bool remove_mean = false;
+};
 
-/// W <- (I - 11^T/d) W for every head: the all-ones direction projected out, i.e. each column loses its mean.
-void remove_mean(HeadWeights& weights);
+/// Applies it to every head's matrix.
+void fold(HeadWeights& weights, const Fold& fold);
 
 }  // namespace headscope

@@ -100,16 +100,14 @@ HeadWeights Model::load_heads(std::size_t layer, Role role, WeightProcessing pro
 
   HeadWeights weights(role, info_.sizes.d_model, info_.sizes.d_head,
                       read_heads(checkpoint_, slice, info_.sizes.heads_of(role), info_.sizes.d_head));
-  const auto scale_by = [&](const StoredTensor& tensor, float offset) {
-    std::vector<float> factors = read_vector(checkpoint_, tensor);
+  std::vector<float> factors;
+  const auto read_factors = [&](const StoredTensor& tensor, float offset) {
+    factors = read_vector(checkpoint_, tensor);
     for (float& factor : factors) factor += offset;
-    scale_channels(weights, factors);
   };
-  if (writes && tensors.output_scale != nullptr) scale_by(*tensors.output_scale, map_.output_scale_offset);
-  if (pre_norm) {
-    if (!writes) scale_by(*tensors.norm_gain, map_.norm_offset);
-    if (info_.norm == NormKind::kLayerNorm) remove_mean(weights);
-  }
+  if (writes && tensors.output_scale != nullptr) read_factors(*tensors.output_scale, map_.output_scale_offset);
+  if (!writes && pre_norm) read_factors(*tensors.norm_gain, map_.norm_offset);
+  fold(weights, {.factors = factors, .remove_mean = pre_norm && info_.norm == NormKind::kLayerNorm});
   return weights;
 }
 

@@ -10,6 +10,7 @@
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
 #include "headscope/io/decode.h"
+#include "headscope/linalg/transpose.h"
 
 namespace headscope {
 namespace {
@@ -102,7 +103,7 @@ class Reader {
         scale_(checkpoint, slice),
         out_(heads * d_head * d_model_) {}
 
-  std::vector<float> run(const Checkpoint& checkpoint) {
+  Buffer<float> run(const Checkpoint& checkpoint) {
     if (slice_.head_axis == 0) {
       parallel_for(heads_, [this](std::size_t head) { copy_rows(head); });
     } else {
@@ -113,8 +114,10 @@ class Reader {
   }
 
  private:
-  // A tile and its transpose stay in the first-level cache. Columns are a multiple of every GGUF block.
-  static constexpr std::size_t kTileRows = 32;
+  // A tile of 64 kB stays in the second-level cache, and 64 rows make four whole cache lines of each row of the
+  // transpose. Columns are a multiple of every GGUF block. Tried on GPT-2's fused tensor: 16 x 1024 takes 1.4 times as
+  // long, 64 x 512 1.6 times.
+  static constexpr std::size_t kTileRows = 64;
   static constexpr std::size_t kTileColumns = 256;
   // Rows a power of two apart fall into few sets of the cache and push each other out.
   static constexpr std::size_t kTileStride = kTileColumns + 16;
@@ -131,7 +134,7 @@ class Reader {
   void copy_rows(std::size_t head) {
     for (std::size_t j = 0; j < d_head_; ++j) {
       decode_row(slice_.first + head * slice_.stride + j, 0,
-                 std::span(out_).subspan((head * d_head_ + j) * d_model_, d_model_));
+                 out_.values().subspan((head * d_head_ + j) * d_model_, d_model_));
     }
   }
 
@@ -139,7 +142,7 @@ class Reader {
   void transpose_panel(std::size_t panel) {
     const std::size_t first_row = panel * kTileRows;
     const std::size_t rows = std::min(kTileRows, d_model_ - first_row);
-    const std::size_t begin = slice_.first / kTileColumns * kTileColumns;
+    const std::size_t begin = slice_.first / block_.block_elements * block_.block_elements;
     const std::size_t end = slice_.first + (heads_ - 1) * slice_.stride + d_head_;
     for (std::size_t column = begin; column < end; column += kTileColumns) {
       transpose_tile(first_row, rows, column, std::min(kTileColumns, tensor_.shape[1] - column));
@@ -151,14 +154,16 @@ class Reader {
     for (std::size_t i = 0; i < rows; ++i) {
       decode_row(first_row + i, first_column, std::span(tile).subspan(i * kTileStride, columns));
     }
-    for (std::size_t j = 0; j < columns; ++j) {
-      const std::size_t column = first_column + j;
-      if (column < slice_.first) continue;
-      const std::size_t head = (column - slice_.first) / slice_.stride;
-      const std::size_t component = (column - slice_.first) % slice_.stride;
-      if (head >= heads_ || component >= d_head_) continue;
-      float* destination = out_.data() + (head * d_head_ + component) * d_model_ + first_row;
-      for (std::size_t i = 0; i < rows; ++i) destination[i] = tile[i * kTileStride + j];
+    // The part of each head that the tile crosses.
+    const std::size_t end = first_column + columns;
+    std::size_t head = first_column < slice_.first ? 0 : (first_column - slice_.first) / slice_.stride;
+    for (; head < heads_ && slice_.first + head * slice_.stride < end; ++head) {
+      const std::size_t head_begin = slice_.first + head * slice_.stride;
+      const std::size_t from = std::max(first_column, head_begin);
+      const std::size_t to = std::min(end, head_begin + d_head_);
+      if (from >= to) continue;
+      transpose(tile.data() + (from - first_column), kTileStride, rows, to - from,
+                out_.data() + (head * d_head_ + from - head_begin) * d_model_ + first_row, d_model_);
     }
   }
 
@@ -171,13 +176,12 @@ class Reader {
   std::size_t row_bytes_;
   BlockScale scale_;
   FirstNonFinite non_finite_;
-  std::vector<float> out_;
+  Buffer<float> out_;
 };
 
 }  // namespace
 
-std::vector<float> read_heads(const Checkpoint& checkpoint, const HeadSlice& slice, std::size_t heads,
-                              std::size_t d_head) {
+Buffer<float> read_heads(const Checkpoint& checkpoint, const HeadSlice& slice, std::size_t heads, std::size_t d_head) {
   return Reader(checkpoint, slice, heads, d_head).run(checkpoint);
 }
 

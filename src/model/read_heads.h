@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "headscope/base/buffer.h"
 #include "headscope/io/checkpoint.h"
 #include "headscope/model/head_map.h"
 
@@ -11,8 +12,8 @@ namespace headscope {
 /// all heads one after another, `d_model` floats each: the layout of HeadWeights.
 ///
 /// \throws Error  kNumeric if a weight is NaN or infinite, named with its index.
-[[nodiscard]] std::vector<float> read_heads(const Checkpoint& checkpoint, const HeadSlice& slice, std::size_t heads,
-                                            std::size_t d_head);
+[[nodiscard]] Buffer<float> read_heads(const Checkpoint& checkpoint, const HeadSlice& slice, std::size_t heads,
+                                       std::size_t d_head);
 
 /// Reads a tensor of one axis.
 /// \throws Error  kNumeric as `read_heads`.

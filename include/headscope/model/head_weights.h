@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <span>
 #include <utility>
-#include <vector>
 
+#include "headscope/base/buffer.h"
 #include "headscope/base/matrix.h"
 #include "headscope/model/role.h"
 
@@ -17,14 +17,14 @@ class HeadWeights {
  public:
   HeadWeights() = default;
   /// `values` holds, head after head, the columns of its matrix one after another.
-  HeadWeights(Role role, std::size_t d_model, std::size_t d_head, std::vector<float> values)
+  HeadWeights(Role role, std::size_t d_model, std::size_t d_head, Buffer<float> values)
       : role_(role), d_model_(d_model), d_head_(d_head), values_(std::move(values)) {
     assert(values_.size() % (d_model * d_head) == 0);
   }
 
   [[nodiscard]] Role role() const noexcept { return role_; }
   [[nodiscard]] std::size_t heads() const noexcept {
-    return values_.empty() ? 0 : values_.size() / (d_model_ * d_head_);
+    return values_.size() == 0 ? 0 : values_.size() / (d_model_ * d_head_);
   }
   [[nodiscard]] std::size_t d_model() const noexcept { return d_model_; }
   [[nodiscard]] std::size_t d_head() const noexcept { return d_head_; }
@@ -37,15 +37,15 @@ class HeadWeights {
   /// One column of one head's matrix: `d_model` numbers in a row.
   [[nodiscard]] std::span<float> column(std::size_t head, std::size_t j) noexcept {
     assert(head < heads() && j < d_head_);
-    return std::span(values_).subspan((head * d_head_ + j) * d_model_, d_model_);
+    return values_.values().subspan((head * d_head_ + j) * d_model_, d_model_);
   }
-  [[nodiscard]] std::span<const float> values() const noexcept { return values_; }
+  [[nodiscard]] std::span<const float> values() const noexcept { return values_.values(); }
 
  private:
   Role role_ = Role::kQ;
   std::size_t d_model_ = 0;
   std::size_t d_head_ = 0;
-  std::vector<float> values_;
+  Buffer<float> values_;
 };
 
 }  // namespace headscope

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <type_traits>
+
+namespace headscope {
+
+/// A fixed number of numbers that begin uninitialized: for large results that
+/// are written once, where filling them with zeros first would double the work.
+/// Moves; does not copy.
+template <typename T>
+requires std::is_arithmetic_v<T>
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(std::size_t size) : data_(std::make_unique_for_overwrite<T[]>(size)), size_(size) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] T* data() noexcept { return data_.get(); }
+  [[nodiscard]] const T* data() const noexcept { return data_.get(); }
+  [[nodiscard]] std::span<T> values() noexcept { return {data_.get(), size_}; }
+  [[nodiscard]] std::span<const T> values() const noexcept { return {data_.get(), size_}; }
+
+ private:
+  std::unique_ptr<T[]> data_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace headscope
