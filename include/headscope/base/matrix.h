@@ -12,66 +12,75 @@ namespace headscope {
 ///
 /// Storage order, stated once for the whole project: owning matrices are
 /// row-major and compact.
-class MatrixView {
+template <typename T>
+class BasicMatrixView {
  public:
-  MatrixView(const float* data, std::size_t rows, std::size_t columns, std::size_t row_stride,
-             std::size_t column_stride = 1) noexcept
+  BasicMatrixView(const T* data, std::size_t rows, std::size_t columns, std::size_t row_stride,
+                  std::size_t column_stride = 1) noexcept
       : data_(data), rows_(rows), columns_(columns), row_stride_(row_stride), column_stride_(column_stride) {}
 
   [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
   [[nodiscard]] std::size_t columns() const noexcept { return columns_; }
   [[nodiscard]] std::size_t row_stride() const noexcept { return row_stride_; }
   [[nodiscard]] std::size_t column_stride() const noexcept { return column_stride_; }
-  [[nodiscard]] const float* data() const noexcept { return data_; }
+  [[nodiscard]] const T* data() const noexcept { return data_; }
 
-  [[nodiscard]] float operator()(std::size_t i, std::size_t j) const noexcept {
+  [[nodiscard]] T operator()(std::size_t i, std::size_t j) const noexcept {
     assert(i < rows_ && j < columns_);
     return data_[i * row_stride_ + j * column_stride_];
   }
-  [[nodiscard]] MatrixView transposed() const noexcept { return {data_, columns_, rows_, column_stride_, row_stride_}; }
+  [[nodiscard]] BasicMatrixView transposed() const noexcept {
+    return {data_, columns_, rows_, column_stride_, row_stride_};
+  }
 
  private:
-  const float* data_;
+  const T* data_;
   std::size_t rows_;
   std::size_t columns_;
   std::size_t row_stride_;
   std::size_t column_stride_;
 };
 
-/// A row-major matrix of floats that owns its numbers.
-class Matrix {
+/// A row-major matrix that owns its numbers.
+template <typename T>
+class BasicMatrix {
  public:
-  Matrix() = default;
+  BasicMatrix() = default;
   /// Zeros.
-  Matrix(std::size_t rows, std::size_t columns) : rows_(rows), columns_(columns), data_(rows * columns) {}
+  BasicMatrix(std::size_t rows, std::size_t columns) : rows_(rows), columns_(columns), data_(rows * columns) {}
 
   [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
   [[nodiscard]] std::size_t columns() const noexcept { return columns_; }
-  [[nodiscard]] std::span<float> values() noexcept { return data_; }
-  [[nodiscard]] std::span<const float> values() const noexcept { return data_; }
+  [[nodiscard]] std::span<T> values() noexcept { return data_; }
+  [[nodiscard]] std::span<const T> values() const noexcept { return data_; }
 
-  [[nodiscard]] std::span<float> row(std::size_t i) noexcept {
+  [[nodiscard]] std::span<T> row(std::size_t i) noexcept {
     assert(i < rows_);
     return std::span(data_).subspan(i * columns_, columns_);
   }
-  [[nodiscard]] std::span<const float> row(std::size_t i) const noexcept {
+  [[nodiscard]] std::span<const T> row(std::size_t i) const noexcept {
     assert(i < rows_);
     return std::span(data_).subspan(i * columns_, columns_);
   }
-  [[nodiscard]] float& operator()(std::size_t i, std::size_t j) noexcept {
+  [[nodiscard]] T& operator()(std::size_t i, std::size_t j) noexcept {
     assert(i < rows_ && j < columns_);
     return data_[i * columns_ + j];
   }
-  [[nodiscard]] float operator()(std::size_t i, std::size_t j) const noexcept {
+  [[nodiscard]] T operator()(std::size_t i, std::size_t j) const noexcept {
     assert(i < rows_ && j < columns_);
     return data_[i * columns_ + j];
   }
-  [[nodiscard]] MatrixView view() const noexcept { return {data_.data(), rows_, columns_, columns_}; }
+  [[nodiscard]] BasicMatrixView<T> view() const noexcept { return {data_.data(), rows_, columns_, columns_}; }
 
  private:
   std::size_t rows_ = 0;
   std::size_t columns_ = 0;
-  std::vector<float> data_;
+  std::vector<T> data_;
 };
+
+using MatrixView = BasicMatrixView<float>;
+using Matrix = BasicMatrix<float>;
+/// For small decompositions and statistics.
+using DoubleMatrix = BasicMatrix<double>;
 
 }  // namespace headscope

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "headscope/base/matrix.h"
+
+namespace headscope {
+
+/// A = sum_k values[k] * v_k v_k^T.
+struct SymmetricEigen {
+  std::vector<double> values;  ///< Ascending.
+  DoubleMatrix vectors;        ///< Row k is v_k, of unit length.
+};
+
+/// All eigenpairs of a symmetric matrix, by divide and conquer: O(n^3). Reads the
+/// lower triangle only.
+///
+/// \throws Error  kInvalidArgument if the matrix is not square, kNumeric if the
+///                iteration does not converge (NaN in the input).
+[[nodiscard]] SymmetricEigen symmetric_eigen(const DoubleMatrix& matrix);
+
+}  // namespace headscope

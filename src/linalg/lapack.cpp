@@ -1,0 +1,156 @@
+#include "linalg/lapack.h"
+
+#include <cblas.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+extern "C" {
+void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info, std::size_t);
+void dtrtri_(const char* uplo, const char* diag, const int* n, double* a, const int* lda, int* info, std::size_t,
+             std::size_t);
+void dgeqrf_(const int* m, const int* n, double* a, const int* lda, double* tau, double* work, const int* lwork,
+             int* info);
+void dorgqr_(const int* m, const int* n, const int* k, double* a, const int* lda, const double* tau, double* work,
+             const int* lwork, int* info);
+void dsyevd_(const char* jobz, const char* uplo, const int* n, double* a, const int* lda, double* w, double* work,
+             const int* lwork, int* iwork, const int* liwork, int* info, std::size_t, std::size_t);
+void dgesdd_(const char* jobz, const int* m, const int* n, double* a, const int* lda, double* s, double* u,
+             const int* ldu, double* vt, const int* ldvt, double* work, const int* lwork, int* iwork, int* info,
+             std::size_t);
+}
+
+namespace headscope::lapack {
+namespace {
+
+int narrow(std::size_t size) {
+  if (size > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    throw std::logic_error(fmt::format("lapack: extent {} does not fit an int", size));
+  }
+  return static_cast<int>(size);
+}
+
+// Negative: an argument was wrong. Positive: the routine's own kind of failure.
+bool succeeded(int info, std::string_view routine) {
+  if (info < 0) throw std::logic_error(fmt::format("lapack: {} refused argument {}", routine, -info));
+  return info == 0;
+}
+
+CBLAS_TRANSPOSE flag(bool transpose) {
+  return transpose ? CblasTrans : CblasNoTrans;
+}
+
+// OpenBLAS would otherwise start threads of its own inside ours.
+[[maybe_unused]] const bool kOneThread = [] {
+  openblas_set_num_threads(1);
+  return true;
+}();
+
+}  // namespace
+
+void gemm(bool transpose_a, bool transpose_b, std::size_t m, std::size_t n, std::size_t k, float alpha, const float* a,
+          std::size_t lda, const float* b, std::size_t ldb, float beta, float* c, std::size_t ldc) {
+  cblas_sgemm(CblasColMajor, flag(transpose_a), flag(transpose_b), narrow(m), narrow(n), narrow(k), alpha, a,
+              narrow(lda), b, narrow(ldb), beta, c, narrow(ldc));
+}
+
+void gemm(bool transpose_a, bool transpose_b, std::size_t m, std::size_t n, std::size_t k, double alpha,
+          const double* a, std::size_t lda, const double* b, std::size_t ldb, double beta, double* c, std::size_t ldc) {
+  cblas_dgemm(CblasColMajor, flag(transpose_a), flag(transpose_b), narrow(m), narrow(n), narrow(k), alpha, a,
+              narrow(lda), b, narrow(ldb), beta, c, narrow(ldc));
+}
+
+void syrk_upper(bool transpose, std::size_t n, std::size_t k, double alpha, const double* a, std::size_t lda,
+                double beta, double* c, std::size_t ldc) {
+  cblas_dsyrk(CblasColMajor, CblasUpper, flag(transpose), narrow(n), narrow(k), alpha, a, narrow(lda), beta, c,
+              narrow(ldc));
+}
+
+void syrk_upper(bool transpose, std::size_t n, std::size_t k, float alpha, const float* a, std::size_t lda, float beta,
+                float* c, std::size_t ldc) {
+  cblas_ssyrk(CblasColMajor, CblasUpper, flag(transpose), narrow(n), narrow(k), alpha, a, narrow(lda), beta, c,
+              narrow(ldc));
+}
+
+bool cholesky_upper(std::size_t n, double* a, std::size_t lda) {
+  const int n_int = narrow(n);
+  const int lda_int = narrow(lda);
+  int info = 0;
+  dpotrf_("U", &n_int, a, &lda_int, &info, 1);
+  return succeeded(info, "dpotrf");
+}
+
+bool invert_upper(std::size_t n, double* a, std::size_t lda) {
+  const int n_int = narrow(n);
+  const int lda_int = narrow(lda);
+  int info = 0;
+  dtrtri_("U", "N", &n_int, a, &lda_int, &info, 1, 1);
+  return succeeded(info, "dtrtri");
+}
+
+void solve_right_upper(std::size_t m, std::size_t n, const double* r, std::size_t ldr, double* b, std::size_t ldb) {
+  cblas_dtrsm(CblasColMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, narrow(m), narrow(n), 1.0, r,
+              narrow(ldr), b, narrow(ldb));
+}
+
+void householder_qr(std::size_t m, std::size_t n, double* a, std::size_t lda, double* r) {
+  const int m_int = narrow(m);
+  const int n_int = narrow(n);
+  const int lda_int = narrow(lda);
+  std::vector<double> tau(n);
+  std::vector<double> work(std::max<std::size_t>(1, 64 * n));
+  const int work_size = narrow(work.size());
+  int info = 0;
+  dgeqrf_(&m_int, &n_int, a, &lda_int, tau.data(), work.data(), &work_size, &info);
+  static_cast<void>(succeeded(info, "dgeqrf"));
+  if (r != nullptr) {
+    for (std::size_t j = 0; j < n; ++j) {
+      for (std::size_t i = 0; i < n; ++i) r[i + j * n] = i <= j ? a[i + j * lda] : 0;
+    }
+  }
+  dorgqr_(&m_int, &n_int, &n_int, a, &lda_int, tau.data(), work.data(), &work_size, &info);
+  static_cast<void>(succeeded(info, "dorgqr"));
+}
+
+bool symmetric_eigen(std::size_t n, double* a, std::size_t lda, double* values) {
+  const int n_int = narrow(n);
+  const int lda_int = narrow(lda);
+  int info = 0;
+  double work_query = 0;
+  int iwork_query = 0;
+  const int query = -1;
+  dsyevd_("V", "U", &n_int, a, &lda_int, values, &work_query, &query, &iwork_query, &query, &info, 1, 1);
+  static_cast<void>(succeeded(info, "dsyevd"));
+  std::vector<double> work(static_cast<std::size_t>(work_query));
+  std::vector<int> iwork(static_cast<std::size_t>(iwork_query));
+  const int work_size = narrow(work.size());
+  const int iwork_size = narrow(iwork.size());
+  dsyevd_("V", "U", &n_int, a, &lda_int, values, work.data(), &work_size, iwork.data(), &iwork_size, &info, 1, 1);
+  return succeeded(info, "dsyevd");
+}
+
+bool singular_values(std::size_t m, std::size_t n, double* a, std::size_t lda, double* values) {
+  const int m_int = narrow(m);
+  const int n_int = narrow(n);
+  const int lda_int = narrow(lda);
+  const int one = 1;
+  int info = 0;
+  double work_query = 0;
+  const int query = -1;
+  std::vector<int> iwork(8 * std::min(m, n));
+  dgesdd_("N", &m_int, &n_int, a, &lda_int, values, nullptr, &one, nullptr, &one, &work_query, &query, iwork.data(),
+          &info, 1);
+  static_cast<void>(succeeded(info, "dgesdd"));
+  std::vector<double> work(static_cast<std::size_t>(work_query));
+  const int work_size = narrow(work.size());
+  dgesdd_("N", &m_int, &n_int, a, &lda_int, values, nullptr, &one, nullptr, &one, work.data(), &work_size, iwork.data(),
+          &info, 1);
+  return succeeded(info, "dgesdd");
+}
+
+}  // namespace headscope::lapack
