@@ -25,7 +25,7 @@ TEST(SymmetricEigen, SatisfiesTheEquationWithOrthonormalVectors) {
     const double tolerance =
         10 * static_cast<double>(n) * std::numeric_limits<double>::epsilon() * static_cast<double>(n);
     for (std::size_t k = 0; k < n; ++k) {
-      if (k > 0) EXPECT_LE(eigen.values[k - 1], eigen.values[k]);
+      EXPECT_LE(eigen.values[k == 0 ? 0 : k - 1], eigen.values[k]);
       for (std::size_t i = 0; i < n; ++i) {
         double product = 0;
         double dot = 0;

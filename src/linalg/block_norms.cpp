@@ -1,0 +1,78 @@
+#include "headscope/linalg/block_norms.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "headscope/base/buffer.h"
+#include "headscope/base/parallel.h"
+#include "linalg/lapack.h"
+#include "linalg/sum_of_squares.h"
+
+namespace headscope {
+namespace {
+
+// Side of a tile in columns. 384 x 384 floats fit the second-level cache beside the panels of the product, and the
+// product runs at its full speed from there on.
+constexpr std::size_t kTileColumns = 384;
+
+// Cuts a stack into tiles of whole matrices, all of nearly the same size.
+class Tiling {
+ public:
+  explicit Tiling(const FactorStack& stack) : stack_(stack) {
+    const std::size_t most = std::max<std::size_t>(1, kTileColumns / std::max<std::size_t>(1, stack.width));
+    tiles_ = (stack.count + most - 1) / most;
+  }
+  [[nodiscard]] std::size_t tiles() const noexcept { return tiles_; }
+  [[nodiscard]] std::size_t begin(std::size_t tile) const noexcept { return tile * stack_.count / tiles_; }
+  [[nodiscard]] FactorStack stack(std::size_t tile) const noexcept {
+    return stack_.slice(begin(tile), begin(tile + 1) - begin(tile));
+  }
+
+ private:
+  FactorStack stack_;
+  std::size_t tiles_ = 0;
+};
+
+class CpuBlockNorms final : public BlockNorms {
+ public:
+  void compute(const FactorStack& a, const FactorStack& b, float* out, std::size_t out_stride) const override {
+    assert(a.d == b.d);
+    const Tiling rows(a);
+    const Tiling columns(b);
+    const bool symmetric = a.values == b.values && a.count == b.count && a.width == b.width;
+    parallel_for(rows.tiles() * columns.tiles(), [&](std::size_t index) {
+      const std::size_t row = index / columns.tiles();
+      const std::size_t column = index % columns.tiles();
+      if (symmetric && row > column) return;
+      compute_tile(rows.stack(row), columns.stack(column), out + rows.begin(row) * out_stride + columns.begin(column),
+                   out_stride);
+    });
+    if (!symmetric) return;
+    for (std::size_t i = 0; i < a.count; ++i) {
+      for (std::size_t j = 0; j < i; ++j) out[i * out_stride + j] = out[j * out_stride + i];
+    }
+  }
+
+ private:
+  static void compute_tile(const FactorStack& a, const FactorStack& b, float* out, std::size_t out_stride) {
+    const std::size_t m = a.count * a.width;
+    const std::size_t n = b.count * b.width;
+    thread_local Buffer<float> product;
+    if (product.size() < m * n) product = Buffer<float>(m * n);
+    lapack::gemm(true, false, m, n, a.d, 1.0F, a.values, a.d, b.values, b.d, 0.0F, product.data(), m);
+    for (std::size_t i = 0; i < a.count; ++i) {
+      for (std::size_t j = 0; j < b.count; ++j) {
+        const float* block = product.data() + i * a.width + j * b.width * m;
+        out[i * out_stride + j] = static_cast<float>(sum_of_squares(block, a.width, b.width, m));
+      }
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<BlockNorms> cpu_block_norms() {
+  return std::make_unique<CpuBlockNorms>();
+}
+
+}  // namespace headscope
