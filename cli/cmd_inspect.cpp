@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/common_options.h"
 #include "cli/progress.h"
 #include "headscope/base/error.h"
 #include "headscope/model/model.h"
@@ -115,10 +116,11 @@ void print_names(std::ostream& out, std::string_view title, const std::vector<st
 void print_table(const Model& model, const CLI::App& app, bool all_tensors, std::ostream& out) {
   const ModelInfo& info = model.info();
   const HeadSizes& sizes = info.sizes;
+  constexpr std::size_t kLongestPath = 4096;
   const std::string embedding = info.embedding.empty() ? "none"
                                 : tied(info)           ? info.embedding + " (tied: reads and writes tokens)"
                                                        : info.embedding;
-  print_row(out, "model", model.checkpoint().path().string());
+  print_row(out, "model", printable(model.checkpoint().path().string(), kLongestPath));
   print_row(out, "format",
             fmt::format("{}, {} file{}", model.checkpoint().is_gguf() ? "GGUF" : "safetensors",
                         model.checkpoint().file_count(), model.checkpoint().file_count() == 1 ? "" : "s"));
@@ -137,8 +139,8 @@ void print_table(const Model& model, const CLI::App& app, bool all_tensors, std:
   print_row(out, "norm",
             fmt::format("{}, {} attention", to_string(info.norm), info.order == NormOrder::kPre ? "before" : "after"));
   print_row(out, "biases", biased_roles(info).empty() ? "none" : biased_roles(info));
-  print_row(out, "embedding", embedding);
-  if (!info.unembedding.empty() && !tied(info)) print_row(out, "unembedding", info.unembedding);
+  print_row(out, "embedding", printable(embedding));
+  if (!info.unembedding.empty() && !tied(info)) print_row(out, "unembedding", printable(info.unembedding));
   for (const std::string& note : info.notes) print_row(out, "note", note);
   out << '\n';
   print_names(out, "tensors used", info.used, all_tensors);
@@ -170,6 +172,8 @@ void add_inspect_command(CLI::App& app, Session& session) {
   command->add_flag("--json", args->json, "Print everything as JSON");
   command->add_flag("--tensors", args->tensors, "List every tensor by name");
   command->add_flag("--check", args->check, "Read the weights of all heads and fail if one is NaN or Inf");
+  add_threads_option(*command);
+  add_quiet_option(*command, session);
   command->footer("Example: headscope inspect models/gpt2 --json");
   command->callback([args, &app, &session] {
     const Model model = Model::open(args->model);

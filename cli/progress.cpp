@@ -25,7 +25,7 @@ Progress::~Progress() {
 void Progress::advance() {
   ++done_;
   const auto now = Clock::now();
-  if (now < next_ || done_ == total_) return;
+  if (session_.quiet || now < next_ || done_ == total_) return;
   const double elapsed = std::chrono::duration<double>(now - begin_).count();
   const double left = elapsed / static_cast<double>(done_) * static_cast<double>(total_ - done_);
   const std::string text = fmt::format("{}: {} of {}, {:.0f} s left", label_, done_, total_, left);

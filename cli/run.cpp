@@ -4,6 +4,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "cli/commands.h"
 
@@ -14,9 +15,19 @@ constexpr int kUsage = 2;
 constexpr int kResource = 6;
 constexpr int kBug = 70;
 
+// Names in messages come from files and arguments; whatever they hold, the message stays one line of bearable length.
 int fail(Session& session, const std::string& message, int code) {
-  session.err << "headscope: " << message << '\n';
+  constexpr std::size_t kLongest = 2000;
+  session.err << "headscope: " << printable(message, kLongest) << '\n';
   return code;
+}
+
+// CLI11 looks for a command first: without one it does not say which word it did not know.
+std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> unknown = app.remaining(/*recurse=*/true);
+  const std::string what =
+      unknown.empty() ? std::string(error.what()) : "'" + unknown.front() + "' is not expected here";
+  return what + "; 'headscope --help' shows the commands";
 }
 
 int parse_and_run(int argc, const char* const* argv, Session& session) {
@@ -30,7 +41,7 @@ int parse_and_run(int argc, const char* const* argv, Session& session) {
   } catch (const CLI::Success& asked) {
     app.exit(asked, session.out, session.err);  // --help and --version
   } catch (const CLI::ParseError& error) {
-    return fail(session, std::string(error.what()) + "; 'headscope --help' shows the commands", kUsage);
+    return fail(session, usage_message(app, error), kUsage);
   }
   session.out.flush();
   if (!session.out) return fail(session, "cannot write the result to standard output (is the disk full?)", kResource);

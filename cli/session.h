@@ -9,6 +9,7 @@ struct Session {
   std::ostream& out;
   std::ostream& err;
   bool terminal = false;  ///< `err` is a terminal: a line may be drawn over.
+  bool quiet = false;     ///< No progress.
 };
 
 }  // namespace headscope::cli

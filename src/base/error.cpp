@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstddef>
-
 namespace headscope {
 namespace {
 
@@ -30,11 +28,10 @@ std::size_t utf8_length(std::string_view text) {
 
 }  // namespace
 
-std::string printable(std::string_view text) {
-  constexpr std::size_t kLongest = 200;
+std::string printable(std::string_view text, std::size_t longest) {
   std::string out;
   while (!text.empty()) {
-    if (out.size() >= kLongest) return out + "...";
+    if (out.size() >= longest) return out + "...";
     const std::size_t length = utf8_length(text);
     const auto first = static_cast<unsigned char>(text[0]);
     // C1 controls (U+0080 to U+009F) are the two-byte sequences C2 80 to C2 9F.

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -61,7 +62,11 @@ void parallel_for(std::size_t count, const std::function<void(std::size_t)>& bod
   {
     std::vector<std::jthread> helpers;
     helpers.reserve(threads - 1);
-    for (std::size_t t = 1; t < threads; ++t) helpers.emplace_back(work);
+    try {
+      for (std::size_t t = 1; t < threads; ++t) helpers.emplace_back(work);
+    } catch (const std::system_error&) {
+      // The system grants no more threads: the work is done by those there are.
+    }
     work();
   }
   if (first_error) std::rethrow_exception(first_error);

@@ -24,7 +24,10 @@ std::optional<std::uint64_t> element_count(std::span<const std::size_t> shape) n
 }
 
 std::string to_string(std::span<const std::size_t> shape) {
-  return fmt::format("[{}]", fmt::join(shape.begin(), shape.end(), ", "));
+  // A hostile file may list millions.
+  constexpr std::size_t kMost = 8;
+  if (shape.size() <= kMost) return fmt::format("[{}]", fmt::join(shape.begin(), shape.end(), ", "));
+  return fmt::format("[{}, ...] ({} axes)", fmt::join(shape.first(kMost), ", "), shape.size());
 }
 
 }  // namespace headscope

@@ -33,10 +33,13 @@ bool is_pickle_name(const fs::path& path) {
                           path.string()));
 }
 
-// Without throwing: what cannot be looked at is reported when it is opened.
+// False if there is no such file; whatever else keeps it from being looked at is an error.
 bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) return false;
+  if (error) throw Error(ErrorKind::kIo, fmt::format("{}: cannot look at it: {}", path.string(), error.message()));
+  return true;
 }
 
 std::vector<fs::path> files_in(const fs::path& folder) {
@@ -93,20 +96,28 @@ std::vector<SafetensorsFile> open_shards(const fs::path& folder) {
   return shards;
 }
 
-// A folder without an index: its one safetensors file, or the parts of one model.
-std::vector<SafetensorsFile> open_unindexed(const fs::path& folder) {
-  std::vector<fs::path> files = files_in(folder);
-  const auto with_extension = [&](std::string_view extension) {
-    std::vector<fs::path> found;
-    std::copy_if(files.begin(), files.end(), std::back_inserter(found),
-                 [&](const fs::path& file) { return file.extension() == extension; });
-    return found;
-  };
+std::vector<fs::path> with_extension(const std::vector<fs::path>& files, std::string_view extension) {
+  std::vector<fs::path> found;
+  std::copy_if(files.begin(), files.end(), std::back_inserter(found),
+               [&](const fs::path& file) { return file.extension() == extension; });
+  return found;
+}
 
-  std::vector<fs::path> candidates = with_extension(".safetensors");
-  if (std::find(candidates.begin(), candidates.end(), folder / "model.safetensors") != candidates.end()) {
-    candidates = {folder / "model.safetensors"};
+// A folder without safetensors: says what it holds instead.
+[[noreturn]] void refuse_without_safetensors(const fs::path& folder, const std::vector<fs::path>& files) {
+  if (const auto gguf = with_extension(files, ".gguf"); !gguf.empty()) {
+    throw Error(ErrorKind::kUnsupported, fmt::format("{}: holds no safetensors file, but {}: pass that file",
+                                                     folder.string(), printable(gguf[0].filename().string())));
   }
+  const auto pickle = std::find_if(files.begin(), files.end(), is_pickle_name);
+  if (pickle != files.end()) refuse_pickle(*pickle);
+  throw Error(ErrorKind::kIo, fmt::format("{}: holds no safetensors file; expected a folder as Hugging Face's "
+                                          "save_pretrained writes it, or a .gguf file",
+                                          folder.string()));
+}
+
+// A folder without model.safetensors and index: its one safetensors file, or the parts of one model.
+std::vector<SafetensorsFile> open_unindexed(const fs::path& folder, const std::vector<fs::path>& candidates) {
   const bool parts = std::all_of(candidates.begin(), candidates.end(), [](const fs::path& file) {
     return file.filename().string().find("-of-") != std::string::npos;
   });
@@ -115,15 +126,6 @@ std::vector<SafetensorsFile> open_unindexed(const fs::path& folder) {
                 fmt::format("{}: holds {} safetensors files ({}, {}, ...) but neither model.safetensors nor {}",
                             folder.string(), candidates.size(), printable(candidates[0].filename().string()),
                             printable(candidates[1].filename().string()), kIndexName));
-  }
-  if (candidates.empty()) {
-    if (const auto gguf = with_extension(".gguf"); !gguf.empty()) {
-      throw Error(ErrorKind::kUnsupported, fmt::format("{}: holds no safetensors file, but {}: pass that file",
-                                                       folder.string(), printable(gguf[0].filename().string())));
-    }
-    const auto pickle = std::find_if(files.begin(), files.end(), is_pickle_name);
-    if (pickle != files.end()) refuse_pickle(*pickle);
-    throw Error(ErrorKind::kIo, fmt::format("{}: holds no safetensors file", folder.string()));
   }
   std::vector<SafetensorsFile> opened;
   for (const fs::path& file : candidates) opened.push_back(SafetensorsFile::open(file));
@@ -160,14 +162,13 @@ bool begins_with_gguf_magic(const fs::path& path) {
 
 Checkpoint Checkpoint::open(const fs::path& path) {
   Checkpoint checkpoint(path);
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (!fs::exists(status)) {
+  if (!is_there(path)) {
     throw Error(ErrorKind::kIo, fmt::format("{}: no such file or folder; expected a folder with config.json and "
                                             "*.safetensors, or a .gguf file",
                                             path.string()));
   }
-  if (fs::is_directory(status)) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
     checkpoint.open_folder();
   } else if (is_pickle_name(path)) {
     refuse_pickle(path);
@@ -185,6 +186,10 @@ Checkpoint Checkpoint::open(const fs::path& path) {
 }
 
 void Checkpoint::open_folder() {
+  const std::vector<fs::path> files = files_in(path_);
+  const std::vector<fs::path> candidates = with_extension(files, ".safetensors");
+  const bool indexed = is_there(path_ / kIndexName);
+  if (candidates.empty() && !indexed) refuse_without_safetensors(path_, files);
   if (!is_there(path_ / "config.json")) {
     throw Error(ErrorKind::kIo, fmt::format("{}: has no config.json, which says what family the model is of; "
                                             "expected a folder as Hugging Face's save_pretrained writes it",
@@ -194,7 +199,13 @@ void Checkpoint::open_folder() {
   if (!config_->root().is_object()) {
     throw Error(ErrorKind::kFormat, fmt::format("{}: is not a JSON object", (path_ / "config.json").string()));
   }
-  safetensors_ = is_there(path_ / kIndexName) ? open_shards(path_) : open_unindexed(path_);
+  // As transformers does: a whole file goes before an index, which may be stale.
+  const bool whole = std::find(candidates.begin(), candidates.end(), path_ / "model.safetensors") != candidates.end();
+  if (whole) {
+    safetensors_.push_back(SafetensorsFile::open(path_ / "model.safetensors"));
+  } else {
+    safetensors_ = indexed ? open_shards(path_) : open_unindexed(path_, candidates);
+  }
 }
 
 void Checkpoint::open_gguf() {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -83,7 +84,14 @@ JsonDocument JsonDocument::parse(std::string_view text, std::string_view where) 
   if (text.size() > std::numeric_limits<std::uint32_t>::max()) {
     throw Error(ErrorKind::kFormat, fmt::format("{}: {} bytes of JSON, expected less than 4 GiB", where, text.size()));
   }
+  if (text.find('\0') != std::string_view::npos) {  // nlohmann would take it for the end
+    throw Error(ErrorKind::kFormat, fmt::format("{}: not valid JSON: holds a NUL byte", where));
+  }
   JsonDocument document;
+  // Every key and every value but the first follows one of these. Room that is not used is never touched, so it costs
+  // nothing, while a vector that grows step by step copies itself and holds both copies.
+  const auto begins_node = [](char c) { return c == ',' || c == ':' || c == '[' || c == '{'; };
+  document.nodes_.reserve(1 + static_cast<std::size_t>(std::ranges::count_if(text, begins_node)));
   JsonBuilder builder(document, where);
   nlohmann::json::sax_parse(text.begin(), text.end(), &builder);
   return document;

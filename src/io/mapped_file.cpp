@@ -16,7 +16,8 @@ namespace headscope {
 namespace {
 
 [[noreturn]] void fail(const std::filesystem::path& path, const char* what, int error) {
-  throw Error(ErrorKind::kIo, fmt::format("{}: {}: {}", path.string(), what, std::strerror(error)));
+  const ErrorKind kind = error == ENOMEM ? ErrorKind::kResource : ErrorKind::kIo;
+  throw Error(kind, fmt::format("{}: {}: {}", path.string(), what, std::strerror(error)));
 }
 
 // Closes the descriptor on every way out; the map outlives it.

@@ -14,10 +14,6 @@ extern "C" {
 void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info, std::size_t);
 void dtrtri_(const char* uplo, const char* diag, const int* n, double* a, const int* lda, int* info, std::size_t,
              std::size_t);
-void dgeqrf_(const int* m, const int* n, double* a, const int* lda, double* tau, double* work, const int* lwork,
-             int* info);
-void dorgqr_(const int* m, const int* n, const int* k, double* a, const int* lda, const double* tau, double* work,
-             const int* lwork, int* info);
 void dsyevd_(const char* jobz, const char* uplo, const int* n, double* a, const int* lda, double* w, double* work,
              const int* lwork, int* iwork, const int* liwork, int* info, std::size_t, std::size_t);
 void dgesdd_(const char* jobz, const int* m, const int* n, double* a, const int* lda, double* s, double* u,
@@ -71,12 +67,6 @@ void syrk_upper(bool transpose, std::size_t n, std::size_t k, double alpha, cons
               narrow(ldc));
 }
 
-void syrk_upper(bool transpose, std::size_t n, std::size_t k, float alpha, const float* a, std::size_t lda, float beta,
-                float* c, std::size_t ldc) {
-  cblas_ssyrk(CblasColMajor, CblasUpper, flag(transpose), narrow(n), narrow(k), alpha, a, narrow(lda), beta, c,
-              narrow(ldc));
-}
-
 bool cholesky_upper(std::size_t n, double* a, std::size_t lda) {
   const int n_int = narrow(n);
   const int lda_int = narrow(lda);
@@ -98,23 +88,10 @@ void solve_right_upper(std::size_t m, std::size_t n, const double* r, std::size_
               narrow(ldr), b, narrow(ldb));
 }
 
-void householder_qr(std::size_t m, std::size_t n, double* a, std::size_t lda, double* r) {
-  const int m_int = narrow(m);
-  const int n_int = narrow(n);
-  const int lda_int = narrow(lda);
-  std::vector<double> tau(n);
-  std::vector<double> work(std::max<std::size_t>(1, 64 * n));
-  const int work_size = narrow(work.size());
-  int info = 0;
-  dgeqrf_(&m_int, &n_int, a, &lda_int, tau.data(), work.data(), &work_size, &info);
-  static_cast<void>(succeeded(info, "dgeqrf"));
-  if (r != nullptr) {
-    for (std::size_t j = 0; j < n; ++j) {
-      for (std::size_t i = 0; i < n; ++i) r[i + j * n] = i <= j ? a[i + j * lda] : 0;
-    }
-  }
-  dorgqr_(&m_int, &n_int, &n_int, a, &lda_int, tau.data(), work.data(), &work_size, &info);
-  static_cast<void>(succeeded(info, "dorgqr"));
+void multiply_left_upper_transposed(std::size_t n, std::size_t columns, const float* r, std::size_t ldr, float* b,
+                                    std::size_t ldb) {
+  cblas_strmm(CblasColMajor, CblasLeft, CblasUpper, CblasTrans, CblasNonUnit, narrow(n), narrow(columns), 1.0F, r,
+              narrow(ldr), b, narrow(ldb));
 }
 
 bool symmetric_eigen(std::size_t n, double* a, std::size_t lda, double* values) {

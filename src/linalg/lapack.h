@@ -17,8 +17,6 @@ void gemm(bool transpose_a, bool transpose_b, std::size_t m, std::size_t n, std:
 /// Upper triangle of C = alpha * A^T A + beta * C, or of A A^T if `transpose` is false. C is n x n, the inner extent k.
 void syrk_upper(bool transpose, std::size_t n, std::size_t k, double alpha, const double* a, std::size_t lda,
                 double beta, double* c, std::size_t ldc);
-void syrk_upper(bool transpose, std::size_t n, std::size_t k, float alpha, const float* a, std::size_t lda, float beta,
-                float* c, std::size_t ldc);
 
 /// A = R^T R with R upper triangular, in place. False if A is not positive definite.
 [[nodiscard]] bool cholesky_upper(std::size_t n, double* a, std::size_t lda);
@@ -29,8 +27,9 @@ void syrk_upper(bool transpose, std::size_t n, std::size_t k, float alpha, const
 /// B = B * R^-1 with R upper triangular n x n, B m x n.
 void solve_right_upper(std::size_t m, std::size_t n, const double* r, std::size_t ldr, double* b, std::size_t ldb);
 
-/// A = Q R by Householder reflections, m >= n: A becomes Q (m x n). `r`, if given, receives R (n x n, ld n).
-void householder_qr(std::size_t m, std::size_t n, double* a, std::size_t lda, double* r);
+/// B = R^T B with R upper triangular n x n, B n x columns.
+void multiply_left_upper_transposed(std::size_t n, std::size_t columns, const float* r, std::size_t ldr, float* b,
+                                    std::size_t ldb);
 
 /// Eigenvalues, ascending, and eigenvectors, as the columns of A, of a symmetric matrix given by its upper triangle.
 /// False if the iteration did not converge.

@@ -42,8 +42,8 @@ class Deduction {
 
   std::size_t positive(std::string_view key, std::optional<std::uint64_t> value) const {
     if (!value || *value == 0 || *value > kLargestSize) {
-      fail(
-          fmt::format("'{}' is {}, expected a positive integer", key, value ? std::to_string(*value) : "not a number"));
+      fail(fmt::format("'{}' is {}, expected an integer from 1 to {}", printable(key),
+                       value ? std::to_string(*value) : "something else", kLargestSize));
     }
     return static_cast<std::size_t>(*value);
   }
@@ -82,19 +82,27 @@ class Deduction {
   }
 
   std::size_t layers() const {
-    if (const MaybeSize layers = stated(keys().layers, "block_count")) {
-      if (*layers > checkpoint_.tensors().size()) {
-        fail(fmt::format("says {} layers, but the checkpoint has only {} tensors", *layers,
-                         checkpoint_.tensors().size()));
-      }
-      return *layers;
+    const std::size_t present = layers_present();
+    const MaybeSize stated_layers = stated(keys().layers, "block_count");
+    const std::size_t layers = stated_layers.value_or(present);
+    if (layers > checkpoint_.tensors().size()) {
+      fail(fmt::format("{} {} layers, but the checkpoint has only {} tensors",
+                       stated_layers ? "says" : "the tensors' names count", layers, checkpoint_.tensors().size()));
     }
+    if (!stated_layers) note("layers", layers, "the tensors' names");
+    if (present > layers) {
+      notes_.push_back(
+          fmt::format("the file has {} layers, the configuration says {}: the others are ignored", present, layers));
+    }
+    return layers;
+  }
+
+  std::size_t layers_present() const {
     std::size_t count = 0;
     for (const StoredTensor* tensor : checkpoint_.tensors()) {
       const auto found = match_layer(tensor->name, match_.layout->o + ".weight");
       if (found && found->prefix == match_.prefix) count = std::max(count, found->layer + 1);
     }
-    note("layers", count, "the tensors' names");
     return count;
   }
 
@@ -117,11 +125,13 @@ class Deduction {
   Extents extents_of_o(std::size_t layers) const {
     const StoredTensor* o = first_tensor(match_.layout->o, layers);
     if (o == nullptr) {
-      fail(fmt::format("says {} layers, but none of them has '{}{}.weight'", layers, match_.prefix, match_.layout->o));
+      fail(fmt::format("says {} layers, but none of them has '{}{}.weight'", layers, printable(match_.prefix),
+                       match_.layout->o));
     }
     if (o->shape.size() != 2 || o->shape[0] == 0 || o->shape[1] == 0) {
-      throw Error(ErrorKind::kFormat, fmt::format("{}: tensor '{}' is {}, expected a matrix",
-                                                  checkpoint_.file_of(*o).string(), o->name, to_string(o->shape)));
+      throw Error(ErrorKind::kFormat,
+                  fmt::format("{}: tensor '{}' is {}, expected a matrix", checkpoint_.file_of(*o).string(),
+                              printable(o->name), to_string(o->shape)));
     }
     const bool out_in = match_.layout->storage == Storage::kOutIn;
     return out_in ? Extents{o->shape[0], o->shape[1]} : Extents{o->shape[1], o->shape[0]};
@@ -145,14 +155,14 @@ class Deduction {
       sizes.d_head = *d_head;
       sizes.heads = divide(width, *d_head, "components a head");
       note("heads", sizes.heads, "the width of O");
-    } else if (match_.family->defaults.heads != 0) {
-      sizes.heads = match_.family->defaults.heads;
-      sizes.d_head = divide(width, sizes.heads, "heads");
-      note("heads", sizes.heads, "the family's default");
     } else if (match_.family->defaults.head_dim != 0) {
       sizes.d_head = match_.family->defaults.head_dim;
       sizes.heads = divide(width, sizes.d_head, "components a head");
       note("head width", sizes.d_head, "the family's default");
+    } else if (match_.family->defaults.heads != 0) {
+      sizes.heads = match_.family->defaults.heads;
+      sizes.d_head = divide(width, sizes.heads, "heads");
+      note("heads", sizes.heads, "the family's default");
     } else {
       fail(fmt::format(
           "says neither how many heads there are ('{}') nor how wide one is ('{}')",

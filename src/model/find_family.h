@@ -17,8 +17,8 @@ struct FamilyMatch {
   JsonValue config;  ///< The part of config.json that describes the family; null for GGUF.
 };
 
-/// Chooses by `model_type`, else `architectures[0]` or timm's `architecture`,
-/// else by names that fit one family alone; by `general.architecture` in GGUF.
+/// Chooses by `model_type`, else `architectures[0]`, else by names that fit one
+/// family alone (timm); by `general.architecture` in GGUF.
 /// The tensors' names must confirm it.
 ///
 /// \throws Error  kUnsupported if the family is unknown or the names do not fit it; the message

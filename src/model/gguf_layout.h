@@ -36,13 +36,19 @@ namespace headscope {
   return layout;
 }
 
-/// An image tower (mmproj), where O is called attn_out.
-[[nodiscard]] inline Layout gguf_vision_layout() {
-  return {.q = "v.blk.{i}.attn_q",
-          .k = "v.blk.{i}.attn_k",
-          .v = "v.blk.{i}.attn_v",
+/// An image tower (mmproj), where O is called attn_out. llama.cpp writes all kinds of towers under one
+/// architecture; a LayerNorm has a bias, an RMSNorm does not.
+[[nodiscard]] inline Layout gguf_vision_layout(Fusion fusion) {
+  const bool fused = fusion != Fusion::kNone;
+  return {.fusion = fusion,
+          .q = fused ? "v.blk.{i}.attn_qkv" : "v.blk.{i}.attn_q",
+          .k = fused ? "" : "v.blk.{i}.attn_k",
+          .v = fused ? "" : "v.blk.{i}.attn_v",
           .o = "v.blk.{i}.attn_out",
-          .norm = "v.blk.{i}.ln1"};
+          .norm = "v.blk.{i}.ln1",
+          .output_scale = "v.blk.{i}.ls1.weight",
+          .output_scale_optional = true,
+          .always_has = {"v.blk.{i}.ln1.bias"}};
 }
 
 }  // namespace headscope

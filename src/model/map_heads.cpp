@@ -18,14 +18,17 @@ class Mapper {
   HeadMap run() {
     map_.norm_offset = layout_.norm_offset;
     map_.output_scale_offset = layout_.output_scale_offset;
+    map_.output_scale_required = !layout_.output_scale.empty() && !layout_.output_scale_optional;
     for (layer_ = 0; layer_ < sizes_.layers; ++layer_) {
+      missing_.clear();
       LayerTensors layer;
       for (const Role role : kRoles) layer.slices[static_cast<std::size_t>(role)] = slice(role);
       if (order_ == NormOrder::kPre) layer.norm_gain = vector(layout_.norm + ".weight", /*required=*/true);
       if (!layout_.output_scale.empty()) {
         layer.output_scale = vector(layout_.output_scale, !layout_.output_scale_optional);
       }
-      map_.layers.push_back(layer);
+      layer.missing = missing_;
+      map_.layers.push_back(std::move(layer));
     }
     return std::move(map_);
   }
@@ -61,6 +64,10 @@ class Mapper {
     expected[found.head_axis] = extent;
     found.tensor = checked(*name + ".weight", expected, /*required=*/true);
     if (found.tensor != nullptr) found.block_scale = block_scale(*found.tensor);
+    if (found.tensor != nullptr && found.block_scale == nullptr && needs_block_scale(*found.tensor)) {
+      missing_.push_back(scale_name(*found.tensor));
+      found.tensor = nullptr;  // codes without their scale are no weights
+    }
     return found;
   }
 
@@ -74,32 +81,39 @@ class Mapper {
     const StoredTensor* tensor = checkpoint_.find(name);
     if (tensor == nullptr) {
       // A fused tensor is asked for three times.
-      if (required && (map_.missing.empty() || map_.missing.back() != name)) map_.missing.push_back(name);
+      if (required && (missing_.empty() || missing_.back() != name)) missing_.push_back(name);
       return nullptr;
     }
     if (tensor->shape != expected) {
-      throw Error(ErrorKind::kFormat, fmt::format("{}: tensor '{}' is {}, expected {}", file(*tensor), name,
+      throw Error(ErrorKind::kFormat, fmt::format("{}: tensor '{}' is {}, expected {}", file(*tensor), printable(name),
                                                   to_string(tensor->shape), to_string(expected)));
     }
     if (!info(tensor->dtype).decodable) {
       throw Error(ErrorKind::kUnsupported,
-                  fmt::format("{}: tensor '{}' is stored as {}, which headscope does not decode", file(*tensor), name,
-                              info(tensor->dtype).name));
+                  fmt::format("{}: tensor '{}' is stored as {}, which headscope does not decode", file(*tensor),
+                              printable(name), info(tensor->dtype).name));
     }
     return tensor;
+  }
+
+  static std::string scale_name(const StoredTensor& weight) { return weight.name + "_scale_inv"; }
+
+  [[nodiscard]] bool needs_block_scale(const StoredTensor& weight) const {
+    const bool fp8 = weight.dtype == DType::kF8E4M3 || weight.dtype == DType::kF8E5M2;
+    return fp8 && !checkpoint_.config().find("quantization_config").is_null();
   }
 
   // FP8 weights come with one factor for every block of, usually, 128 x 128.
   const StoredTensor* block_scale(const StoredTensor& weight) {
     if (info(weight.dtype).block_bytes != 1) return nullptr;
-    const StoredTensor* scale = checkpoint_.find(weight.name + "_scale_inv");
+    const StoredTensor* scale = checkpoint_.find(scale_name(weight));
     if (scale == nullptr) return nullptr;
     const bool fits = scale->shape.size() == 2 && scale->shape[0] > 0 && scale->shape[1] > 0 &&
                       scale->shape[0] <= weight.shape[0] && scale->shape[1] <= weight.shape[1];
     if (element_count(scale->shape) != 1u && !fits) {
       throw Error(ErrorKind::kFormat,
                   fmt::format("{}: tensor '{}' is {}, expected one factor or a matrix of them no larger than {}",
-                              file(*scale), scale->name, to_string(scale->shape), to_string(weight.shape)));
+                              file(*scale), printable(scale->name), to_string(scale->shape), to_string(weight.shape)));
     }
     if (!info(scale->dtype).decodable) {
       throw Error(ErrorKind::kUnsupported,
@@ -117,6 +131,7 @@ class Mapper {
   NormOrder order_;
   const HeadSizes& sizes_;
   std::size_t layer_ = 0;
+  std::vector<std::string> missing_;  // of this layer
   HeadMap map_;
 };
 

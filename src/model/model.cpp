@@ -1,7 +1,6 @@
 #include "headscope/model/model.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -19,12 +18,19 @@
 namespace headscope {
 namespace {
 
+// Only a matrix that can be read is of use.
+bool is_token_matrix(const StoredTensor& tensor) {
+  return tensor.shape.size() == 2 && info(tensor.dtype).decodable;
+}
+
 // The first of `names` that the file has, with or without the prefix; empty if none.
 std::string first_present(const Checkpoint& checkpoint, const std::string& prefix,
                           const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    if (checkpoint.find(prefix + name) != nullptr) return prefix + name;
-    if (checkpoint.find(name) != nullptr) return name;
+    for (const std::string& candidate : {prefix + name, name}) {
+      const StoredTensor* tensor = checkpoint.find(candidate);
+      if (tensor != nullptr && is_token_matrix(*tensor)) return candidate;
+    }
   }
   return {};
 }
@@ -54,8 +60,18 @@ void sort_tensors(const Checkpoint& checkpoint, const HeadMap& map, ModelInfo& i
   for (const StoredTensor* tensor : checkpoint.tensors()) {
     (used.contains(tensor) ? info.used : info.ignored).push_back(tensor->name);
   }
-  info.missing = map.missing;
+  for (const LayerTensors& layer : map.layers) {
+    info.missing.insert(info.missing.end(), layer.missing.begin(), layer.missing.end());
+  }
   info.dtypes.assign(dtypes.begin(), dtypes.end());
+}
+
+[[noreturn]] void refuse_incomplete(const Checkpoint& checkpoint, std::size_t layer,
+                                    const std::vector<std::string>& missing) {
+  throw Error(
+      ErrorKind::kFormat,
+      fmt::format("{}: layer {} lacks tensor '{}'{}", checkpoint.path().string(), layer, printable(missing.front()),
+                  missing.size() == 1 ? "" : fmt::format(" and {} more", missing.size() - 1)));
 }
 
 }  // namespace
@@ -76,7 +92,8 @@ Model Model::open(const std::filesystem::path& path) {
   info.embedding = first_present(checkpoint, match.prefix, match.layout->embedding);
   info.unembedding = first_present(checkpoint, match.prefix, match.layout->unembedding);
   // Without a tensor of its own the unembedding is the embedding, unless the file holds a bare model without a head.
-  const bool tied = match.config.find("tie_word_embeddings").as_bool().value_or(true);
+  const bool tied =
+      checkpoint.is_gguf() || match.config.find("tie_word_embeddings").as_bool().value_or(match.family->tied);
   if (info.unembedding.empty() && !match.layout->unembedding.empty() && tied) info.unembedding = info.embedding;
   describe_biases(checkpoint, match, info);
   HeadMap map = map_heads(checkpoint, match, info.sizes);
@@ -84,18 +101,28 @@ Model Model::open(const std::filesystem::path& path) {
   return {std::move(checkpoint), std::move(info), std::move(map)};
 }
 
-HeadWeights Model::load_heads(std::size_t layer, Role role, WeightProcessing processing) const {
+const LayerTensors& Model::layer_tensors(std::size_t layer) const {
   if (layer >= map_.layers.size()) {
     throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: layer {} asked for, the model has {}",
                                                          checkpoint_.path().string(), layer, map_.layers.size()));
   }
-  const LayerTensors& tensors = map_.layers[layer];
+  return map_.layers[layer];
+}
+
+DType Model::stored_type(std::size_t layer, Role role) const {
+  const HeadSlice& slice = layer_tensors(layer).slices[static_cast<std::size_t>(role)];
+  if (slice.tensor == nullptr) refuse_incomplete(checkpoint_, layer, map_.layers[layer].missing);
+  return slice.tensor->dtype;
+}
+
+HeadWeights Model::load_heads(std::size_t layer, Role role, WeightProcessing processing) const {
+  const LayerTensors& tensors = layer_tensors(layer);
   const HeadSlice& slice = tensors.slices[static_cast<std::size_t>(role)];
   const bool writes = role == Role::kO;
   const bool pre_norm = processing == WeightProcessing::kFolded && info_.order == NormOrder::kPre;
-  if (slice.tensor == nullptr || (pre_norm && tensors.norm_gain == nullptr)) {
-    throw Error(ErrorKind::kFormat, fmt::format("{}: layer {} lacks tensors: {}", checkpoint_.path().string(), layer,
-                                                fmt::join(info_.missing, ", ")));
+  if (slice.tensor == nullptr || (pre_norm && tensors.norm_gain == nullptr) ||
+      (writes && map_.output_scale_required && tensors.output_scale == nullptr)) {
+    refuse_incomplete(checkpoint_, layer, tensors.missing);
   }
 
   HeadWeights weights(role, info_.sizes.d_model, info_.sizes.d_head,

@@ -38,7 +38,7 @@ class FirstNonFinite {
     }
     throw Error(ErrorKind::kNumeric,
                 fmt::format("{}: tensor '{}' holds NaN or Inf at index {}, expected finite weights",
-                            checkpoint.file_of(tensor).string(), tensor.name, to_string(position)));
+                            checkpoint.file_of(tensor).string(), printable(tensor.name), to_string(position)));
   }
 
  private:
@@ -70,7 +70,7 @@ class BlockScale {
         throw Error(
             ErrorKind::kFormat,
             fmt::format("{}: tensor '{}' is {}, expected one factor for every block of {} of {}",
-                        checkpoint.file_of(*slice.block_scale).string(), slice.block_scale->name,
+                        checkpoint.file_of(*slice.block_scale).string(), printable(slice.block_scale->name),
                         to_string(slice.block_scale->shape), to_string(block_), to_string(slice.tensor->shape)));
       }
     }

@@ -1,7 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -94,15 +97,19 @@ TEST(Inspect, FailsWithCode3OnAMissingFile) {
 
 TEST(Inspect, FailsWithCode3OnAFolderWithoutConfig) {
   const TemporaryFolder folder;
+  folder.write("model.safetensors", TinyGpt2().safetensors());
   expect_failure({"inspect", folder.path().string()}, 3, "has no config.json");
 }
 
 TEST(Inspect, FailsWithCode3OnATruncatedShard) {
   const TemporaryFolder folder;
   const TinyGpt2 tiny;
-  tiny.write(folder);
+  folder.write("config.json", tiny.config);
+  folder.write("model.safetensors.index.json",
+               R"({"weight_map": {"transformer.wte.weight": "model-00001-of-00001.safetensors"}})");
   const std::string whole = tiny.safetensors();
-  folder.write("model.safetensors", whole.substr(0, whole.size() - 10));
+  folder.write("model-00001-of-00001.safetensors", whole.substr(0, whole.size() - 10));
+  expect_failure({"inspect", folder.path().string()}, 3, "model-00001-of-00001.safetensors: tensor ");
   expect_failure({"inspect", folder.path().string()}, 3, "(is it truncated?)");
 }
 
@@ -147,7 +154,7 @@ TEST(Inspect, FailsWithCode3WhenAskedToCheckWeightsThatAreNotThere) {
   const TemporaryFolder folder;
   tiny.write(folder);
   expect_failure({"inspect", folder.path().string(), "--check"}, 3,
-                 "layer 1 lacks tensors: transformer.h.1.attn.c_proj");
+                 "layer 1 lacks tensor 'transformer.h.1.attn.c_proj.weight'");
 }
 
 TEST(Inspect, FailsWithCode3OnAPickleFile) {
@@ -158,8 +165,32 @@ TEST(Inspect, FailsWithCode3OnAPickleFile) {
 TEST(CommandLine, FailsWithCode2OnWrongUse) {
   expect_failure({}, 2, "subcommand is required");
   expect_failure({"inspect"}, 2, "model is required");
-  expect_failure({"inspect", "a", "b"}, 2, "not expected");
-  expect_failure({"fly"}, 2, "headscope --help");
+  expect_failure({"inspect", "a", "b"}, 2, "'b' is not expected here");
+  expect_failure({"fly"}, 2, "'fly' is not expected here; 'headscope --help' shows the commands");
+  expect_failure({"inspect", "a", "--threads", "0"}, 2, "--threads");
+}
+
+TEST(CommandLine, KeepsErrorsOnOneLineWhateverNamesHold) {
+  const TemporaryFolder folder;
+  TinyGpt2 tiny;
+  std::map<std::string, Shape> renamed;
+  for (const auto& [name, shape] : tiny.shapes) renamed["x\\n\\u001b[31m." + name] = shape;
+  renamed["x\\n\\u001b[31m.transformer.h.0.attn.c_proj.weight"] = {4, 5};
+  tiny.shapes = renamed;
+  tiny.write(folder);
+  expect_failure({"inspect", folder.path().string()}, 3, "tensor 'x\\x0a\\x1b[31m.transformer");
+  expect_failure({"inspect", "no\nsuch\x1b[2Jmodel"}, 3, "no\\x0asuch\\x1b[2Jmodel: no such file or folder");
+}
+
+TEST(CommandLine, FailsWithCode6WhenTheResultCannotBeWritten) {
+  const TemporaryFolder folder;
+  TinyGpt2().write(folder);
+  const std::string path = folder.path().string();
+  const char* argv[] = {"headscope", "inspect", path.c_str()};
+  std::ofstream full("/dev/full");
+  std::ostringstream err;
+  EXPECT_EQ(run(3, argv, {.out = full, .err = err}), 6);
+  EXPECT_THAT(err.str(), HasSubstr("cannot write the result"));
 }
 
 TEST(CommandLine, PrintsHelpWithAnExampleAndTheVersion) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -33,8 +34,9 @@ class Error : public std::runtime_error {
 };
 
 /// `text` with every byte that would break a one-line message (control
-/// characters, DEL, malformed UTF-8) written as \xNN, and cut to 200 bytes. Use it for whatever
-/// comes out of a file: names in hostile files hold newlines and escape codes.
-[[nodiscard]] std::string printable(std::string_view text);
+/// characters, DEL, malformed UTF-8) written as \xNN, and cut to about `longest`
+/// bytes. Use it for whatever comes out of a file: names in hostile files hold
+/// newlines and escape codes.
+[[nodiscard]] std::string printable(std::string_view text, std::size_t longest = 200);
 
 }  // namespace headscope

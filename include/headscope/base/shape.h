@@ -19,7 +19,7 @@ using Shape = std::vector<std::size_t>;
 /// extent gives 0 whatever the other extents are.
 [[nodiscard]] std::optional<std::uint64_t> element_count(std::span<const std::size_t> shape) noexcept;
 
-/// "[768, 2304]", as messages print it.
+/// "[768, 2304]", as messages print it; beyond eight axes the rest is only counted.
 [[nodiscard]] std::string to_string(std::span<const std::size_t> shape);
 
 }  // namespace headscope

@@ -41,9 +41,10 @@ enum class Modality { kText, kImage };
 /// Names of a family's tensors. In each, {i} is the layer's number; weights and
 /// biases are the module's name plus ".weight" and ".bias".
 struct Layout {
-  /// What may stand before the names below, most likely first. Another prefix
-  /// is accepted if it is the only one in the file.
+  /// What may stand before the names below, most likely first.
   std::vector<std::string> prefixes = {""};
+  /// Another prefix is accepted if it is the only one in the file.
+  bool other_prefixes = true;
   Fusion fusion = Fusion::kNone;
   Storage storage = Storage::kOutIn;
   std::string q = {};  ///< With a fusion, the tensor of all three.
@@ -60,6 +61,10 @@ struct Layout {
   /// They stand with or without the prefix.
   std::vector<std::string> embedding = {};
   std::vector<std::string> unembedding = {};
+  /// Tensors (whole names) that tell a relative of the family, which computes something else, apart from it: without
+  /// all of the first, or with any of the second, in some layer, the file is refused.
+  std::vector<std::string> always_has = {};
+  std::vector<std::string> never_has = {};
 };
 
 /// The form llama.cpp's converter gives a family.
@@ -101,6 +106,10 @@ struct Family {
   /// Heads by the beginning of timm's `architecture`, longest first, since timm's
   /// config.json does not say.
   std::vector<std::pair<std::string, std::size_t>> heads_by_architecture = {};
+  /// Parts of timm's `architecture` that name models of another kind.
+  std::vector<std::string> other_architectures = {};
+  /// Whether the unembedding is the embedding where config.json does not say.
+  bool tied = true;
   Modality modality = Modality::kText;
   bool causal = true;
   NormKind norm = NormKind::kLayerNorm;

@@ -25,14 +25,15 @@ struct LayerTensors {
   std::array<HeadSlice, 4> slices;             ///< By Role.
   const StoredTensor* norm_gain = nullptr;     ///< nullptr for post-norm models.
   const StoredTensor* output_scale = nullptr;  ///< nullptr where the family has none.
+  std::vector<std::string> missing;            ///< Names of tensors the family has and the file lacks.
 };
 
 /// Where all heads of a model lie.
 struct HeadMap {
   std::vector<LayerTensors> layers;
-  float norm_offset = 0;             ///< Added to the stored gain.
-  float output_scale_offset = 0;     ///< Added to the stored scale.
-  std::vector<std::string> missing;  ///< Names of tensors the family has and the file lacks.
+  float norm_offset = 0;               ///< Added to the stored gain.
+  float output_scale_offset = 0;       ///< Added to the stored scale.
+  bool output_scale_required = false;  ///< What O writes is not known without its scale.
 };
 
 }  // namespace headscope

@@ -49,6 +49,10 @@ class Model {
   [[nodiscard]] const ModelInfo& info() const noexcept { return info_; }
   [[nodiscard]] const Checkpoint& checkpoint() const noexcept { return checkpoint_; }
 
+  /// How the role's matrices of that layer are stored.
+  /// \throws Error  kInvalidArgument if there is no such layer, kFormat if the file lacks the tensor.
+  [[nodiscard]] DType stored_type(std::size_t layer, Role role) const;
+
   /// The matrices of one role of one layer. Includes the per-channel scale on O
   /// where the family has one, whatever the processing.
   ///
@@ -61,6 +65,8 @@ class Model {
                                        WeightProcessing processing = WeightProcessing::kFolded) const;
 
  private:
+  [[nodiscard]] const LayerTensors& layer_tensors(std::size_t layer) const;
+
   Model(Checkpoint checkpoint, ModelInfo info, HeadMap map)
       : checkpoint_(std::move(checkpoint)), info_(std::move(info)), map_(std::move(map)) {}
 

@@ -8,7 +8,7 @@ namespace headscope::families {
 Family bert() {
   return {.name = "bert",
           .model_types = {"bert"},
-          .architectures = {"Bert"},
+          .architectures = {"BertFor", "BertModel", "BertLMHead"},
           .causal = false,
           .order = NormOrder::kPost,
           .layouts = {bert_layout("bert.")},

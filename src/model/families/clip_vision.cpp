@@ -6,6 +6,7 @@ namespace headscope::families {
 // The image tower of CLIP, alone or beside the text tower.
 Family clip_vision() {
   Layout layout{.prefixes = {"vision_model.", ""},
+                .other_prefixes = false,  // text_model. has the same names
                 .q = "encoder.layers.{i}.self_attn.q_proj",
                 .k = "encoder.layers.{i}.self_attn.k_proj",
                 .v = "encoder.layers.{i}.self_attn.v_proj",
@@ -19,7 +20,10 @@ Family clip_vision() {
           .modality = Modality::kImage,
           .causal = false,
           .layouts = {layout},
-          .gguf = GgufForm{"clip", {gguf_vision_layout()}, PositionKind::kLearned, "clip.vision"}};
+          .gguf = GgufForm{"clip",
+                           {gguf_vision_layout(Fusion::kNone), gguf_vision_layout(Fusion::kBlocks)},
+                           PositionKind::kLearned,
+                           "clip.vision"}};
 }
 
 }  // namespace headscope::families

@@ -6,7 +6,7 @@ namespace headscope::families {
 Family deit() {
   return {.name = "deit",
           .model_types = {"deit"},
-          .architectures = {"DeiT"},
+          .architectures = {"DeiTFor", "DeiTModel"},
           .modality = Modality::kImage,
           .causal = false,
           .layouts = {vit_layout("deit."), vit_layout_v5("deit.")}};

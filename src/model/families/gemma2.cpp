@@ -8,8 +8,8 @@ Family gemma2() {
   Layout layout = gemma_layout();
   return {.name = "gemma2",
           .model_types = {"gemma2"},
-          .architectures = {"Gemma2"},
-          .defaults = {.heads = 8, .head_dim = 256},
+          .architectures = {"Gemma2For", "Gemma2Model"},
+          .defaults = {.head_dim = 256},
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,
           .layouts = {layout},

@@ -14,7 +14,7 @@ Family gemma3() {
           .model_types = {"gemma3_text", "gemma3"},
           .architectures = {"Gemma3For", "Gemma3Text", "Gemma3Model"},
           .nested_config = "text_config",
-          .defaults = {.heads = 8, .head_dim = 256},
+          .defaults = {.head_dim = 256},
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,
           .layouts = {layout},

@@ -14,6 +14,7 @@ Family gpt_neox() {
   return {.name = "gpt_neox",
           .model_types = {"gpt_neox"},
           .architectures = {"GPTNeoX"},
+          .tied = false,
           .position = PositionKind::kRotaryHalf,
           .layouts = {layout},
           // The converter undoes the per-head interleave.

@@ -17,6 +17,7 @@ Family gptj() {
           .keys = {.d_model = {"n_embd", "hidden_size"},
                    .layers = {"n_layer", "num_hidden_layers"},
                    .heads = {"n_head", "num_attention_heads"}},
+          .tied = false,
           .position = PositionKind::kRotaryInterleaved,
           .layouts = {layout}};
 }

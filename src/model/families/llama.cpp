@@ -9,7 +9,8 @@ namespace headscope::families {
 Family llama() {
   return {.name = "llama",
           .model_types = {"llama"},
-          .architectures = {"Llama"},
+          .architectures = {"LlamaFor", "LlamaModel"},
+          .tied = false,
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,
           .layouts = {llama_layout()},

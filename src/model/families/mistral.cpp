@@ -7,7 +7,8 @@ namespace headscope::families {
 Family mistral() {
   return {.name = "mistral",
           .model_types = {"mistral"},
-          .architectures = {"Mistral"},
+          .architectures = {"MistralFor", "MistralModel"},
+          .tied = false,
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,
           .layouts = {llama_layout()}};

@@ -13,7 +13,7 @@ Family opt() {
                 .unembedding = {"lm_head.weight"}};
   return {.name = "opt",
           .model_types = {"opt"},
-          .architectures = {"OPT"},
+          .architectures = {"OPTFor", "OPTModel"},
           .pre_norm_key = "do_layer_norm_before",
           .position = PositionKind::kLearnedOffset,
           .layouts = {layout}};

@@ -12,7 +12,8 @@ Family phi3() {
   return {
       .name = "phi3",
       .model_types = {"phi3"},
-      .architectures = {"Phi3"},
+      .architectures = {"Phi3For", "Phi3Model"},
+      .tied = false,
       .norm = NormKind::kRmsNorm,
       .position = PositionKind::kRotaryHalf,
       .layouts = {layout},

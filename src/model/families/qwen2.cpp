@@ -7,7 +7,8 @@ namespace headscope::families {
 Family qwen2() {
   return {.name = "qwen2",
           .model_types = {"qwen2"},
-          .architectures = {"Qwen2"},
+          .architectures = {"Qwen2For", "Qwen2Model"},
+          .tied = false,
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,
           .layouts = {llama_layout()},

@@ -11,6 +11,7 @@ Family qwen3() {
           .model_types = {"qwen3"},
           .architectures = {"Qwen3For", "Qwen3Model"},
           .defaults = {.head_dim = 128},
+          .tied = false,
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,
           .layouts = {layout},

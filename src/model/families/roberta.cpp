@@ -8,7 +8,7 @@ Family roberta() {
   layout.unembedding = {"lm_head.decoder.weight"};
   return {.name = "roberta",
           .model_types = {"roberta"},
-          .architectures = {"Roberta"},
+          .architectures = {"RobertaFor", "RobertaModel"},
           .causal = false,
           .order = NormOrder::kPost,
           .position = PositionKind::kLearnedOffset,

@@ -10,12 +10,15 @@ Family timm_vit() {
                 .o = "blocks.{i}.attn.proj",
                 .norm = "blocks.{i}.norm1",
                 .output_scale = "blocks.{i}.ls1.gamma",
-                .output_scale_optional = true};
+                .output_scale_optional = true,
+                .never_has = {"blocks.{i}.gamma_1", "blocks.{i}.attn.q_proj.weight"}};
   return {.name = "timm_vit",
           .model_types = {"timm_vit", "timm_wrapper"},
           .architectures = {"TimmWrapper"},
           .keys = {.d_model = {"num_features", "embed_dim"}, .layers = {"depth"}, .heads = {"num_heads"}},
-          .heads_by_architecture = {{"vit_tiny", 3},
+          .heads_by_architecture = {{"vit_base_patch16_plus", 14},
+                                    {"vit_base_patch32_plus", 14},
+                                    {"vit_tiny", 3},
                                     {"vit_wee", 4},
                                     {"vit_pwee", 4},
                                     {"vit_little", 5},
@@ -38,6 +41,8 @@ Family timm_vit() {
                                     {"deit3_base", 12},
                                     {"deit3_large", 16},
                                     {"deit3_huge", 16}},
+          // Rotary positions, norms after attention.
+          .other_architectures = {"dinov3", "rope", "rpn", "_plus_patch", "eva", "beit"},
           .modality = Modality::kImage,
           .causal = false,
           .layouts = {layout}};

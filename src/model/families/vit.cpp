@@ -6,7 +6,7 @@ namespace headscope::families {
 Family vit() {
   return {.name = "vit",
           .model_types = {"vit"},
-          .architectures = {"ViT"},
+          .architectures = {"ViTFor", "ViTModel"},
           .modality = Modality::kImage,
           .causal = false,
           .layouts = {vit_layout("vit."), vit_layout_v5("vit.")}};

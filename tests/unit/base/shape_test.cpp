@@ -21,6 +21,7 @@ TEST(ElementCount, IsZeroWithAZeroExtentHoweverLargeTheOthers) {
 TEST(ShapeToString, LooksLikeAPythonList) {
   EXPECT_EQ(to_string(Shape{768, 2304}), "[768, 2304]");
   EXPECT_EQ(to_string(Shape{}), "[]");
+  EXPECT_EQ(to_string(Shape(1'000'000, 1)), "[1, 1, 1, 1, 1, 1, 1, 1, ...] (1000000 axes)");
 }
 
 }  // namespace

@@ -80,18 +80,31 @@ TEST(Checkpoint, TakesAllPartsWhereTheIndexIsMissing) {
 TEST(Checkpoint, NamesWhatIsMissing) {
   const TemporaryFolder folder;
   EXPECT_ERROR(Checkpoint::open(folder.path() / "absent"), ErrorKind::kIo, "absent: no such file or folder");
-  EXPECT_ERROR(Checkpoint::open(folder.path()), ErrorKind::kIo, "has no config.json");
-  folder.write("config.json", "{}");
   EXPECT_ERROR(Checkpoint::open(folder.path()), ErrorKind::kIo, "holds no safetensors file");
+  folder.write("model.safetensors", kOne);
+  EXPECT_ERROR(Checkpoint::open(folder.path()), ErrorKind::kIo, "has no config.json");
   folder.write("config.json", "[]");
   EXPECT_ERROR(Checkpoint::open(folder.path()), ErrorKind::kFormat, "config.json: is not a JSON object");
+}
+
+TEST(Checkpoint, SaysWhatKeepsAFileFromBeingLookedAt) {
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink("loop", folder.path() / "loop");
+  EXPECT_ERROR(Checkpoint::open(folder.path() / "loop"), ErrorKind::kIo, "loop: cannot look at it: ");
+}
+
+TEST(Checkpoint, PrefersAWholeFileToAnIndex) {
+  const TemporaryFolder folder;
+  folder.write("config.json", "{}");
+  folder.write("model.safetensors", kOne);
+  folder.write("model.safetensors.index.json", R"({"weight_map": {"a": "gone.safetensors"}})");
+  EXPECT_EQ(Checkpoint::open(folder.path()).tensors().size(), 2u);
 }
 
 TEST(Checkpoint, RefusesPickleAndSaysHowToConvert) {
   const TemporaryFolder folder;
   const auto file = folder.write("pytorch_model.bin", "PK");
   EXPECT_ERROR(Checkpoint::open(file), ErrorKind::kUnsupported, "pickle files are never opened");
-  folder.write("config.json", "{}");
   EXPECT_ERROR(Checkpoint::open(folder.path()), ErrorKind::kUnsupported, "save_pretrained(NEW_FOLDER");
 }
 

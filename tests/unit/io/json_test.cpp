@@ -73,6 +73,10 @@ TEST(Json, RefusesBrokenTextNamingTheFile) {
   }
 }
 
+TEST(Json, DoesNotTakeANulByteForTheEnd) {
+  EXPECT_ERROR(parse(std::string_view("{}\0garbage", 10)), ErrorKind::kFormat, "holds a NUL byte");
+}
+
 TEST(Json, AcceptsTheDeepestNestingAndRefusesOneMore) {
   const auto nested = [](std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
   EXPECT_NO_THROW(parse(nested(JsonDocument::kMaxDepth)));

@@ -1,5 +1,6 @@
 #include "headscope/model/model.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -40,7 +41,7 @@ TEST(Model, ReadsGpt2sConv1dWithoutTransposingTwice) {
   EXPECT_EQ(model.load_heads(0, Role::kO, WeightProcessing::kRaw).head(1)(3, 1), 15);
 }
 
-TEST(Model, GivesTheSameWeightsOnAnyNumberOfThreads) {
+TEST(Model, GivesTheSameWeightsInTilesOnAnyNumberOfThreads) {
   const std::size_t d = 300;  // not a multiple of a tile
   SafetensorsWriter writer;
   std::vector<float> values(d * 3 * d);
@@ -53,6 +54,19 @@ TEST(Model, GivesTheSameWeightsOnAnyNumberOfThreads) {
   folder.write("model.safetensors", writer.str());
   const Model model = Model::open(folder.path());
   for (const Role role : kRoles) {
+    // Every element, against the index arithmetic of Conv1D written out; the gain is 2 and the mean is left in by
+    // `raw`.
+    const HeadWeights raw = model.load_heads(0, role, WeightProcessing::kRaw);
+    for (std::size_t head = 0; head < 3; ++head) {
+      for (std::size_t i = 0; i < d; ++i) {
+        for (std::size_t j = 0; j < d / 3; ++j) {
+          const std::size_t component = head * (d / 3) + j;
+          const std::size_t index =
+              role == Role::kO ? component * d + i : i * 3 * d + static_cast<std::size_t>(role) * d + component;
+          ASSERT_EQ(raw.head(head)(i, j), std::sin(static_cast<float>(index)));
+        }
+      }
+    }
     set_thread_count(1);
     const HeadWeights one = model.load_heads(0, role);
     set_thread_count(5);
@@ -133,6 +147,56 @@ TEST(Model, ListsMissingTensorsAndRefusesToLoadTheirLayer) {
   EXPECT_FALSE(readiness(model.info()).at(1).ready);
 }
 
+TEST(Model, RefusesToLoadOWithoutTheScaleItsFamilyHas) {
+  SafetensorsWriter writer;
+  const std::string layer = "encoder.layer.0.";
+  for (const char* name : {"attention.query", "attention.key", "attention.value", "output.dense"}) {
+    writer.add(layer + "attention." + name + ".weight", {4, 4});
+  }
+  writer.add(layer + "norm1.weight", {4});
+  const TemporaryFolder folder;
+  folder.write("config.json", R"({"model_type": "dinov2", "num_attention_heads": 2})");
+  folder.write("model.safetensors", writer.str());
+  const Model model = Model::open(folder.path());
+  EXPECT_NO_THROW((void)model.load_heads(0, Role::kQ));
+  EXPECT_ERROR(model.load_heads(0, Role::kO, WeightProcessing::kRaw), ErrorKind::kFormat,
+               "layer 0 lacks tensor 'encoder.layer.0.layer_scale1.lambda1'");
+}
+
+TEST(Model, PrefersTheDefaultWidthOfAHeadToTheDefaultNumber) {
+  // Gemma 2 9B's O, with a config that says nothing: 16 heads of 256, not 8 of 512.
+  SafetensorsWriter writer;
+  const std::string layer = "model.layers.0.";
+  writer.add(layer + "self_attn.q_proj.weight", {4096, 2}).add(layer + "self_attn.k_proj.weight", {2048, 2});
+  writer.add(layer + "self_attn.v_proj.weight", {2048, 2}).add(layer + "self_attn.o_proj.weight", {2, 4096});
+  writer.add(layer + "input_layernorm.weight", {2}).add(layer + "post_attention_layernorm.weight", {2});
+  const TemporaryFolder folder;
+  folder.write("config.json", R"({"model_type": "gemma2"})");
+  folder.write("model.safetensors", writer.str());
+  EXPECT_EQ(Model::open(folder.path()).info().sizes,
+            (HeadSizes{.layers = 1, .heads = 16, .kv_heads = 8, .d_model = 2, .d_head = 256}));
+}
+
+TEST(Model, NotesLayersThatTheConfigLeavesOut) {
+  TinyGpt2 tiny;
+  tiny.config = R"({"model_type": "gpt2", "n_embd": 4, "n_layer": 1, "n_head": 2})";
+  const TemporaryFolder folder;
+  tiny.write(folder);
+  const ModelInfo info = Model::open(folder.path()).info();
+  EXPECT_EQ(info.sizes.layers, 1u);
+  ASSERT_EQ(info.notes.size(), 1u);
+  EXPECT_THAT(info.notes[0], testing::HasSubstr("the file has 2 layers, the configuration says 1"));
+}
+
+TEST(Model, DoesNotBelieveALayerNumberThatTheFileCannotHold) {
+  TinyGpt2 tiny;
+  tiny.config = R"({"model_type": "gpt2", "n_head": 2})";
+  tiny.shapes["transformer.h.99999.attn.c_proj.weight"] = {4, 4};
+  const TemporaryFolder folder;
+  tiny.write(folder);
+  EXPECT_ERROR(Model::open(folder.path()), ErrorKind::kFormat, "count 100000 layers, but the checkpoint has only");
+}
+
 TEST(Model, NamesTheTensorOfTheWrongShape) {
   TinyGpt2 tiny;
   tiny.shapes["transformer.h.1.attn.c_attn.weight"] = {4, 11};
@@ -164,8 +228,9 @@ TEST(Model, RefusesALayerThatIsNotThere) {
 
 TEST(Model, RefusesSizesThatMakeNoSense) {
   const std::vector<std::pair<std::string, std::string>> table = {
-      {R"({"model_type": "gpt2", "n_head": "two"})", "'n_head' is not a number, expected a positive integer"},
-      {R"({"model_type": "gpt2", "n_head": 0})", "'n_head' is 0, expected a positive integer"},
+      {R"({"model_type": "gpt2", "n_head": "two"})",
+       "'n_head' is something else, expected an integer from 1 to 1000000000"},
+      {R"({"model_type": "gpt2", "n_head": 0})", "'n_head' is 0, expected an integer from 1"},
       {R"({"model_type": "gpt2", "n_head": 3})", "3 heads, but O reads 4 components"},
       {R"({"model_type": "gpt2", "n_head": 2, "n_layer": 900000000})", "says 900000000 layers, but the checkpoint has"},
       {R"({"model_type": "gpt2"})", "says neither how many heads there are ('n_head')"},
@@ -273,6 +338,24 @@ TEST(Model, AcceptsOneFp8ScaleForAWholeTensor) {
   EXPECT_EQ(Model::open(folder.path()).load_heads(0, Role::kQ, WeightProcessing::kRaw).head(0)(5, 3), 0.5);
 }
 
+TEST(Model, RefusesFp8CodesWithoutTheScaleThatTheConfigPromises) {
+  const TemporaryFolder folder;
+  write_fp8(folder,
+            R"({"model_type": "llama", "num_attention_heads": 1, "quantization_config": {"quant_method": "fp8"}})", {},
+            {1});
+  // The same file with the scale under another name.
+  const std::string layer = "model.layers.0.";
+  SafetensorsWriter writer;
+  writer.add_raw(layer + "self_attn.q_proj.weight", "F8_E4M3", {4, 6}, std::string(24, '\x38'));
+  writer.add(layer + "self_attn.k_proj.weight", {4, 6}).add(layer + "self_attn.v_proj.weight", {4, 6});
+  writer.add(layer + "self_attn.o_proj.weight", {6, 4}).add(layer + "input_layernorm.weight", {6});
+  EXPECT_NO_THROW((void)Model::open(folder.path()).load_heads(0, Role::kQ));
+  folder.write("model.safetensors", writer.str());
+  const Model model = Model::open(folder.path());
+  EXPECT_EQ(model.info().missing, (std::vector<std::string>{layer + "self_attn.q_proj.weight_scale_inv"}));
+  EXPECT_ERROR(model.load_heads(0, Role::kQ), ErrorKind::kFormat, "q_proj.weight_scale_inv");
+}
+
 TEST(Model, RefusesFp8ScalesThatDoNotCoverTheTensor) {
   const TemporaryFolder folder;
   write_fp8(folder, R"({"model_type": "llama", "num_attention_heads": 1})", {2, 2}, {1, 1, 1, 1});
@@ -293,6 +376,42 @@ TEST(Model, PrefersTheImageTowerOfClip) {
   folder.write("config.json", R"({"model_type": "clip", "vision_config": {"num_attention_heads": 2}})");
   folder.write("model.safetensors", writer.str());
   EXPECT_EQ(Model::open(folder.path()).info().sizes.d_model, 4u);
+}
+
+TEST(Model, RefusesClipsTextTowerAlone) {
+  SafetensorsWriter writer;
+  for (const char* name : {"q_proj", "k_proj", "v_proj", "out_proj"}) {
+    writer.add("text_model.encoder.layers.0.self_attn." + std::string(name) + ".weight", {4, 4});
+  }
+  const TemporaryFolder folder;
+  folder.write("config.json", R"({"model_type": "clip", "vision_config": {"num_attention_heads": 2}})");
+  folder.write("model.safetensors", writer.str());
+  EXPECT_ERROR(Model::open(folder.path()), ErrorKind::kUnsupported, "says family clip_vision, but there is no");
+}
+
+TEST(Model, SaysWhichTensorOfItsFamilyIsNotThere) {
+  const TemporaryFolder folder;
+  folder.write("config.json", R"({"model_type": "llama"})");
+  folder.write("model.safetensors", SafetensorsWriter()
+                                        .add("model.layers.0.self_attn.o_proj.weight", {4, 4})
+                                        .add("model.layers.0.self_attn.qkv_proj.weight", {12, 4})
+                                        .str());
+  EXPECT_ERROR(Model::open(folder.path()), ErrorKind::kUnsupported,
+               "there is no 'model.layers.{i}.self_attn.q_proj.weight'");
+}
+
+TEST(Model, RefusesTimmModelsOfAnotherKind) {
+  for (const char* architecture :
+       {"vit_base_patch16_dinov3", "vit_medium_patch16_rope_reg1_gap_256", "vit_relpos_rpn"}) {
+    const TemporaryFolder folder;
+    folder.write("config.json", R"({"architecture": ")" + std::string(architecture) + "\"}");
+    folder.write("model.safetensors", SafetensorsWriter()
+                                          .add("blocks.0.attn.qkv.weight", {36, 12})
+                                          .add("blocks.0.attn.proj.weight", {12, 12})
+                                          .add("blocks.0.norm1.weight", {12})
+                                          .str());
+    EXPECT_ERROR(Model::open(folder.path()), ErrorKind::kUnsupported, "is not a plain ViT");
+  }
 }
 
 TEST(Model, KnowsTimmsHeadsByArchitecture) {

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "headscope/base/buffer.h"
+#include "headscope/base/random.h"
+
+namespace headscope {
+
+/// Adds up the covariance sum_k x_k x_k^T of vectors of length d.
+class CovarianceSum {
+ public:
+  explicit CovarianceSum(std::size_t d);
+
+  /// `count` vectors, one after another. Cost: d^2 count flops; threads share the matrix, not the vectors, so
+  /// that the sum does not depend on their number.
+  void add(std::span<const float> vectors, std::size_t count);
+
+  [[nodiscard]] std::size_t d() const noexcept { return d_; }
+
+ private:
+  friend class AnisotropicNormal;
+  std::size_t d_;
+  Buffer<float> upper_;  // column-major
+};
+
+/// Gaussian vectors with mean 0 and a given covariance, up to a factor.
+class AnisotropicNormal {
+ public:
+  /// Cost: d^3 / 3 flops. A millionth of the mean variance is added in all
+  /// directions, since covariances of folded weights are singular.
+  explicit AnisotropicNormal(CovarianceSum sum);
+
+  /// Fills `vectors` with `count` draws, one after another. Cost: 2 d^2 count flops.
+  void sample(Random& random, std::span<float> vectors, std::size_t count) const;
+
+ private:
+  std::size_t d_;
+  Buffer<float> root_;  // R with R^T R = covariance, upper triangle, column-major
+};
+
+}  // namespace headscope

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "headscope/base/matrix.h"
+#include "headscope/linalg/block_norms.h"
+#include "headscope/linalg/gram.h"
+#include "headscope/model/head_id.h"
+#include "headscope/model/model.h"
+#include "headscope/relate/metric.h"
+
+namespace headscope {
+
+/// The heads on one side of a pair, layer by layer.
+struct AffinitySide {
+  std::vector<HeadId> heads;
+  std::vector<std::size_t> ranks;    ///< Of their subspaces.
+  std::vector<GramMoments> moments;  ///< Of their factors, for the isotropic null; empty for metrics of angles.
+};
+
+/// One metric between all heads of one role and all heads of another.
+struct Affinities {
+  Metric metric = Metric::kPk;
+  RolePair pair = {};
+  AffinitySide source = {};
+  AffinitySide target = {};
+  Matrix values = {};  ///< Rows are sources, columns targets. NaN where it was not asked for.
+};
+
+struct AffinityOptions {
+  WeightProcessing weights = WeightProcessing::kFolded;
+  /// Only pairs whose source layer is smaller than the target's; the others cost nothing.
+  bool earlier_only = false;
+  std::vector<std::size_t> layers = {};  ///< Only these; all if empty.
+  std::vector<std::size_t> heads = {};   ///< Only these query heads, and the KV heads they use; all if empty.
+  /// Bytes that prepared heads may take. Below what the model needs, heads are
+  /// prepared again for each part of the sources that fits.
+  std::size_t memory = std::size_t{1} << 30;
+  /// Called now and then with the share of the work that is done, from the calling
+  /// thread; may throw to stop.
+  std::function<void(double)> progress = {};
+};
+
+/// Affinities of every pair asked for. Heads of rank 0 have affinity 0 to all
+/// (binet-cauchy, a logarithm: -infinity; the distances: as their formulas say).
+///
+/// Metrics that are norms of products (pk, cka, cs, simple-cs) cost 2 d (h H)^2
+/// flops in float for H heads of width h; same-role pairs half of that. Metrics of
+/// angles are computed in double, with a decomposition for every pair of heads.
+///
+/// \throws Error  kInvalidArgument if a metric is not defined for a pair, or a
+///                chosen layer or head does not exist; kNumeric and kFormat as
+///                `Model::load_heads`.
+[[nodiscard]] std::vector<Affinities> compute_affinities(const Model& model, Metric metric,
+                                                         std::span<const RolePair> pairs,
+                                                         const AffinityOptions& options = {},
+                                                         const BlockNorms& engine = *cpu_block_norms());
+
+}  // namespace headscope

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headscope/model/head_id.h"
+#include "headscope/model/head_sizes.h"
+
+namespace headscope {
+
+/// Heads somebody has named the purpose of, by class.
+///
+/// The file is JSON. A head may be in several classes; `ignored` names classes that are shown
+/// but do not make a pair of heads a positive one (METHODS 4):
+///
+///     {"name": "gpt2-small-pk", "source": "arXiv 2601.10266, figures",
+///      "classes": {"previous": ["2.2", "L4H11"], "identity": ["4.7"]}, "ignored": ["identity"]}
+///
+/// `name`, `source` and `ignored` may be absent.
+class HeadLabels {
+ public:
+  struct Class {
+    std::string name;
+    std::vector<HeadId> heads;  ///< Each once, in the order of the file.
+    bool ignored = false;
+  };
+
+  /// No classes.
+  HeadLabels() = default;
+
+  /// `where` begins the message of every error, e.g. the file's name.
+  /// \throws Error  kFormat if the text is not a label file: not JSON, an unknown or
+  ///                repeated key, a class without a name or with control characters in it, a
+  ///                head that is not one or stands twice in a class, an ignored class
+  ///                that does not exist.
+  [[nodiscard]] static HeadLabels parse(std::string_view text, std::string_view where);
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] const std::string& source() const noexcept { return source_; }
+  /// In the order of the file.
+  [[nodiscard]] std::span<const Class> classes() const noexcept { return classes_; }
+
+  /// Names of the classes a head is in, ignored ones included. A KV head is in a class only if
+  /// the file names that KV head.
+  [[nodiscard]] std::vector<std::string> classes_of(HeadId id) const;
+  /// Whether a head is in any class, ignored ones included.
+  [[nodiscard]] bool is_in_class(HeadId id) const noexcept;
+  /// Whether a head is in a class that is not ignored.
+  [[nodiscard]] bool is_labelled(HeadId id) const noexcept;
+
+  /// \throws Error  kFormat naming the labeled heads that a model of these sizes does not have.
+  void check_against(const HeadSizes& sizes) const;
+
+ private:
+  std::string where_;
+  std::string name_;
+  std::string source_;
+  std::vector<Class> classes_;
+  std::vector<HeadId> in_class_;  // sorted, each once
+  std::vector<HeadId> labelled_;  // sorted, each once
+};
+
+/// \throws Error  kIo if the file cannot be read, kFormat as `HeadLabels::parse` or if it is
+///                larger than 16 MiB.
+[[nodiscard]] HeadLabels load_labels(const std::filesystem::path& path);
+
+}  // namespace headscope

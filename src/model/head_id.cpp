@@ -1,0 +1,53 @@
+#include "headscope/model/head_id.h"
+
+#include <charconv>
+
+namespace headscope {
+namespace {
+
+// Removes decimal digits from the front of `text`; nothing if there are none or too many.
+std::optional<std::size_t> take_number(std::string_view& text) noexcept {
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{}) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return number;
+}
+
+// Removes `upper`, an ASCII capital, or its small letter from the front of `text`.
+bool take_letter(std::string_view& text, char upper) noexcept {
+  if (text.empty() || (text.front() != upper && text.front() != upper - 'A' + 'a')) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+// What stands between the two numbers, and so which kind of head is meant.
+std::optional<bool> take_is_key_value(std::string_view& text, bool spelled_out) noexcept {
+  if (!spelled_out) {
+    if (text.empty() || (text.front() != '.' && text.front() != ',')) return std::nullopt;
+    text.remove_prefix(1);
+    return false;
+  }
+  if (take_letter(text, 'H')) return false;
+  if (take_letter(text, 'K') && take_letter(text, 'V')) return true;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string to_string(HeadId id) {
+  return "L" + std::to_string(id.layer) + (id.key_value ? "KV" : "H") + std::to_string(id.head);
+}
+
+std::optional<HeadId> parse_head(std::string_view text) noexcept {
+  const bool spelled_out = take_letter(text, 'L');
+  const auto layer = take_number(text);
+  if (!layer) return std::nullopt;
+  const auto key_value = take_is_key_value(text, spelled_out);
+  if (!key_value) return std::nullopt;
+  const auto head = take_number(text);
+  if (!head || !text.empty()) return std::nullopt;
+  return HeadId{*layer, *head, *key_value};
+}
+
+}  // namespace headscope

@@ -1,0 +1,114 @@
+#include "headscope/relate/hubs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "headscope/base/error.h"
+
+namespace headscope {
+namespace {
+
+enum class Direction { kOut, kIn };
+
+// What all edges of one direction at one head come to.
+struct Side {
+  std::map<std::string_view, std::size_t> pairs;  // edges of each role pair
+  std::map<HeadId, double> partners;              // sum of z
+  bool from_output = true;                        // whether every source role is O
+};
+
+Side sum_up(const HeadGraph& graph, std::span<const std::size_t> edges, Direction direction) {
+  Side side;
+  for (const std::size_t index : edges) {
+    const HeadEdge& edge = graph.edges()[index];
+    ++side.pairs[edge.pair];
+    side.partners[graph.nodes()[direction == Direction::kOut ? edge.target : edge.source]] += edge.z;
+    side.from_output &= edge.pair.starts_with('O');
+  }
+  return side;
+}
+
+// The entries of largest value, at most `count`; equal ones in the order of their keys.
+template <typename Key, typename Value>
+std::vector<std::pair<Key, Value>> largest(const std::map<Key, Value>& values, std::size_t count) {
+  std::vector<std::pair<Key, Value>> sorted(values.begin(), values.end());
+  std::ranges::stable_sort(sorted, std::ranges::greater{}, &std::pair<Key, Value>::second);
+  sorted.resize(std::min(count, sorted.size()));
+  return sorted;
+}
+
+std::string describe_pairs(const Side& side) {
+  std::string text;
+  for (const auto& [pair, edges] : largest(side.pairs, side.pairs.size())) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", printable(pair), edges);
+  }
+  return text;
+}
+
+std::string describe_partners(const Side& side, Direction direction, std::size_t count) {
+  std::string names;
+  for (const auto& [id, z] : largest(side.partners, count)) {
+    names += (names.empty() ? "" : ", ") + to_string(id);
+  }
+  if (names.empty() || side.partners.size() <= count) return names.empty() ? "" : ": " + names;
+  return fmt::format(", most {} {}", direction == Direction::kOut ? "to" : side.from_output ? "from" : "by", names);
+}
+
+// `noun` is said by the first clause of a reason only.
+std::string describe(const Side& side, Direction direction, bool noun, std::size_t partners) {
+  const bool out = direction == Direction::kOut;
+  const char* verb = side.from_output ? (out ? "writes to" : "reads from") : (out ? "points to" : "is pointed to by");
+  const std::size_t heads = side.partners.size();
+  return fmt::format("{} {}{} ({}){}", verb, heads, !noun ? "" : (heads == 1 ? " head" : " heads"),
+                     describe_pairs(side), describe_partners(side, direction, partners));
+}
+
+std::string reason_for(const Side& out, const Side& in, std::size_t partners) {
+  if (out.partners.empty() && in.partners.empty()) return "has no edge in this graph";
+  std::string reason;
+  if (!out.partners.empty()) reason = describe(out, Direction::kOut, true, partners);
+  if (!in.partners.empty()) {
+    const bool first = reason.empty();
+    reason += (first ? "" : "; ") + describe(in, Direction::kIn, first, partners);
+  }
+  return reason;
+}
+
+}  // namespace
+
+std::vector<Hub> rank_hubs(const HeadGraph& graph, const GraphMeasures& measures, const HubOptions& options) {
+  const std::size_t count = graph.nodes().size();
+  if (measures.nodes.size() != count) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("rank_hubs: the graph has {} nodes, the measures are of {}", count, measures.nodes.size()));
+  }
+  std::vector<std::vector<std::size_t>> leaving(count);
+  std::vector<std::vector<std::size_t>> arriving(count);
+  for (std::size_t i = 0; i < graph.edges().size(); ++i) {
+    leaving[graph.edges()[i].source].push_back(i);
+    arriving[graph.edges()[i].target].push_back(i);
+  }
+
+  std::vector<Hub> hubs;
+  for (std::size_t node = 0; node < count; ++node) {
+    const Side out = sum_up(graph, leaving[node], Direction::kOut);
+    const Side in = sum_up(graph, arriving[node], Direction::kIn);
+    hubs.push_back({node, measures.nodes[node].out_strength + measures.nodes[node].in_strength,
+                    reason_for(out, in, options.partners)});
+  }
+  std::ranges::sort(hubs, [&](const Hub& a, const Hub& b) {
+    const bool a_alone = leaving[a.node].empty() && arriving[a.node].empty();
+    const bool b_alone = leaving[b.node].empty() && arriving[b.node].empty();
+    if (a_alone != b_alone) return b_alone;
+    if (a.strength != b.strength) return a.strength > b.strength;
+    return graph.nodes()[a.node] < graph.nodes()[b.node];
+  });
+  return hubs;
+}
+
+}  // namespace headscope

@@ -1,0 +1,125 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "headscope/base/parallel.h"
+#include "headscope/base/random.h"
+#include "headscope/linalg/anisotropic_normal.h"
+#include "headscope/linalg/orthonormal_basis.h"
+#include "headscope/linalg/principal_angles.h"
+#include "headscope/relate/null_model.h"
+#include "relate/angle_affinity.h"
+#include "relate/head_factors.h"
+#include "relate/head_selection.h"
+
+namespace headscope {
+namespace {
+
+// Random subspaces of one role, as the stack that products want.
+struct Draws {
+  std::size_t count = 0;
+  Buffer<float> values;
+};
+
+class MatchedNull {
+ public:
+  MatchedNull(const Model& model, const AffinityOptions& affinity_options, const MatchedOptions& options)
+      : model_(model),
+        affinity_options_(affinity_options),
+        options_(options),
+        sizes_(model.info().sizes),
+        selection_(sizes_, affinity_options.layers, affinity_options.heads) {}
+
+  const Draws& draws(Role role, Side side) {
+    Draws& found = draws_[{role, side}];
+    if (found.count > 0) return found;
+    const std::size_t d = sizes_.d_model;
+    const std::size_t h = sizes_.d_head;
+    const AnisotropicNormal& normal = distribution(role);
+    found.count = options_.draws;
+    found.values = Buffer<float>(found.count * d * h);
+    parallel_for(found.count, [&](std::size_t draw) {
+      Random random(options_.seed, {static_cast<std::uint64_t>(role), static_cast<std::uint64_t>(side), draw});
+      std::vector<float> columns(d * h);
+      normal.sample(random, columns, h);
+      // Gaussian columns are independent: only rounding would say otherwise.
+      static_cast<void>(orthonormal_basis(columns, d, h, 0, found.values.values().subspan(draw * d * h, d * h)));
+    });
+    return found;
+  }
+
+  [[nodiscard]] FactorStack stack(const Draws& draws) const {
+    return {draws.values.data(), draws.count, sizes_.d_head, sizes_.d_model};
+  }
+  [[nodiscard]] const HeadSizes& sizes() const noexcept { return sizes_; }
+
+ private:
+  // Gaussian with the mean projector of the role over all heads.
+  const AnisotropicNormal& distribution(Role role) {
+    const auto found = distributions_.find(role);
+    if (found != distributions_.end()) return found->second;
+    CovarianceSum sum(sizes_.d_model);
+    const std::vector<std::size_t>& heads = is_key_value(role) ? selection_.kv_heads() : selection_.query_heads();
+    for (const std::size_t layer : selection_.layers()) {
+      const LayerFactors bases =
+          load_factors(model_, layer, {Metric::kPk, role, Side::kSource}, affinity_options_.weights, heads);
+      sum.add(bases.values.values(), bases.heads * sizes_.d_head);
+    }
+    return distributions_.emplace(role, AnisotropicNormal(std::move(sum))).first->second;
+  }
+
+  const Model& model_;
+  const AffinityOptions& affinity_options_;
+  const MatchedOptions& options_;
+  HeadSizes sizes_;
+  HeadSelection selection_;
+  std::map<Role, AnisotropicNormal> distributions_;
+  std::map<std::pair<Role, Side>, Draws> draws_;
+};
+
+std::vector<double> product_values(const FactorStack& a, const FactorStack& b) {
+  std::vector<float> values(a.count * b.count);
+  cpu_block_norms()->compute(a, b, values.data(), b.count);
+  return {values.begin(), values.end()};
+}
+
+std::vector<double> angle_values(Metric metric, const FactorStack& a, const FactorStack& b) {
+  std::vector<double> values(a.count * b.count);
+  const auto basis = [](const FactorStack& stack, std::size_t i) {
+    const float* begin = stack.slice(i, 1).values;
+    return std::vector<double>(begin, begin + stack.width * stack.d);
+  };
+  parallel_for(values.size(), [&](std::size_t index) {
+    const PrincipalAngles found =
+        principal_angles(basis(a, index / b.count), a.width, basis(b, index % b.count), b.width, a.d);
+    values[index] = angle_metric(metric, found.angles, found.cosines, a.width, b.width);
+  });
+  return values;
+}
+
+NullMoments moments(const std::vector<double>& values) {
+  const auto count = static_cast<double>(values.size());
+  double sum = 0;
+  for (const double value : values) sum += value;
+  const double mean = sum / count;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return {mean, values.size() > 1 ? std::sqrt(squares / (count - 1)) : 0};
+}
+
+}  // namespace
+
+std::vector<NullMoments> matched_moments(const Model& model, Metric metric, std::span<const RolePair> pairs,
+                                         const AffinityOptions& affinity_options, const MatchedOptions& options) {
+  MatchedNull null(model, affinity_options, options);
+  std::vector<NullMoments> result;
+  for (const RolePair pair : pairs) {
+    const FactorStack source = null.stack(null.draws(pair.source, Side::kSource));
+    const FactorStack target = null.stack(null.draws(pair.target, Side::kTarget));
+    result.push_back(
+        moments(info(metric).angles ? angle_values(metric, source, target) : product_values(source, target)));
+  }
+  return result;
+}
+
+}  // namespace headscope

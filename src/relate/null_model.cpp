@@ -1,0 +1,150 @@
+#include "headscope/relate/null_model.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+
+namespace headscope {
+namespace {
+
+constexpr std::array<std::string_view, 3> kNames = {"isotropic", "matched", "span"};
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+// The affinity on the scale on which the nulls are Gaussian, larger for closer heads.
+double on_null_scale(const MetricInfo& metric, float value) {
+  const double wide = static_cast<double>(value);
+  return metric.root ? wide * wide : wide;
+}
+
+// The earlier-to-later pairs, as row and column.
+template <typename Function>
+void for_each_later(const Affinities& affinities, const Function& function) {
+  for (std::size_t i = 0; i < affinities.source.heads.size(); ++i) {
+    for (std::size_t j = 0; j < affinities.target.heads.size(); ++j) {
+      if (affinities.source.heads[i].layer < affinities.target.heads[j].layer) function(i, j);
+    }
+  }
+}
+
+using MomentsOf = std::function<NullMoments(std::size_t, std::size_t)>;
+
+MomentsOf span_moments(const Affinities& affinities) {
+  const auto distance = [&affinities](std::size_t i, std::size_t j) {
+    return affinities.target.heads[j].layer - affinities.source.heads[i].layer;
+  };
+  std::map<std::size_t, std::vector<double>> classes;
+  for_each_later(affinities, [&](std::size_t i, std::size_t j) {
+    classes[distance(i, j)].push_back(on_null_scale(info(affinities.metric), affinities.values(i, j)));
+  });
+  std::map<std::size_t, NullMoments> moments;
+  for (auto& [layers, values] : classes) {
+    NullMoments& found = moments[layers];
+    found.mean = median(values);
+    for (double& value : values) value = std::abs(value - found.mean);
+    found.deviation = 1.4826 * median(std::move(values));
+  }
+  return [moments = std::move(moments), distance](std::size_t i, std::size_t j) { return moments.at(distance(i, j)); };
+}
+
+MomentsOf moments_of(const Affinities& affinities, NullModel null, std::size_t d, const NullMoments& matched) {
+  switch (null) {
+    case NullModel::kIsotropic:
+      return [&affinities, d](std::size_t i, std::size_t j) {
+        return isotropic_moments(affinities.source.moments[i], affinities.target.moments[j], d);
+      };
+    case NullModel::kMatched:
+      // Drawn at full rank. Heads of lower rank: mean and deviation in proportion to the isotropic ones.
+      return [&affinities, matched, d](std::size_t i, std::size_t j) {
+        const auto isotropic = [d](std::size_t p, std::size_t q) {
+          return isotropic_moments({static_cast<double>(p), static_cast<double>(p)},
+                                   {static_cast<double>(q), static_cast<double>(q)}, d);
+        };
+        const std::size_t full = std::max(*std::ranges::max_element(affinities.source.ranks),
+                                          *std::ranges::max_element(affinities.target.ranks));
+        if (affinities.source.ranks[i] == full && affinities.target.ranks[j] == full) return matched;
+        const NullMoments here = isotropic(affinities.source.ranks[i], affinities.target.ranks[j]);
+        const NullMoments there = isotropic(full, full);
+        return NullMoments{matched.mean * here.mean / there.mean,
+                           there.deviation > 0 ? matched.deviation * here.deviation / there.deviation : 0};
+      };
+    case NullModel::kSpan:
+      return span_moments(affinities);
+  }
+  return {};
+}
+
+// Benjamini and Hochberg 1995: q of the r-th smallest of m p-values is the smallest p_s m / s over s >= r.
+void fill_q(Significance& result) {
+  std::vector<std::size_t> order;
+  const std::span<const float> z = std::as_const(result.z).values();
+  for (std::size_t i = 0; i < z.size(); ++i) {
+    if (!std::isnan(z[i])) order.push_back(i);
+  }
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return z[a] != z[b] ? z[a] > z[b] : a < b; });
+  double smallest = 1;
+  for (std::size_t rank = order.size(); rank > 0; --rank) {
+    const double p = upper_tail(static_cast<double>(z[order[rank - 1]]));
+    smallest = std::min(smallest, p * static_cast<double>(order.size()) / static_cast<double>(rank));
+    result.q.values()[order[rank - 1]] = static_cast<float>(smallest);
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(NullModel null) noexcept {
+  return kNames[static_cast<std::size_t>(null)];
+}
+
+std::optional<NullModel> parse_null_model(std::string_view name) noexcept {
+  const auto* found = std::ranges::find(kNames, name);
+  if (found == kNames.end()) return std::nullopt;
+  return static_cast<NullModel>(found - kNames.begin());
+}
+
+bool is_defined(NullModel null, Metric metric) noexcept {
+  if (null == NullModel::kIsotropic) return !info(metric).angles;
+  if (null == NullModel::kMatched) return info(metric).angles || metric == Metric::kPk;
+  return true;
+}
+
+NullMoments isotropic_moments(const GramMoments& f, const GramMoments& g, std::size_t d) noexcept {
+  const auto n = static_cast<double>(d);
+  const double spread_f = std::max(0.0, f.trace_of_square - f.trace * f.trace / n);
+  const double spread_g = std::max(0.0, g.trace_of_square - g.trace * g.trace / n);
+  const double variance = d < 2 ? 0 : 2 * spread_f * spread_g / ((n - 1) * (n + 2));
+  return {f.trace * g.trace / n, std::sqrt(variance)};
+}
+
+double upper_tail(double z) noexcept {
+  return 0.5 * std::erfc(z / std::sqrt(2.0));
+}
+
+Significance significance(const Affinities& affinities, NullModel null, std::size_t d_model,
+                          const NullMoments& matched) {
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  const MetricInfo& metric = info(affinities.metric);
+  Significance result{null, Matrix(affinities.values.rows(), affinities.values.columns()),
+                      Matrix(affinities.values.rows(), affinities.values.columns())};
+  std::ranges::fill(result.z.values(), kNone);
+  std::ranges::fill(result.q.values(), kNone);
+  const MomentsOf moments = moments_of(affinities, null, d_model, matched);
+  for_each_later(affinities, [&](std::size_t i, std::size_t j) {
+    const NullMoments here = moments(i, j);
+    const double difference = on_null_scale(metric, affinities.values(i, j)) - here.mean;
+    const double z = here.deviation > 0 ? difference / here.deviation : 0;
+    result.z(i, j) = static_cast<float>(metric.distance ? -z : z);
+  });
+  fill_q(result);
+  return result;
+}
+
+}  // namespace headscope

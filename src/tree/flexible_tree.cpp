@@ -1,0 +1,184 @@
+#include "headscope/tree/flexible_tree.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "headscope/base/error.h"
+#include "headscope/base/parallel.h"
+#include "tree/diffusion.h"
+
+namespace headscope {
+namespace {
+
+using Nodes = PartitionTree::Level;
+
+struct NodePair {
+  double distance;
+  std::uint32_t first;  // first < second
+  std::uint32_t second;
+
+  [[nodiscard]] bool operator<(const NodePair& other) const noexcept {
+    return std::tie(distance, first, second) < std::tie(other.distance, other.first, other.second);
+  }
+};
+
+// Where pair (p, q), p < q, of m nodes stands if they are listed row by row.
+std::size_t pair_index(std::size_t p, std::size_t q, std::size_t m) {
+  return p * (2 * m - p - 1) / 2 + (q - p - 1);
+}
+
+// Row k: coordinate k of the elements, node after node, so that a node is a run of columns.
+DoubleMatrix coordinates(const DiffusionModes& modes, std::span<const double> scales, const Nodes& nodes) {
+  DoubleMatrix result(modes.vectors.rows(), modes.vectors.columns());
+  for (std::size_t k = 0; k < result.rows(); ++k) {
+    std::size_t column = 0;
+    for (const auto& node : nodes) {
+      for (const std::size_t element : node) result(k, column++) = scales[k] * modes.vectors(k, element);
+    }
+  }
+  return result;
+}
+
+// The distances between column i and the columns from `begin` on.
+void distances_from(const DoubleMatrix& points, std::size_t i, std::size_t begin, std::vector<double>& out) {
+  const std::size_t count = points.columns() - begin;
+  out.assign(count, 0);
+  for (std::size_t k = 0; k < points.rows(); ++k) {
+    const double here = points(k, i);
+    const double* there = points.row(k).data() + begin;
+    for (std::size_t j = 0; j < count; ++j) out[j] += (there[j] - here) * (there[j] - here);
+  }
+  for (double& value : out) value = std::sqrt(value);
+}
+
+// The mean distance of every pair of nodes, in the order of `pair_index`.
+std::vector<double> node_distances(const DoubleMatrix& points, const Nodes& nodes) {
+  const std::size_t m = nodes.size();
+  std::vector<std::size_t> begin(m + 1, 0);
+  for (std::size_t p = 0; p < m; ++p) begin[p + 1] = begin[p] + nodes[p].size();
+
+  std::vector<double> means(m * (m - 1) / 2);
+  parallel_for(m - 1, [&](std::size_t p) {
+    double* row = means.data() + pair_index(p, p + 1, m);
+    std::vector<double> distances;
+    for (std::size_t i = begin[p]; i < begin[p + 1]; ++i) {
+      distances_from(points, i, begin[p + 1], distances);
+      const double* next = distances.data();
+      for (std::size_t q = p + 1; q < m; ++q) {
+        double sum = 0;
+        for (std::size_t j = begin[q]; j < begin[q + 1]; ++j) sum += *next++;
+        row[q - p - 1] += sum;
+      }
+    }
+    for (std::size_t q = p + 1; q < m; ++q) {
+      row[q - p - 1] /= static_cast<double>(nodes[p].size()) * static_cast<double>(nodes[q].size());
+    }
+  });
+  return means;
+}
+
+std::vector<NodePair> sorted_pairs(std::vector<double> distances, std::size_t m) {
+  round_to_largest(distances);
+  std::vector<NodePair> pairs;
+  pairs.reserve(distances.size());
+  for (std::size_t p = 0; p < m; ++p) {
+    for (std::size_t q = p + 1; q < m; ++q) {
+      pairs.push_back({distances[pairs.size()], static_cast<std::uint32_t>(p), static_cast<std::uint32_t>(q)});
+    }
+  }
+  std::sort(pairs.begin(), pairs.end());
+  return pairs;
+}
+
+// Of the m x m matrix: every pair stands in it twice, and m times infinity.
+double median(std::span<const NodePair> sorted, std::size_t m) {
+  const auto at = [&](std::size_t k) {
+    return k < sorted.size() ? sorted[k].distance : std::numeric_limits<double>::infinity();
+  };
+  return m % 2 == 1 ? at((m * m - 1) / 4) : (at(m * m / 4 - 1) + at(m * m / 4)) / 2;
+}
+
+// For every node one that stands for its cluster.
+std::vector<std::size_t> join(std::span<const NodePair> sorted, std::size_t m, double epsilon) {
+  const double med = median(sorted, m);
+  std::vector<std::size_t> cluster(m);
+  for (std::size_t p = 0; p < m; ++p) cluster[p] = p;
+  std::vector<std::size_t> size(m, 1);
+
+  bool joined = false;
+  for (const auto& [distance, first, second] : sorted) {
+    // With more than half of the distances zero `med` is zero; identical nodes still join, in pairs. Otherwise
+    // there would be one join a level, and n levels for n duplicates.
+    if (joined && distance >= med && distance > 0) break;
+    const std::size_t a = size[cluster[first]];
+    const std::size_t b = size[cluster[second]];
+    if (a > 1 && b > 1) continue;  // both rows are spent
+    const int exponent = 1 - static_cast<int>(std::min<std::size_t>(a * b, 10'000));
+    if (a * b > 1 && distance >= std::ldexp(med / epsilon, exponent)) continue;
+
+    const std::size_t target = b > 1 ? cluster[second] : cluster[first];
+    cluster[first] = cluster[second] = target;
+    size[target] = a + b;
+    joined = true;
+  }
+  return cluster;
+}
+
+// The clusters as nodes, in the order of their first nodes.
+Nodes merged(const Nodes& nodes, std::span<const std::size_t> cluster) {
+  constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+  std::vector<std::size_t> place(nodes.size(), kNone);
+  Nodes result;
+  for (std::size_t p = 0; p < nodes.size(); ++p) {
+    std::size_t& where = place[cluster[p]];
+    if (where == kNone) {
+      where = result.size();
+      result.emplace_back();
+    }
+    result[where].insert(result[where].end(), nodes[p].begin(), nodes[p].end());
+  }
+  return result;
+}
+
+void check_options(const FlexibleTreeOptions& options) {
+  if (!std::isfinite(options.epsilon) || options.epsilon <= 0) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("flexible_tree: epsilon is {}, expected a positive number", options.epsilon));
+  }
+  if (options.eigenpairs < 2) {
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("flexible_tree: {} eigenpairs, expected at least 2 (the first is constant)", options.eigenpairs));
+  }
+}
+
+}  // namespace
+
+PartitionTree flexible_tree(const DoubleMatrix& affinity, const FlexibleTreeOptions& options) {
+  check_options(options);
+  check_affinity(affinity, "flexible_tree");
+  const DiffusionModes modes = diffusion_modes(affinity, options.eigenpairs - 1);
+  std::vector<double> scales;  // (|lambda_k| / |lambda_2|)^t
+  for (const double value : modes.values) scales.push_back(std::abs(value / modes.values[0]));
+
+  Nodes nodes;
+  for (std::size_t i = 0; i < affinity.rows(); ++i) nodes.push_back({i});
+  std::vector<Nodes> levels = {nodes};
+  while (nodes.size() > 1) {
+    const auto pairs = sorted_pairs(node_distances(coordinates(modes, scales, nodes), nodes), nodes.size());
+    nodes = merged(nodes, join(pairs, nodes.size(), options.epsilon));
+    levels.push_back(nodes);
+    for (double& scale : scales) scale *= scale;
+  }
+  std::reverse(levels.begin(), levels.end());
+  return PartitionTree(levels);
+}
+
+}  // namespace headscope
