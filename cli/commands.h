@@ -11,5 +11,6 @@ namespace headscope::cli {
 // One function a command: adds it to the program. The command itself runs while
 // the command line is parsed, and writes to the session, which outlives it.
 void add_inspect_command(CLI::App& app, Session& session);
+void add_relate_command(CLI::App& app, Session& session);
 
 }  // namespace headscope::cli

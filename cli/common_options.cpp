@@ -1,8 +1,14 @@
 #include "cli/common_options.h"
 
-#include <CLI/CLI.hpp>
-#include <cstddef>
+#include <sys/resource.h>
 
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstddef>
+#include <string_view>
+#include <system_error>
+
+#include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
 
 namespace headscope::cli {
@@ -14,6 +20,30 @@ void add_threads_option(CLI::App& command) {
           "--threads", [](const std::size_t& threads) { set_thread_count(threads); },
           "Number of threads (default: all processors)")
       ->check(CLI::Range(std::size_t{1}, kMost));
+}
+
+std::size_t parse_size(const std::string& text) {
+  constexpr std::string_view kUnits = "KMGT";
+  std::size_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  int shift = 0;
+  const char* after = rest;
+  if (after != end && kUnits.find(*after) != std::string_view::npos) {
+    shift = 10 * (static_cast<int>(kUnits.find(*after)) + 1);
+    ++after;
+  }
+  if (error != std::errc() || after != end || number == 0 || number > (std::size_t{1} << 62 >> shift)) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "'" + text + "' is not a size; expected e.g. 8G, 512M or a number of bytes");
+  }
+  return number << shift;
+}
+
+std::size_t peak_memory() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
 }
 
 void add_quiet_option(CLI::App& command, Session& session) {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstddef>
+#include <string>
+
 #include "cli/session.h"
 
 namespace CLI {
@@ -12,6 +15,13 @@ namespace headscope::cli {
 
 /// --threads N
 void add_threads_option(CLI::App& command);
+
+/// "8G", "512M", "65536": bytes.
+/// \throws Error  kInvalidArgument if it is something else.
+[[nodiscard]] std::size_t parse_size(const std::string& text);
+
+/// Most memory this process has held so far, in bytes.
+[[nodiscard]] std::size_t peak_memory();
 
 /// --quiet: no progress on stderr; results and errors stay.
 void add_quiet_option(CLI::App& command, Session& session);

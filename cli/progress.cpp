@@ -22,10 +22,10 @@ Progress::~Progress() {
   if (drawn_ && session_.terminal) session_.err << "\r\x1b[K" << std::flush;
 }
 
-void Progress::advance() {
-  ++done_;
+void Progress::reach(std::size_t done) {
+  done_ = done;
   const auto now = Clock::now();
-  if (session_.quiet || now < next_ || done_ == total_) return;
+  if (session_.quiet || now < next_ || done_ == 0 || done_ == total_) return;
   const double elapsed = std::chrono::duration<double>(now - begin_).count();
   const double left = elapsed / static_cast<double>(done_) * static_cast<double>(total_ - done_);
   const std::string text = fmt::format("{}: {} of {}, {:.0f} s left", label_, done_, total_, left);

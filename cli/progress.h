@@ -18,8 +18,10 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   ~Progress();
 
-  /// One of the `total` pieces is done.
-  void advance();
+  /// One more of the `total` pieces is done.
+  void advance() { reach(done_ + 1); }
+  /// So many of them are done.
+  void reach(std::size_t done);
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 
 namespace headscope::cli {
 namespace {
@@ -36,6 +37,7 @@ int parse_and_run(int argc, const char* const* argv, Session& session) {
   app.require_subcommand(1);
   app.footer("Example: headscope inspect path/to/model\n'headscope COMMAND --help' tells more about a command.");
   add_inspect_command(app, session);
+  add_relate_command(app, session);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {
@@ -73,6 +75,8 @@ int run(int argc, const char* const* argv, Session session) {
     return parse_and_run(argc, argv, session);
   } catch (const Error& error) {
     return fail(session, error.what(), exit_code(error.kind()));
+  } catch (const Interrupted& interrupted) {
+    return fail(session, "interrupted, nothing was written", 128 + interrupted.signal);
   } catch (const std::bad_alloc&) {
     return fail(session, "out of memory", kResource);
   } catch (const std::exception& error) {

@@ -13,10 +13,10 @@ if(HEADSCOPE_CCACHE)
 endif()
 
 add_library(headscope_compile INTERFACE)
-# -Wrestrict, -Wstringop-overflow and -Wmaybe-uninitialized misfire on std::string and std::optional in gcc 12 (bugs 105329, 80635).
+# -Wrestrict, -Wstringop-overflow, -Warray-bounds and -Wmaybe-uninitialized misfire on std::string and std::optional in gcc 12 (bugs 105329, 80635).
 target_compile_options(headscope_compile INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-psabi)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  target_compile_options(headscope_compile INTERFACE -Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow)
+  target_compile_options(headscope_compile INTERFACE -Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds)
 endif()
 if(HEADSCOPE_WERROR)
   target_compile_options(headscope_compile INTERFACE -Werror)

@@ -133,10 +133,10 @@ HeadLabels HeadLabels::parse(std::string_view text, std::string_view where) {
 
   for (const Class& each : labels.classes_) {
     labels.in_class_.insert(labels.in_class_.end(), each.heads.begin(), each.heads.end());
-    if (!each.ignored) labels.labelled_.insert(labels.labelled_.end(), each.heads.begin(), each.heads.end());
+    if (!each.ignored) labels.labeled_.insert(labels.labeled_.end(), each.heads.begin(), each.heads.end());
   }
   sort_once(labels.in_class_);
-  sort_once(labels.labelled_);
+  sort_once(labels.labeled_);
   return labels;
 }
 
@@ -153,8 +153,8 @@ bool HeadLabels::is_in_class(HeadId id) const noexcept {
   return std::ranges::binary_search(in_class_, id);
 }
 
-bool HeadLabels::is_labelled(HeadId id) const noexcept {
-  return std::ranges::binary_search(labelled_, id);
+bool HeadLabels::is_labeled(HeadId id) const noexcept {
+  return std::ranges::binary_search(labeled_, id);
 }
 
 void HeadLabels::check_against(const HeadSizes& sizes) const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/run.h"
+#include "support/run_program.h"
 #include "support/safetensors_writer.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_gpt2.h"
@@ -18,41 +19,18 @@
 namespace headscope::cli {
 namespace {
 
+using test::expect_failure;
+using test::Outcome;
+using test::run_program;
 using test::SafetensorsWriter;
 using test::TemporaryFolder;
 using test::TinyGpt2;
 using testing::HasSubstr;
 
-struct Outcome {
-  int code;
-  std::string out;
-  std::string err;
-};
-
-Outcome headscope(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "headscope");
-  std::vector<const char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
-  std::ostringstream out;
-  std::ostringstream err;
-  const int code = run(static_cast<int>(argv.size()), argv.data(), {.out = out, .err = err});
-  return {code, out.str(), err.str()};
-}
-
-// The command fails with this code and one line on stderr that contains the text; stdout stays empty.
-void expect_failure(const std::vector<std::string>& arguments, int code, const std::string& text) {
-  const Outcome outcome = headscope(arguments);
-  EXPECT_EQ(outcome.code, code) << outcome.err;
-  EXPECT_THAT(outcome.err, HasSubstr(text));
-  EXPECT_TRUE(outcome.err.starts_with("headscope: ")) << outcome.err;
-  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-  EXPECT_EQ(outcome.out, "");
-}
-
 TEST(Inspect, PrintsATableForPeople) {
   const TemporaryFolder folder;
   TinyGpt2().write(folder);
-  const Outcome outcome = headscope({"inspect", folder.path().string()});
+  const Outcome outcome = run_program({"inspect", folder.path().string()});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.err, "");
   for (const char* line : {"family       gpt2 (text, causal)", "layers       2", "heads        2 a layer, 4 in all",
@@ -67,7 +45,7 @@ TEST(Inspect, PrintsJsonForMachines) {
   tiny.shapes["transformer.ln_f.weight"] = {4};
   tiny.shapes.erase("transformer.h.1.ln_1.weight");
   tiny.write(folder);
-  const Outcome outcome = headscope({"inspect", "--json", folder.path().string()});
+  const Outcome outcome = run_program({"inspect", "--json", folder.path().string()});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const auto json = nlohmann::json::parse(outcome.out);
   EXPECT_EQ(json["family"], "gpt2");
@@ -87,8 +65,8 @@ TEST(Inspect, PrintsJsonForMachines) {
 TEST(Inspect, ListsEveryTensorOnRequest) {
   const TemporaryFolder folder;
   TinyGpt2().write(folder);
-  EXPECT_THAT(headscope({"inspect", folder.path().string()}).out, HasSubstr("(4 more; --tensors lists all)"));
-  EXPECT_THAT(headscope({"inspect", folder.path().string(), "--tensors"}).out, HasSubstr("transformer.wte.weight\n"));
+  EXPECT_THAT(run_program({"inspect", folder.path().string()}).out, HasSubstr("(4 more; --tensors lists all)"));
+  EXPECT_THAT(run_program({"inspect", folder.path().string(), "--tensors"}).out, HasSubstr("transformer.wte.weight\n"));
 }
 
 TEST(Inspect, FailsWithCode3OnAMissingFile) {
@@ -143,7 +121,7 @@ TEST(Inspect, FailsWithCode4OnANonFiniteWeightWhenAskedToCheck) {
   tiny.values["transformer.h.1.attn.c_proj.weight"] = values;
   const TemporaryFolder folder;
   tiny.write(folder);
-  EXPECT_EQ(headscope({"inspect", folder.path().string()}).code, 0);
+  EXPECT_EQ(run_program({"inspect", folder.path().string()}).code, 0);
   expect_failure({"inspect", folder.path().string(), "--check"}, 4,
                  "tensor 'transformer.h.1.attn.c_proj.weight' holds NaN or Inf at index [1, 2]");
 }
@@ -194,10 +172,10 @@ TEST(CommandLine, FailsWithCode6WhenTheResultCannotBeWritten) {
 }
 
 TEST(CommandLine, PrintsHelpWithAnExampleAndTheVersion) {
-  EXPECT_THAT(headscope({"--help"}).out, HasSubstr("inspect"));
-  EXPECT_EQ(headscope({"--help"}).code, 0);
-  EXPECT_THAT(headscope({"inspect", "--help"}).out, HasSubstr("Example: headscope inspect"));
-  EXPECT_THAT(headscope({"--version"}).out, testing::StartsWith("headscope "));
+  EXPECT_THAT(run_program({"--help"}).out, HasSubstr("inspect"));
+  EXPECT_EQ(run_program({"--help"}).code, 0);
+  EXPECT_THAT(run_program({"inspect", "--help"}).out, HasSubstr("Example: headscope inspect"));
+  EXPECT_THAT(run_program({"--version"}).out, testing::StartsWith("headscope "));
 }
 
 TEST(ExitCode, FollowsTheKindOfError) {

@@ -10,7 +10,7 @@ Output, per case:  OUT/<case>/config.json
                    OUT/<case>/model.safetensors  (or shards and an index)
                    OUT/<case>/expected.npz
 expected.npz holds Q, K, V, O and folded_Q, ..., folded_O, float32, each
-[layers, heads of that role, d_model, d_head]. The first four are METHODS 1 `raw`
+[layers, heads of that role, d_model, d_head]. The first four are `raw`
 (output scales included, one float32 multiply), the others `folded` (computed in
 float64, stored as float32).
 
@@ -199,7 +199,7 @@ def centered(heads: np.ndarray) -> np.ndarray:
 
 
 def fold(raw: dict[str, np.ndarray], layer: Layer, norm: str) -> dict[str, np.ndarray]:
-    """METHODS 1: gain into the reading matrices; LayerNorm models are centered as well."""
+    """gain into the reading matrices; LayerNorm models are centered as well."""
     if norm == "post":
         return raw
     assert layer.gain is not None

@@ -12,7 +12,7 @@ namespace headscope {
 
 /// An affinity between two heads that is large enough to be drawn.
 struct HeadEdge {
-  std::size_t source = 0;  ///< Index of a node; by METHODS 4 the head of the smaller layer.
+  std::size_t source = 0;  ///< Index of a node: the head of the smaller layer.
   std::size_t target = 0;
   std::string pair;   ///< Role of the source, then of the target, e.g. "OQ".
   double score = 0;   ///< The affinity itself.

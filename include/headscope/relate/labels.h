@@ -15,7 +15,7 @@ namespace headscope {
 /// Heads somebody has named the purpose of, by class.
 ///
 /// The file is JSON. A head may be in several classes; `ignored` names classes that are shown
-/// but do not make a pair of heads a positive one (METHODS 4):
+/// but do not make a pair of heads a positive one:
 ///
 ///     {"name": "gpt2-small-pk", "source": "arXiv 2601.10266, figures",
 ///      "classes": {"previous": ["2.2", "L4H11"], "identity": ["4.7"]}, "ignored": ["identity"]}
@@ -50,7 +50,7 @@ class HeadLabels {
   /// Whether a head is in any class, ignored ones included.
   [[nodiscard]] bool is_in_class(HeadId id) const noexcept;
   /// Whether a head is in a class that is not ignored.
-  [[nodiscard]] bool is_labelled(HeadId id) const noexcept;
+  [[nodiscard]] bool is_labeled(HeadId id) const noexcept;
 
   /// \throws Error  kFormat naming the labeled heads that a model of these sizes does not have.
   void check_against(const HeadSizes& sizes) const;
@@ -61,7 +61,7 @@ class HeadLabels {
   std::string source_;
   std::vector<Class> classes_;
   std::vector<HeadId> in_class_;  // sorted, each once
-  std::vector<HeadId> labelled_;  // sorted, each once
+  std::vector<HeadId> labeled_;  // sorted, each once
 };
 
 /// \throws Error  kIo if the file cannot be read, kFormat as `HeadLabels::parse` or if it is

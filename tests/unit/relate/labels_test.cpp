@@ -35,12 +35,12 @@ TEST(Labels, SayWhichClassesAHeadIsIn) {
   EXPECT_FALSE(labels.classes()[0].ignored);
 
   EXPECT_EQ(labels.classes_of({2, 2, false}), (std::vector<std::string>{"previous", "identity"}));
-  EXPECT_TRUE(labels.is_labelled({2, 2, false}));
-  EXPECT_TRUE(labels.is_labelled({4, 11, false}));
+  EXPECT_TRUE(labels.is_labeled({2, 2, false}));
+  EXPECT_TRUE(labels.is_labeled({4, 11, false}));
   EXPECT_EQ(labels.classes_of({4, 7, false}), (std::vector<std::string>{"identity"}));
-  EXPECT_FALSE(labels.is_labelled({4, 7, false}));
+  EXPECT_FALSE(labels.is_labeled({4, 7, false}));
   EXPECT_TRUE(labels.is_in_class({4, 7, false}));
-  EXPECT_TRUE(labels.is_labelled({1, 3, true}));
+  EXPECT_TRUE(labels.is_labeled({1, 3, true}));
   EXPECT_FALSE(labels.is_in_class({1, 3, false}));
   EXPECT_TRUE(labels.classes_of({9, 9, false}).empty());
 }
@@ -53,7 +53,7 @@ TEST(Labels, AreEmptyByDefault) {
 TEST(Labels, NeedNothingButClasses) {
   const HeadLabels labels = parse(classes("[\"0.0\"]"));
   EXPECT_EQ(labels.name(), "");
-  EXPECT_TRUE(labels.is_labelled({0, 0, false}));
+  EXPECT_TRUE(labels.is_labeled({0, 0, false}));
 }
 
 TEST(Labels, RefuseBrokenFilesSayingWhatIsWrong) {
@@ -114,7 +114,7 @@ TEST(Labels, CountKvHeadsByThemselves) {
 
 TEST(Labels, AreLoadedFromAFile) {
   const test::TemporaryFolder folder;
-  EXPECT_TRUE(load_labels(folder.write("a.json", classes("[\"3.4\"]"))).is_labelled({3, 4, false}));
+  EXPECT_TRUE(load_labels(folder.write("a.json", classes("[\"3.4\"]"))).is_labeled({3, 4, false}));
   EXPECT_ERROR(load_labels(folder.path() / "absent.json"), ErrorKind::kIo, "absent.json: cannot open");
   EXPECT_ERROR(load_labels(folder.write("b.json", "{")), ErrorKind::kFormat, "b.json: not valid JSON");
   EXPECT_ERROR(load_labels(folder.write("c.json", std::string((16 << 20) + 1, ' '))), ErrorKind::kFormat,
@@ -131,16 +131,16 @@ TEST(Labels, ThatAreShippedFitGpt2Small) {
   const HeadLabels wang = load_labels(folder / "gpt2-small-wang2023.json");
   wang.check_against(gpt2_sizes());
   EXPECT_EQ(wang.classes().size(), 7u);
-  EXPECT_EQ(count(wang, &HeadLabels::is_labelled), 26u);
+  EXPECT_EQ(count(wang, &HeadLabels::is_labeled), 26u);
   EXPECT_EQ(wang.classes_of({9, 9, false}), (std::vector<std::string>{"name mover"}));
 
   const HeadLabels pk = load_labels(folder / "gpt2-small-pk.json");
   pk.check_against(gpt2_sizes());
   EXPECT_EQ(pk.classes().size(), 8u);
   EXPECT_EQ(count(pk, &HeadLabels::is_in_class), 29u);
-  EXPECT_EQ(count(pk, &HeadLabels::is_labelled), 27u);
+  EXPECT_EQ(count(pk, &HeadLabels::is_labeled), 27u);
   EXPECT_EQ(pk.classes_of({4, 7, false}), (std::vector<std::string>{"identity"}));
-  EXPECT_FALSE(pk.is_labelled({4, 7, false}));
+  EXPECT_FALSE(pk.is_labeled({4, 7, false}));
 }
 
 }  // namespace

@@ -1,0 +1,195 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/common_options.h"
+#include "cli/interrupt.h"
+#include "cli/progress.h"
+#include "cli/relate_files.h"
+#include "headscope/base/error.h"
+#include "headscope/base/parallel.h"
+#include "headscope/io/run_folder.h"
+#include "headscope/model/fingerprint.h"
+#include "headscope/relate/relate.h"
+
+namespace headscope::cli {
+namespace {
+
+struct Args {
+  std::filesystem::path model;
+  std::filesystem::path run;
+  std::vector<std::string> pairs = {"OQ", "OK", "OV"};
+  std::vector<std::string> metrics = {"pk"};
+  std::vector<std::string> nulls;
+  std::string weights = "folded";
+  std::size_t top = 20;
+  double q_level = 0;
+  std::filesystem::path labels;
+  std::vector<std::size_t> layers;
+  std::vector<std::size_t> heads;
+  bool earlier_only = false;
+  std::size_t draws = 32;
+  std::uint64_t seed = 0;
+  std::string memory = "2G";
+  bool force = false;
+};
+
+std::vector<RolePair> parse_pairs(const std::vector<std::string>& names) {
+  if (names == std::vector<std::string>{"all"}) return all_role_pairs();
+  std::vector<RolePair> pairs;
+  for (const std::string& name : names) {
+    const auto pair = parse_role_pair(name);
+    if (!pair) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("--pairs: '{}' is not a pair of Q, K, V, O, e.g. OQ, nor 'all'", name));
+    }
+    if (std::ranges::find(pairs, *pair) == pairs.end()) pairs.push_back(*pair);
+  }
+  return pairs;
+}
+
+std::vector<Metric> parse_metrics(const std::vector<std::string>& names) {
+  std::vector<Metric> metrics;
+  for (const std::string& name : names) {
+    const auto metric = parse_metric(name);
+    if (!metric) {
+      std::vector<std::string_view> known;
+      for (const MetricInfo& one : all_metrics()) known.push_back(one.name);
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("--metric: '{}' is none of {}", name, fmt::join(known, ", ")));
+    }
+    if (std::ranges::find(metrics, *metric) == metrics.end()) metrics.push_back(*metric);
+  }
+  return metrics;
+}
+
+std::vector<NullModel> parse_nulls(const std::vector<std::string>& names) {
+  std::vector<NullModel> nulls;
+  for (const std::string& name : names) {
+    const auto null = parse_null_model(name);
+    if (!null) {
+      throw Error(ErrorKind::kInvalidArgument, fmt::format("--null: '{}' is none of isotropic, matched, span", name));
+    }
+    if (std::ranges::find(nulls, *null) == nulls.end()) nulls.push_back(*null);
+  }
+  return nulls;
+}
+
+RunCommand describe(const Args& args, const Model& model) {
+  RunCommand command;
+  command.name = "relate";
+  command.arguments = {"relate", args.model.string(), "-o", args.run.string()};
+  command.identity = {{"model", fingerprint(model.checkpoint())},
+                      {"weights", args.weights},
+                      {"pairs", fmt::format("{}", fmt::join(args.pairs, ","))},
+                      {"metrics", fmt::format("{}", fmt::join(args.metrics, ","))},
+                      {"nulls", args.nulls.empty() ? "default" : fmt::format("{}", fmt::join(args.nulls, ","))},
+                      {"top", std::to_string(args.top)},
+                      {"q", args.q_level > 0 ? fmt::format("{}", args.q_level) : "none"},
+                      {"labels", args.labels.string()},
+                      {"layers", fmt::format("{}", fmt::join(args.layers, ","))},
+                      {"heads", fmt::format("{}", fmt::join(args.heads, ","))},
+                      {"earlier_only", args.earlier_only ? "true" : "false"},
+                      {"draws", std::to_string(args.draws)},
+                      {"seed", std::to_string(args.seed)},
+                      {"version", HEADSCOPE_VERSION}};
+  command.circumstances = {{"threads", std::to_string(thread_count())}, {"memory", args.memory}};
+  return command;
+}
+
+void run_relate(const Args& args, Session& session) {
+  const auto begin = std::chrono::steady_clock::now();
+  RelateOptions options;
+  options.pairs = parse_pairs(args.pairs);
+  options.metrics = parse_metrics(args.metrics);
+  options.nulls = parse_nulls(args.nulls);
+  options.top = args.top;
+  if (args.q_level > 0) options.q_level = args.q_level;
+  options.matched = {.draws = args.draws, .seed = args.seed};
+  options.affinity.weights = args.weights == "raw" ? WeightProcessing::kRaw : WeightProcessing::kFolded;
+  options.affinity.earlier_only = args.earlier_only;
+  options.affinity.layers = args.layers;
+  options.affinity.heads = args.heads;
+  options.affinity.memory = parse_size(args.memory) / 2;
+
+  const Model model = Model::open(args.model);
+  HeadLabels labels;
+  if (!args.labels.empty()) {
+    labels = load_labels(args.labels);
+    options.labels = &labels;
+  }
+  watch_for_interrupts();
+  RunFolder run(args.run, describe(args, model), args.force);
+  constexpr std::size_t kSteps = 1000;
+  RelateResult result;
+  {
+    Progress progress(session, "comparing heads", kSteps);
+    options.affinity.progress = [&](double share) {
+      check_for_interrupt();
+      progress.reach(static_cast<std::size_t>(share * kSteps));
+    };
+    result = relate(model, options);
+  }
+  add_relate_files(run, model, options, result);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  run.circumstances()["seconds"] = fmt::format("{:.2f}", seconds);
+  run.circumstances()["peak_memory"] = std::to_string(peak_memory());
+  check_for_interrupt();
+  const std::vector<std::string> files = run.files();
+  run.commit();
+  print_relate_summary(session.out, model, options, result);
+  session.out << fmt::format("\n{} files in {} ({:.1f} s)\n", files.size(), printable(run.path().string(), 4096),
+                             seconds);
+}
+
+}  // namespace
+
+void add_relate_command(CLI::App& app, Session& session) {
+  auto args = std::make_shared<Args>();  // lives as long as the callback
+  CLI::App* command = app.add_subcommand("relate", "Which heads talk to which, from their weights");
+  command->add_option("model", args->model, "Folder with config.json and *.safetensors, or a .gguf file")->required();
+  command->add_option("-o,--output", args->run, "Folder for the results")->required();
+  command->add_option("--pairs", args->pairs, "Roles of source and target, or 'all' 16")
+      ->delimiter(',')
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--metric", args->metrics,
+          "pk, max-cos, binet-cauchy, chordal, grassmann, procrustes, cka, cs, simple-cs; the first makes the graph")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--weights", args->weights, "folded (norms multiplied in) or raw")
+      ->check(CLI::IsMember({"folded", "raw"}))
+      ->capture_default_str();
+  command->add_option("--null", args->nulls, "isotropic, matched, span (default: all that fit the metric)")
+      ->delimiter(',');
+  command->add_option("--top", args->top, "Edges kept for each pair of roles")->capture_default_str();
+  command->add_option("--q", args->q_level, "Keep instead all edges with a q-value under the first null below this")
+      ->check(CLI::Range(0.0, 1.0));
+  command->add_option("--labels", args->labels, "JSON file of head classes to score against");
+  command->add_option("--layers", args->layers, "Only these layers")->delimiter(',');
+  command->add_option("--heads", args->heads, "Only these heads of each layer")->delimiter(',');
+  command->add_flag("--earlier-only", args->earlier_only,
+                    "Leave out pairs that do not go from an earlier to a later layer");
+  command->add_option("--draws", args->draws, "Random subspaces a side of the matched null")
+      ->check(CLI::Range(std::size_t{2}, std::size_t{100000}))
+      ->capture_default_str();
+  command->add_option("--seed", args->seed, "Seed of the matched null")->capture_default_str();
+  command->add_option("--memory", args->memory, "Budget, e.g. 8G")->capture_default_str();
+  command->add_flag("--force", args->force, "Replace the result of another run in the folder");
+  add_threads_option(*command);
+  add_quiet_option(*command, session);
+  command->footer(
+      "Example: headscope relate models/gpt2 -o runs/gpt2 --metric pk,cs --labels "
+      "data/labels/gpt2-small-wang2023.json");
+  command->callback([args, &session] { run_relate(*args, session); });
+}
+
+}  // namespace headscope::cli

@@ -1,0 +1,26 @@
+#include "cli/interrupt.h"
+
+#include <csignal>
+
+namespace headscope::cli {
+namespace {
+
+volatile std::sig_atomic_t received = 0;
+
+void remember(int signal) {
+  received = signal;
+  std::signal(signal, SIG_DFL);
+}
+
+}  // namespace
+
+void watch_for_interrupts() {
+  std::signal(SIGINT, remember);
+  std::signal(SIGTERM, remember);
+}
+
+void check_for_interrupt() {
+  if (received != 0) throw Interrupted{received};
+}
+
+}  // namespace headscope::cli

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "headscope/base/shape.h"
+#include "headscope/io/atomic_file.h"
+
+namespace headscope {
+
+/// What a file of a RUN is, for its manifest.
+struct RunFile {
+  std::string name;   ///< Path inside the folder, e.g. "affinity/pk_OQ.npy".
+  std::string kind;   ///< "array", "table", "graph", "tree".
+  std::string about;  ///< One sentence.
+  Shape shape = {};   ///< Of arrays; rows and columns of tables.
+  std::string dtype = {};
+  std::vector<std::string> axes = {};
+};
+
+/// What a command was asked, for the manifest. Two runs with the same identity give the same files.
+struct RunCommand {
+  std::string name;                    ///< "relate"
+  std::vector<std::string> arguments;  ///< As given, for a person to repeat.
+  /// What decides the result: options, model fingerprint, version.
+  std::map<std::string, std::string> identity;
+  /// What does not: threads, seconds, memory.
+  std::map<std::string, std::string> circumstances;
+};
+
+/// A folder of results that several commands add to, with a manifest of what each
+/// file is and which command wrote it.
+///
+/// Files are written under temporary names and appear together when `commit`
+/// is called; destroyed without it, the folder is as it was.
+class RunFolder {
+ public:
+  /// Creates the folder if needed and looks at its manifest.
+  ///
+  /// \throws Error  kInvalidArgument if the folder holds results of the same command with another
+  ///                identity and `force` is false; kFormat if the manifest is
+  ///                malformed; kIo if the folder cannot be made.
+  RunFolder(std::filesystem::path path, RunCommand command, bool force);
+
+  /// \throws Error  kInvalidArgument if another command wrote a file of this name and `force` was
+  ///                false; kIo, kResource (disk full).
+  void add_text(const RunFile& file, std::string_view text);
+  void add_array(const RunFile& file, std::span<const float> values);
+
+  /// All files and the manifest appear.
+  void commit();
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  /// Names in the order they were added.
+  [[nodiscard]] std::vector<std::string> files() const;
+  [[nodiscard]] std::map<std::string, std::string>& circumstances() noexcept { return command_.circumstances; }
+
+ private:
+  AtomicFile begin_file(const RunFile& file);
+  [[nodiscard]] std::string manifest() const;
+
+  std::filesystem::path path_;
+  RunCommand command_;
+  bool force_;
+  std::string previous_;  // the manifest as it was; empty if there was none
+  std::vector<std::pair<RunFile, AtomicFile>> pending_;
+};
+
+}  // namespace headscope

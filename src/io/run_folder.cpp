@@ -1,0 +1,138 @@
+#include "headscope/io/run_folder.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "headscope/base/error.h"
+#include "headscope/io/byte_reader.h"
+#include "headscope/io/json.h"
+#include "headscope/io/mapped_file.h"
+#include "headscope/io/npy.h"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kManifest = "manifest.json";
+
+// Text that is known to be JSON and no deeper than JsonDocument allows.
+Json parsed(const std::string& text) {
+  return text.empty() ? Json::object() : Json::parse(text);
+}
+
+std::string read_manifest(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return {};
+  const MappedFile file = MappedFile::open(path);
+  const std::string text(as_text(file.bytes()));
+  const JsonDocument document = JsonDocument::parse(text, path.string());
+  const JsonValue root = document.root();
+  if (!root.is_object() || !root.find("files").is_object() || !root.find("commands").is_object()) {
+    throw Error(ErrorKind::kFormat,
+                fmt::format("{}: is not a manifest: expected objects 'files' and 'commands'", path.string()));
+  }
+  return text;
+}
+
+Json object_of(const std::map<std::string, std::string>& entries) {
+  Json object = Json::object();
+  for (const auto& [key, value] : entries) object[key] = value;
+  return object;
+}
+
+}  // namespace
+
+RunFolder::RunFolder(fs::path path, RunCommand command, bool force)
+    : path_(std::move(path)), command_(std::move(command)), force_(force) {
+  std::error_code error;
+  fs::create_directories(path_, error);
+  if (error) {
+    throw Error(ErrorKind::kIo, fmt::format("{}: cannot make the folder: {}", path_.string(), error.message()));
+  }
+  previous_ = read_manifest(path_ / kManifest);
+  const Json commands = parsed(previous_).value("commands", Json::object());
+  if (force_ || !commands.contains(command_.name)) return;
+  const Json before = commands[command_.name].value("identity", Json::object());
+  for (const auto& [key, value] : command_.identity) {
+    const std::string old = before.is_object() && before.contains(key) ? before[key].dump() : "nothing";
+    if (old == Json(value).dump()) continue;
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{}: holds the result of another '{}' ({} was {}, now \"{}\"); choose another folder, or "
+                            "--force to replace it",
+                            path_.string(), command_.name, key, printable(old), printable(value)));
+  }
+}
+
+AtomicFile RunFolder::begin_file(const RunFile& file) {
+  const Json files = parsed(previous_).value("files", Json::object());
+  if (!force_ && files.contains(file.name)) {
+    const Json writer = files[file.name].value("command", Json(""));
+    if (writer != command_.name) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("{}: was written by '{}'; choose another folder, or --force to replace it",
+                              (path_ / file.name).string(), printable(writer.dump())));
+    }
+  }
+  std::error_code error;
+  fs::create_directories((path_ / file.name).parent_path(), error);
+  if (error) {
+    throw Error(ErrorKind::kIo,
+                fmt::format("{}: cannot make its folder: {}", (path_ / file.name).string(), error.message()));
+  }
+  return AtomicFile(path_ / file.name);
+}
+
+void RunFolder::add_text(const RunFile& file, std::string_view text) {
+  AtomicFile out = begin_file(file);
+  out.write(text);
+  pending_.emplace_back(file, std::move(out));
+}
+
+void RunFolder::add_array(const RunFile& file, std::span<const float> values) {
+  if (element_count(file.shape) != values.size()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{}: {} values for shape {}", file.name, values.size(), to_string(file.shape)));
+  }
+  AtomicFile out = begin_file(file);
+  out.write(npy_header(npy_type<float>(), file.shape));
+  out.write(std::as_bytes(values));
+  RunFile described = file;
+  described.dtype = "float32";
+  pending_.emplace_back(std::move(described), std::move(out));
+}
+
+std::vector<std::string> RunFolder::files() const {
+  std::vector<std::string> names;
+  for (const auto& [file, ignored] : pending_) names.push_back(file.name);
+  return names;
+}
+
+std::string RunFolder::manifest() const {
+  Json root = parsed(previous_);
+  if (!root.contains("files")) root["files"] = Json::object();
+  if (!root.contains("commands")) root["commands"] = Json::object();
+  for (const auto& [file, ignored] : pending_) {
+    Json entry = {{"kind", file.kind}, {"about", file.about}, {"command", command_.name}};
+    if (!file.shape.empty()) entry["shape"] = file.shape;
+    if (!file.dtype.empty()) entry["dtype"] = file.dtype;
+    if (!file.axes.empty()) entry["axes"] = file.axes;
+    root["files"][file.name] = std::move(entry);
+  }
+  root["commands"][command_.name] = {{"arguments", command_.arguments},
+                                     {"identity", object_of(command_.identity)},
+                                     {"circumstances", object_of(command_.circumstances)}};
+  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void RunFolder::commit() {
+  AtomicFile manifest_file(path_ / kManifest);
+  manifest_file.write(manifest());
+  for (auto& [ignored, out] : pending_) out.commit();
+  manifest_file.commit();
+  pending_.clear();
+}
+
+}  // namespace headscope

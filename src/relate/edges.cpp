@@ -1,0 +1,64 @@
+#include "relate/edges.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headscope {
+namespace {
+
+struct Candidate {
+  std::size_t row;
+  std::size_t column;
+  float closeness;  // larger is closer
+};
+
+std::vector<Candidate> candidates(const Affinities& affinities) {
+  const bool distance = info(affinities.metric).distance;
+  std::vector<Candidate> found;
+  for (std::size_t i = 0; i < affinities.source.heads.size(); ++i) {
+    if (affinities.source.ranks[i] == 0) continue;
+    for (std::size_t j = 0; j < affinities.target.heads.size(); ++j) {
+      const bool later = affinities.source.heads[i].layer < affinities.target.heads[j].layer;
+      if (!later || affinities.target.ranks[j] == 0) continue;
+      const float value = affinities.values(i, j);
+      found.push_back({i, j, distance ? -value : value});
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<Edge> select_edges(const Affinities& affinities, const std::vector<Significance>& nulls, std::size_t top,
+                               std::optional<double> q_level) {
+  std::vector<Candidate> found = candidates(affinities);
+  if (q_level) {
+    std::erase_if(found, [&](const Candidate& one) {
+      return !(static_cast<double>(nulls.front().q(one.row, one.column)) < *q_level);
+    });
+  }
+  const std::size_t kept = q_level ? found.size() : std::min(top, found.size());
+  // Candidates stand in the order of heads, so ties go to the earlier ones.
+  std::ranges::stable_sort(found, std::ranges::greater(), &Candidate::closeness);
+  found.resize(kept);
+
+  std::vector<Edge> edges;
+  for (const Candidate& one : found) {
+    Edge edge{affinities.pair, affinities.source.heads[one.row], affinities.target.heads[one.column],
+              affinities.values(one.row, one.column), edges.size() + 1};
+    for (const Significance& null : nulls) {
+      const auto z = static_cast<double>(null.z(one.row, one.column));
+      edge.nulls.push_back({z, upper_tail(z), static_cast<double>(null.q(one.row, one.column))});
+    }
+    edges.push_back(std::move(edge));
+  }
+  return edges;
+}
+
+double similarity(Metric metric, float value) {
+  const auto wide = static_cast<double>(value);
+  if (info(metric).distance) return 1 / (1 + wide);
+  return metric == Metric::kBinetCauchy ? std::exp(wide) : std::max(0.0, wide);
+}
+
+}  // namespace headscope

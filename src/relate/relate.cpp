@@ -1,0 +1,213 @@
+#include "headscope/relate/relate.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "headscope/base/error.h"
+#include "headscope/tree/flexible_tree.h"
+#include "relate/edges.h"
+
+namespace headscope {
+namespace {
+
+std::vector<NullModel> chosen_nulls(const RelateOptions& options) {
+  const Metric metric = options.metrics.front();
+  if (options.nulls.empty()) {
+    std::vector<NullModel> all;
+    for (const NullModel null : {NullModel::kIsotropic, NullModel::kMatched, NullModel::kSpan}) {
+      if (is_defined(null, metric)) all.push_back(null);
+    }
+    return all;
+  }
+  for (const NullModel null : options.nulls) {
+    if (!is_defined(null, metric)) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("null '{}' is not defined for metric '{}'", to_string(null), info(metric).name));
+    }
+  }
+  return options.nulls;
+}
+
+// "Q: L1H2 (2 of 6), L3H0 (0 of 6)": the heads whose rank is below their width.
+void warn_of_low_ranks(const Affinities& affinities, std::size_t width, std::set<std::string>& seen,
+                       std::vector<std::string>& warnings) {
+  const auto look = [&](const AffinitySide& side, Role role) {
+    constexpr std::size_t kNamed = 5;
+    std::vector<std::string> low;
+    for (std::size_t i = 0; i < side.heads.size(); ++i) {
+      if (side.ranks[i] < width)
+        low.push_back(fmt::format("{} ({} of {})", to_string(side.heads[i]), side.ranks[i], width));
+    }
+    if (low.empty() || !seen.insert(std::string(1, letter(role))).second) return;
+    const std::size_t count = low.size();
+    low.resize(std::min(count, kNamed));
+    warnings.push_back(fmt::format("{} of lower rank than width in role {}: {}{}", count == 1 ? "a head" : "heads",
+                                   letter(role), fmt::join(low, ", "),
+                                   count > kNamed ? fmt::format(" and {} more", count - kNamed) : ""));
+  };
+  look(affinities.source, affinities.pair.source);
+  look(affinities.target, affinities.pair.target);
+}
+
+// The heads of all sides, sorted.
+std::vector<HeadId> all_heads(std::span<const Affinities> affinities) {
+  std::set<HeadId> heads;
+  for (const Affinities& one : affinities) {
+    heads.insert(one.source.heads.begin(), one.source.heads.end());
+    heads.insert(one.target.heads.begin(), one.target.heads.end());
+  }
+  return {heads.begin(), heads.end()};
+}
+
+HeadGraph graph_of(const std::vector<HeadId>& heads, Metric metric, std::span<const Edge> edges) {
+  std::vector<HeadEdge> converted;
+  const auto index = [&](HeadId id) {
+    return static_cast<std::size_t>(std::ranges::lower_bound(heads, id) - heads.begin());
+  };
+  for (const Edge& edge : edges) {
+    const double z = edge.nulls.empty() ? 0 : edge.nulls.front().z;
+    converted.push_back({index(edge.source), index(edge.target), to_string(edge.pair), static_cast<double>(edge.score),
+                         similarity(metric, edge.score), z});
+  }
+  return {heads, std::move(converted)};
+}
+
+// Similarities of all pairs of roles added up and made symmetric; a head is as similar to itself as can be.
+PartitionTree communities(const std::vector<HeadId>& heads, std::span<const Affinities> affinities) {
+  DoubleMatrix sum(heads.size(), heads.size());
+  const auto index = [&](HeadId id) {
+    return static_cast<std::size_t>(std::ranges::lower_bound(heads, id) - heads.begin());
+  };
+  double largest = 0;
+  for (const Affinities& one : affinities) {
+    for (std::size_t i = 0; i < one.source.heads.size(); ++i) {
+      const std::size_t row = index(one.source.heads[i]);
+      for (std::size_t j = 0; j < one.target.heads.size(); ++j) {
+        const std::size_t column = index(one.target.heads[j]);
+        if (row == column || std::isnan(one.values(i, j))) continue;
+        double value = similarity(one.metric, one.values(i, j));
+        const auto ranks = static_cast<double>(one.source.ranks[i] * one.target.ranks[j]);
+        if (one.metric == Metric::kPk) value = ranks > 0 ? value / std::sqrt(ranks) : 0;
+        sum(row, column) += value / 2;
+        sum(column, row) += value / 2;
+        largest = std::max({largest, sum(row, column)});
+      }
+    }
+  }
+  for (std::size_t i = 0; i < heads.size(); ++i) sum(i, i) = largest > 0 ? largest : 1;
+  return flexible_tree(sum);
+}
+
+// KV heads carry the labels of the query heads that use them.
+bool is_labeled(const HeadLabels& labels, HeadId id, const HeadSizes& sizes) {
+  if (!id.key_value) return labels.is_labeled(id);
+  const std::size_t share = sizes.heads / sizes.kv_heads;
+  for (std::size_t i = 0; i < share; ++i) {
+    if (labels.is_labeled({id.layer, id.head * share + i, false})) return true;
+  }
+  return labels.is_labeled(id);
+}
+
+LabelScores label_scores(const Affinities& affinities, const HeadLabels& labels, const HeadSizes& sizes,
+                         std::size_t top) {
+  std::vector<ScoredPair> pairs;
+  for (std::size_t i = 0; i < affinities.source.heads.size(); ++i) {
+    for (std::size_t j = 0; j < affinities.target.heads.size(); ++j) {
+      const HeadId source = affinities.source.heads[i];
+      const HeadId target = affinities.target.heads[j];
+      if (source.layer >= target.layer) continue;
+      // A logarithm may be minus infinity; its order is all that counts.
+      const double value = std::max(static_cast<double>(affinities.values(i, j)), -1e300);
+      pairs.push_back({info(affinities.metric).distance ? -value : value,
+                       is_labeled(labels, source, sizes) && is_labeled(labels, target, sizes)});
+    }
+  }
+  return score_labels(pairs, top);
+}
+
+// Heads in and outside classes among the closest pairs of one metric.
+ClassCounts class_counts(Metric metric, const RelateResult& result, const RelateOptions& options) {
+  std::vector<Edge> edges;
+  for (const Affinities& one : result.affinities) {
+    if (one.metric != metric) continue;
+    for (Edge& edge : select_edges(one, {}, options.top, {})) edges.push_back(std::move(edge));
+  }
+  return count_heads(graph_of(all_heads(result.affinities), metric, edges), *options.labels, options.top);
+}
+
+void check(const RelateOptions& options) {
+  if (options.metrics.empty() || options.pairs.empty()) {
+    throw Error(ErrorKind::kInvalidArgument, "relate: no metric or no pair of roles asked for");
+  }
+}
+
+}  // namespace
+
+RelateResult relate(const Model& model, const RelateOptions& options) {
+  check(options);
+  const HeadSizes& sizes = model.info().sizes;
+  if (options.labels != nullptr) options.labels->check_against(sizes);
+  RelateResult result;
+  result.nulls = chosen_nulls(options);
+
+  for (std::size_t m = 0; m < options.metrics.size(); ++m) {
+    AffinityOptions affinity = options.affinity;
+    if (options.affinity.progress) {
+      affinity.progress = [&, m](double share) {
+        options.affinity.progress((static_cast<double>(m) + share) / static_cast<double>(options.metrics.size()));
+      };
+    }
+    std::vector<RolePair> pairs = options.pairs;
+    if (m > 0) std::erase_if(pairs, [&](RolePair pair) { return !is_defined(options.metrics[m], pair); });
+    for (Affinities& one : compute_affinities(model, options.metrics[m], pairs, affinity)) {
+      result.affinities.push_back(std::move(one));
+    }
+  }
+  const std::span<const Affinities> primary = std::span(result.affinities).first(options.pairs.size());
+  std::set<std::string> seen;
+  for (const Affinities& one : primary) warn_of_low_ranks(one, sizes.d_head, seen, result.warnings);
+
+  if (std::ranges::find(result.nulls, NullModel::kMatched) != result.nulls.end()) {
+    result.matched = matched_moments(model, options.metrics.front(), options.pairs, options.affinity, options.matched);
+  }
+  for (std::size_t p = 0; p < primary.size(); ++p) {
+    std::vector<Significance> nulls;
+    for (const NullModel null : result.nulls) {
+      nulls.push_back(
+          significance(primary[p], null, sizes.d_model, result.matched.empty() ? NullMoments{} : result.matched[p]));
+    }
+    for (Edge& edge : select_edges(primary[p], nulls, options.top, options.q_level)) {
+      result.edges.push_back(std::move(edge));
+    }
+  }
+  if (result.edges.empty()) {
+    result.warnings.push_back(sizes.layers < 2 ? "the model has one layer: no head is earlier than another, so there "
+                                                 "are no edges"
+                                               : "no pair of heads was kept: there are no edges");
+  }
+
+  const std::vector<HeadId> heads = all_heads(primary);
+  result.graph = graph_of(heads, options.metrics.front(), result.edges);
+  result.measures = measure_graph(result.graph);
+  result.hubs = rank_hubs(result.graph, result.measures);
+  result.tree = communities(heads, primary);
+
+  for (const Affinities& one : result.affinities) {
+    if (one.metric == Metric::kPk && sizes.layers > 1 && !result.edges.empty() && sizes.d_head < sizes.d_model) {
+      result.informativeness.push_back(informativeness(one, sizes.d_model, sizes.d_head));
+    }
+    if (options.labels != nullptr) {
+      result.labels.push_back({one.metric, one.pair, label_scores(one, *options.labels, sizes, options.top)});
+    }
+  }
+  if (options.labels != nullptr) {
+    for (const Metric metric : options.metrics) result.class_counts.push_back(class_counts(metric, result, options));
+  }
+  return result;
+}
+
+}  // namespace headscope

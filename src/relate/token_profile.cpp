@@ -1,0 +1,278 @@
+#include "headscope/relate/token_profile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "headscope/base/buffer.h"
+#include "headscope/base/error.h"
+#include "headscope/base/parallel.h"
+#include "headscope/io/decode.h"
+#include "relate/head_factors.h"
+
+namespace headscope {
+namespace {
+
+// Rows that one call of a parallel loop takes. Fixed, since it decides in which order the mean is summed.
+constexpr std::size_t kStripRows = 512;
+
+// A row this close to the mean, relative to the usual length of a row, is the mean: a float of that size that differs
+// from it differs by 2^-24, while the sum over the vocabulary brings errors of 2^-53 an addition.
+constexpr double kEqualsMean = 1e-10;
+
+std::size_t divide_up(std::size_t count, std::size_t size) {
+  return (count + size - 1) / size;
+}
+
+// The rows w_t of the vocabulary, and e_t from them.
+class TokenRows {
+ public:
+  TokenRows(const Model& model, const TokenProfileOptions& options)
+      : checkpoint_(model.checkpoint()), tensor_(find(model, options.matrix)), d_(tensor_.shape[1]) {
+    const DTypeInfo& type = info(tensor_.dtype);
+    row_bytes_ = d_ / type.block_elements * type.block_bytes;
+    count_ = tensor_.shape[0];
+    if (options.vocabulary_size != 0) count_ = std::min(count_, options.vocabulary_size);
+    find_mean();
+  }
+
+  [[nodiscard]] std::size_t count() const noexcept { return count_; }
+
+  // e_t of the tokens [first, first + count), one after another.
+  void read_centered(std::size_t first, std::size_t count, float* out) const {
+    parallel_for(divide_up(count, kStripRows), [&](std::size_t strip) {
+      const std::size_t end = std::min(count, (strip + 1) * kStripRows);
+      for (std::size_t i = strip * kStripRows; i < end; ++i) {
+        const std::span<float> row(out + i * d_, d_);
+        decode_row(first + i, row);
+        center(row);
+      }
+    });
+  }
+
+ private:
+  static const StoredTensor& find(const Model& model, TokenMatrix matrix) {
+    const ModelInfo& info = model.info();
+    const bool embedding = matrix == TokenMatrix::kEmbedding;
+    const StoredTensor* tensor = model.checkpoint().find(embedding ? info.embedding : info.unembedding);
+    if (tensor == nullptr) {
+      throw Error(ErrorKind::kUnsupported,
+                  fmt::format("{}: has no {} to profile tokens with{}", model.checkpoint().path().string(),
+                              embedding ? "embedding" : "unembedding",
+                              !embedding && !info.embedding.empty() ? "; its embedding can be asked for instead" : ""));
+    }
+    const std::string file = model.checkpoint().file_of(*tensor).string();
+    if (tensor->shape[1] != info.sizes.d_model) {
+      throw Error(ErrorKind::kUnsupported,
+                  fmt::format("{}: tensor '{}' is {}, token profiles need rows as wide as the residual stream, {}",
+                              file, printable(tensor->name), to_string(tensor->shape), info.sizes.d_model));
+    }
+    if (model.checkpoint().find(tensor->name + "_scale_inv") != nullptr) {
+      throw Error(ErrorKind::kUnsupported, fmt::format("{}: tensor '{}' has a scale for every block, which token "
+                                                       "profiles do not apply; expected plain weights",
+                                                       file, printable(tensor->name)));
+    }
+    return *tensor;
+  }
+
+  void decode_row(std::size_t token, std::span<float> row) const {
+    decode(tensor_.dtype, tensor_.bytes.subspan(token * row_bytes_, row_bytes_), row);
+  }
+
+  // Each strip is summed on its own, then the strips in order: the same on any number of threads.
+  void find_mean() {
+    const std::size_t strips = divide_up(count_, kStripRows);
+    DoubleMatrix sums(strips, d_);
+    std::vector<double> squares(strips);
+    std::vector<std::optional<std::size_t>> non_finite(strips);
+    parallel_for(strips, [&](std::size_t strip) {
+      std::vector<float> row(d_);
+      const std::span<double> sum = sums.row(strip);
+      const std::size_t end = std::min(count_, (strip + 1) * kStripRows);
+      for (std::size_t token = strip * kStripRows; token < end; ++token) {
+        decode_row(token, row);
+        if (const auto found = find_non_finite(row); found && !non_finite[strip]) {
+          non_finite[strip] = token * d_ + *found;
+        }
+        for (std::size_t j = 0; j < d_; ++j) {
+          const double value = static_cast<double>(row[j]);
+          sum[j] += value;
+          squares[strip] += value * value;
+        }
+      }
+    });
+    mean_.assign(d_, 0);
+    for (std::size_t strip = 0; strip < strips; ++strip) {
+      if (non_finite[strip]) refuse_non_finite(*non_finite[strip]);
+      for (std::size_t j = 0; j < d_; ++j) mean_[j] += sums(strip, j);
+    }
+    for (double& value : mean_) value /= static_cast<double>(count_);
+    const double square = std::accumulate(squares.begin(), squares.end(), 0.0) / static_cast<double>(count_);
+    least_square_ = kEqualsMean * kEqualsMean * square;
+  }
+
+  [[noreturn]] void refuse_non_finite(std::size_t index) const {
+    throw Error(ErrorKind::kNumeric,
+                fmt::format("{}: tensor '{}' holds NaN or Inf at index [{}, {}], expected finite weights",
+                            checkpoint_.file_of(tensor_).string(), printable(tensor_.name), index / d_, index % d_));
+  }
+
+  void center(std::span<float> row) const {
+    double square = 0;
+    for (std::size_t j = 0; j < d_; ++j) {
+      const double difference = static_cast<double>(row[j]) - mean_[j];
+      square += difference * difference;
+    }
+    const double factor = square <= least_square_ ? 0 : 1 / std::sqrt(square);
+    for (std::size_t j = 0; j < d_; ++j) {
+      row[j] = static_cast<float>((static_cast<double>(row[j]) - mean_[j]) * factor);
+    }
+  }
+
+  const Checkpoint& checkpoint_;
+  const StoredTensor& tensor_;
+  std::size_t d_;
+  std::size_t row_bytes_ = 0;
+  std::size_t count_ = 0;
+  std::vector<double> mean_;
+  double least_square_ = 0;  // a row no further than this from the mean, squared, is the mean
+};
+
+// Best first; a strict order of all tokens, so that the best are the same in whatever order they come.
+bool is_better(const TokenScore& a, const TokenScore& b) {
+  return a.score != b.score ? a.score > b.score : a.token < b.token;
+}
+
+// Keeps the best, as a heap whose top is the worst of them.
+void offer(std::vector<TokenScore>& best, std::size_t most, const TokenScore& candidate) {
+  if (best.size() == most) {
+    if (best.empty() || !is_better(candidate, best.front())) return;
+    std::ranges::pop_heap(best, is_better);
+    best.pop_back();
+  }
+  best.push_back(candidate);
+  std::ranges::push_heap(best, is_better);
+}
+
+void check(const Model& model, const HeadRole& subspace) {
+  const HeadSizes& sizes = model.info().sizes;
+  const HeadId id = subspace.head;
+  const bool key_value = is_key_value(subspace.role) && sizes.kv_heads != sizes.heads;
+  const std::size_t heads = id.key_value ? sizes.kv_heads : sizes.heads;
+  std::string trouble;
+  if (id.layer >= sizes.layers || id.head >= heads) {
+    trouble = fmt::format("the model has {} layers of {} {}heads", sizes.layers, heads, id.key_value ? "KV " : "");
+  } else if (key_value && !id.key_value) {
+    const HeadId own{id.layer, id.head / (sizes.heads / sizes.kv_heads), true};
+    trouble = fmt::format("its {} is that of {}", letter(subspace.role), to_string(own));
+  } else if (key_value != id.key_value) {
+    trouble = fmt::format("query heads have that role, such as {}", to_string(HeadId{id.layer, id.head}));
+  }
+  if (trouble.empty()) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("{}: role {} of head {} asked for, but {}", model.checkpoint().path().string(),
+                          letter(subspace.role), to_string(id), trouble));
+}
+
+// The subspaces asked for, part by part.
+class Profiler {
+ public:
+  Profiler(const Model& model, const TokenProfileOptions& options, const BlockNorms& engine)
+      : model_(model),
+        options_(options),
+        engine_(engine),
+        d_(model.info().sizes.d_model),
+        h_(model.info().sizes.d_head) {}
+
+  std::vector<TokenProfile> run(std::span<const HeadRole> subspaces) {
+    for (const HeadRole& subspace : subspaces) {
+      check(model_, subspace);
+      profiles_.push_back({.subspace = subspace});
+    }
+    if (profiles_.empty()) return {};
+    const TokenRows rows(model_, options_);
+    // Matrices of the same layer and role are read together.
+    std::vector<TokenProfile*> order;
+    for (TokenProfile& profile : profiles_) order.push_back(&profile);
+    std::ranges::stable_sort(order, {}, [](const TokenProfile* profile) {
+      const HeadRole& s = profile->subspace;
+      return std::tuple(s.head.layer, s.role, s.head.head);
+    });
+    const std::size_t fitting = std::max<std::size_t>(1, options_.memory / (d_ * h_ * sizeof(float)));
+    parts_ = divide_up(order.size(), fitting);
+    for (std::size_t part = 0; part < parts_; ++part) {
+      const std::size_t begin = part * order.size() / parts_;
+      const std::size_t end = (part + 1) * order.size() / parts_;
+      scan(rows, std::span(order).subspan(begin, end - begin), part);
+    }
+    for (TokenProfile& profile : profiles_) std::ranges::sort(profile.top, is_better);
+    return std::move(profiles_);
+  }
+
+ private:
+  // All tokens against some subspaces.
+  void scan(const TokenRows& rows, std::span<TokenProfile* const> part, std::size_t part_index) {
+    const Buffer<float> bases = load_bases(part);
+    const std::size_t block = std::min(std::max<std::size_t>(1, options_.block), rows.count());
+    Buffer<float> tokens(block * d_);
+    Buffer<float> squares(part.size() * block);
+    for (std::size_t first = 0; first < rows.count(); first += block) {
+      const std::size_t count = std::min(block, rows.count() - first);
+      rows.read_centered(first, count, tokens.data());
+      engine_.compute({bases.data(), part.size(), h_, d_}, {tokens.data(), count, 1, d_}, squares.data(), block);
+      parallel_for(part.size(), [&](std::size_t i) {
+        for (std::size_t t = 0; t < count; ++t) {
+          const double square = static_cast<double>(squares.data()[i * block + t]);
+          offer(part[i]->top, options_.top, {first + t, std::sqrt(square)});
+        }
+      });
+      if (options_.progress) {
+        const double share = static_cast<double>(first + count) / static_cast<double>(rows.count());
+        options_.progress((static_cast<double>(part_index) + share) / static_cast<double>(parts_));
+      }
+    }
+  }
+
+  Buffer<float> load_bases(std::span<TokenProfile* const> part) const {
+    const std::size_t size = d_ * h_;
+    Buffer<float> bases(part.size() * size);
+    for (std::size_t begin = 0; begin < part.size();) {
+      const HeadRole& first = part[begin]->subspace;
+      std::vector<std::size_t> heads;
+      for (std::size_t i = begin; i < part.size(); ++i) {
+        const HeadRole& next = part[i]->subspace;
+        if (next.head.layer != first.head.layer || next.role != first.role) break;
+        heads.push_back(next.head.head);
+      }
+      const FactorKey key{Metric::kPk, first.role, Side::kSource};
+      const LayerFactors loaded = load_factors(model_, first.head.layer, key, options_.weights, heads);
+      std::ranges::copy(loaded.values.values(), bases.data() + begin * size);
+      for (std::size_t i = 0; i < heads.size(); ++i) part[begin + i]->rank = loaded.ranks[i];
+      begin += heads.size();
+    }
+    return bases;
+  }
+
+  const Model& model_;
+  const TokenProfileOptions& options_;
+  const BlockNorms& engine_;
+  std::size_t d_;
+  std::size_t h_;
+  std::size_t parts_ = 0;
+  std::vector<TokenProfile> profiles_;
+};
+
+}  // namespace
+
+std::vector<TokenProfile> token_profiles(const Model& model, std::span<const HeadRole> subspaces,
+                                         const TokenProfileOptions& options, const BlockNorms& engine) {
+  return Profiler(model, options, engine).run(subspaces);
+}
+
+}  // namespace headscope

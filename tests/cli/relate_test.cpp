@@ -1,0 +1,171 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "headscope/io/npy.h"
+#include "support/run_program.h"
+#include "support/temporary_folder.h"
+#include "support/tiny_gpt2.h"
+
+namespace headscope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using test::expect_failure;
+using test::Outcome;
+using test::run_program;
+using test::TemporaryFolder;
+using test::TinyGpt2;
+using testing::HasSubstr;
+
+const std::string kModels = std::string(HEADSCOPE_SOURCE_DIR) + "/tests/golden/affinities/";
+
+std::string read(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+std::size_t lines(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+TEST(Relate, WritesEverythingTheManifestLists) {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run";
+  const Outcome outcome = run_program({"relate", kModels + "grouped", "-o", run.string(), "--top", "4"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("llama, 2 layers of 4 heads (2 KV), folded weights"));
+  const auto manifest = nlohmann::json::parse(read(run / "manifest.json"));
+  for (const char* name :
+       {"heads.csv", "edges.csv", "graph.graphml", "graph.gexf", "graph.dot", "hubs.csv", "tree.json",
+        "informativeness.csv", "affinity/pk_OQ.npy", "affinity/pk_OK.npy", "affinity/pk_OV.npy"}) {
+    EXPECT_TRUE(fs::exists(run / name)) << name;
+    EXPECT_TRUE(manifest["files"].contains(name)) << name;
+  }
+  EXPECT_EQ(manifest["commands"]["relate"]["identity"]["weights"], "folded");
+  EXPECT_EQ(lines(read(run / "edges.csv")), 1 + 3 * 4u);
+  EXPECT_THAT(read(run / "edges.csv"),
+              testing::StartsWith("pair,source,target,score,rank,z_isotropic,z_matched,z_span,"));
+  EXPECT_THAT(read(run / "edges.csv"), HasSubstr(",L1KV"));
+  EXPECT_EQ(NpyFile::open(run / "affinity/pk_OK.npy").array().shape, (Shape{8, 4}));
+  EXPECT_EQ(lines(read(run / "heads.csv")), 1 + 8 + 4u);
+  std::size_t temporary = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(run))
+    temporary += entry.path().extension() == ".tmp" ? 1 : 0;
+  EXPECT_EQ(temporary, 0u);
+}
+
+TEST(Relate, GivesTheSameBytesForAnyNumberOfThreads) {
+  const TemporaryFolder folder;
+  for (const char* threads : {"1", "3"}) {
+    const std::string run = (folder.path() / threads).string();
+    ASSERT_EQ(run_program({"relate", kModels + "plain", "-o", run, "--pairs", "all", "--threads", threads}).code, 0);
+  }
+  for (const char* name :
+       {"edges.csv", "hubs.csv", "tree.json", "affinity/pk_OQ.npy", "affinity/pk_QQ.npy", "graph.gexf"}) {
+    EXPECT_EQ(read(folder.path() / "1" / name), read(folder.path() / "3" / name)) << name;
+  }
+}
+
+TEST(Relate, ScoresSeveralMetricsAgainstLabels) {
+  const TemporaryFolder folder;
+  const auto labels = folder.write("labels.json", R"({"classes": {"a": ["0.0", "1.1"], "b": ["L1H2"]}})");
+  const std::string run = (folder.path() / "run").string();
+  const Outcome outcome =
+      run_program({"relate", kModels + "plain", "-o", run, "--metric", "pk,cs,grassmann", "--labels", labels.string()});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(lines(read(fs::path(run) / "labels.csv")), 1 + 9u);
+  EXPECT_THAT(read(fs::path(run) / "labels.csv"), HasSubstr("\ncs,OK,9,2,"));
+  EXPECT_THAT(outcome.out, HasSubstr("grassmann OV: PR-AUC"));
+}
+
+TEST(Relate, NamesHeadsOfLowRank) {
+  const TemporaryFolder folder;
+  const Outcome outcome =
+      run_program({"relate", kModels + "special", "-o", (folder.path() / "run").string(), "--weights", "raw"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("warning      a head of lower rank than width in role Q: L1H2 (2 of 6)"));
+  EXPECT_THAT(outcome.out, HasSubstr("warning      a head of lower rank than width in role V: L1H1 (0 of 6)"));
+}
+
+TEST(Relate, SaysThatAModelOfOneLayerHasNoEdges) {
+  TinyGpt2 tiny;
+  tiny.config = R"({"model_type": "gpt2", "n_embd": 4, "n_layer": 1, "n_head": 2})";
+  for (const char* name : {"c_attn", "c_proj"}) {
+    std::vector<float> values(48);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>((i * i + 3) % 7) - 3;
+    tiny.values["transformer.h.0.attn." + std::string(name) + ".weight"] = values;
+  }
+  const TemporaryFolder folder;
+  tiny.write(folder);
+  const Outcome outcome =
+      run_program({"relate", folder.path().string(), "-o", (folder.path() / "run").string(), "--weights", "raw"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("the model has one layer: no head is earlier than another"));
+}
+
+TEST(Relate, AcceptsAModelOfZeros) {
+  const TemporaryFolder folder;
+  TinyGpt2().write(folder);
+  const Outcome outcome = run_program({"relate", folder.path().string(), "-o", (folder.path() / "run").string()});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("no pair of heads was kept"));
+}
+
+TEST(Relate, RefusesToReplaceAnotherResultWithoutForce) {
+  const TemporaryFolder folder;
+  const std::string run = (folder.path() / "run").string();
+  const std::vector<std::string> first = {"relate", kModels + "plain", "-o", run};
+  std::vector<std::string> second = {"relate", kModels + "plain", "-o", run, "--weights", "raw"};
+  ASSERT_EQ(run_program(first).code, 0);
+  ASSERT_EQ(run_program(first).code, 0);  // the same again
+  const std::string before = read(fs::path(run) / "edges.csv");
+  expect_failure(second, 2, "holds the result of another 'relate' (weights was \"folded\", now \"raw\")");
+  EXPECT_EQ(read(fs::path(run) / "edges.csv"), before);
+  second.emplace_back("--force");
+  EXPECT_EQ(run_program(second).code, 0);
+}
+
+TEST(Relate, FailsWithOneLineAndTheRightCodeOnWrongInput) {
+  const TemporaryFolder folder;
+  const std::string run = (folder.path() / "run").string();
+  const std::string model = kModels + "plain";
+  expect_failure({"relate", model}, 2, "--output is required");
+  expect_failure({"relate", model, "-o", run, "--pairs", "OX"}, 2, "--pairs: 'OX' is not a pair of Q, K, V, O");
+  expect_failure({"relate", model, "-o", run, "--metric", "cosine"}, 2, "--metric: 'cosine' is none of pk, max-cos");
+  expect_failure({"relate", model, "-o", run, "--null", "flat"}, 2, "--null: 'flat' is none of isotropic");
+  expect_failure({"relate", model, "-o", run, "--metric", "cs", "--pairs", "QQ"}, 2, "not defined for pair QQ");
+  expect_failure({"relate", model, "-o", run, "--metric", "cka", "--null", "matched"}, 2,
+                 "null 'matched' is not defined");
+  expect_failure({"relate", model, "-o", run, "--layers", "7"}, 2, "layer 7 asked for, the model has 2");
+  expect_failure({"relate", model, "-o", run, "--memory", "lots"}, 2, "'lots' is not a size");
+  expect_failure({"relate", model, "-o", run, "--weights", "cooked"}, 2, "--weights");
+  expect_failure({"relate", "/no/such", "-o", run}, 3, "/no/such: no such file or folder");
+  const auto labels = folder.write("labels.json", R"({"classes": {"previous": ["4.1"]}})");
+  expect_failure({"relate", model, "-o", run, "--labels", labels.string()}, 3,
+                 "names L4H1, but the model has 2 layers");
+  expect_failure({"relate", model, "-o", (labels / "run").string()}, 3, "cannot make the folder");
+}
+
+TEST(Relate, FailsWithCode4OnANonFiniteWeight) {
+  TinyGpt2 tiny;
+  std::vector<float> values(48, 1);
+  values[13] = std::numeric_limits<float>::quiet_NaN();
+  tiny.values["transformer.h.1.attn.c_attn.weight"] = values;
+  const TemporaryFolder folder;
+  tiny.write(folder);
+  expect_failure({"relate", folder.path().string(), "-o", (folder.path() / "run").string()}, 4,
+                 "tensor 'transformer.h.1.attn.c_attn.weight' holds NaN or Inf at index [1, 1]");
+  EXPECT_FALSE(fs::exists(folder.path() / "run" / "manifest.json"));
+}
+
+}  // namespace
+}  // namespace headscope::cli
