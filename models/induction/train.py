@@ -224,6 +224,7 @@ def main() -> None:
     } | measure(model, arguments.seed + 2000, device)
     model.cpu().save_pretrained(arguments.out)
     (arguments.out / "generation_config.json").unlink(missing_ok=True)
+    (arguments.out / "model.safetensors").chmod(0o644)  # safetensors leaves it readable by the owner only
     (arguments.out / "behavior.json").write_text(json.dumps(behavior, indent=1) + "\n")
     print(f"{steps} steps; copied tokens: loss {behavior['loss']:.4f}, accuracy {behavior['accuracy']:.4f}")
     for row in behavior["heads"]:

@@ -94,6 +94,7 @@ class TokenRows {
     parallel_for(strips, [&](std::size_t strip) {
       std::vector<float> row(d_);
       const std::span<double> sum = sums.row(strip);
+      double square = 0;
       const std::size_t end = std::min(count_, (strip + 1) * kStripRows);
       for (std::size_t token = strip * kStripRows; token < end; ++token) {
         decode_row(token, row);
@@ -103,9 +104,10 @@ class TokenRows {
         for (std::size_t j = 0; j < d_; ++j) {
           const double value = static_cast<double>(row[j]);
           sum[j] += value;
-          squares[strip] += value * value;
+          square += value * value;
         }
       }
+      squares[strip] = square;
     });
     mean_.assign(d_, 0);
     for (std::size_t strip = 0; strip < strips; ++strip) {

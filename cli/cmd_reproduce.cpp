@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/common_options.h"
+#include "cli/interrupt.h"
+#include "cli/progress.h"
+#include "headscope/apply/reproduce.h"
+
+namespace headscope::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Args {
+  std::filesystem::path model;
+  bool json = false;
+};
+
+std::string_view verdict(std::optional<bool> met) {
+  return !met ? "-" : *met ? "met" : "not met";
+}
+
+Json as_json(const Reproduction& result) {
+  Json figures = Json::array();
+  for (const ReproducedFigure& figure : result.figures) {
+    Json row = {{"name", figure.name}, {"published", figure.published}, {"tolerance", figure.tolerance}};
+    for (const WeightProcessing weights : {WeightProcessing::kFolded, WeightProcessing::kRaw}) {
+      const auto met = figure.met(weights);
+      row[std::string(to_string(weights))] = {{"ours", figure.ours(weights)},
+                                              {"met", met ? Json(*met) : Json(nullptr)}};
+    }
+    figures.push_back(std::move(row));
+  }
+  return {{"source", result.source},
+          {"is_gpt2_small", result.weights.has_value()},
+          {"weights", result.weights ? Json(to_string(*result.weights)) : Json(nullptr)},
+          {"figures", figures}};
+}
+
+void print_table(const Reproduction& result, std::ostream& out) {
+  out << result.source << "\n\n";
+  out << fmt::format("{:<28} {:>9} {:>9}   {:>9} {:<8} {:>9} {:<8}\n", "figure", "published", "+-", "folded", "", "raw",
+                     "");
+  for (const ReproducedFigure& figure : result.figures) {
+    out << fmt::format("{:<28} {:>9.4g} {:>9}   {:>9.4g} {:<8} {:>9.4g} {:<8}\n", figure.name, figure.published,
+                       figure.tolerance == 0 ? "-" : fmt::format("{:.4g}", figure.tolerance), figure.folded,
+                       verdict(figure.met(WeightProcessing::kFolded)), figure.raw,
+                       verdict(figure.met(WeightProcessing::kRaw)));
+  }
+  out << '\n';
+  if (result.weights) {
+    out << fmt::format("The means and the six cut-offs are met with {} weights: that is what the paper used.\n",
+                       to_string(*result.weights));
+  } else {
+    out << "The model has GPT-2 small's shape but meets the means and cut-offs with neither weight processing: it is "
+           "not "
+           "GPT-2 small.\n";
+  }
+  out << "Not compared: identity scores, which need the model to be run, and token profiles.\n";
+}
+
+}  // namespace
+
+void add_reproduce_command(CLI::App& app, Session& session) {
+  auto args = std::make_shared<Args>();  // lives as long as the callback
+  CLI::App* command = app.add_subcommand("reproduce", "The figures published for GPT-2 small, beside ours");
+  command->add_option("model", args->model, "Folder or .gguf file with GPT-2 small's shape")->required();
+  command->add_flag("--json", args->json, "Print everything as JSON");
+  add_threads_option(*command);
+  add_quiet_option(*command, session);
+  command->footer("Example: headscope reproduce models/gpt2");
+  command->callback([args, &session] {
+    const Model model = Model::open(args->model);
+    watch_for_interrupts();
+    constexpr std::size_t kSteps = 1000;
+    Reproduction result;
+    {
+      Progress progress(session, "measuring", kSteps);
+      result = reproduce(model, [&](double share) {
+        check_for_interrupt();
+        progress.reach(static_cast<std::size_t>(share * kSteps));
+      });
+    }
+    if (args->json) {
+      session.out << as_json(result).dump(2) << '\n';
+    } else {
+      print_table(result, session.out);
+    }
+  });
+}
+
+}  // namespace headscope::cli

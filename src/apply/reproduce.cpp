@@ -1,0 +1,233 @@
+#include "headscope/apply/reproduce.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "apply/embedded.h"
+#include "headscope/base/error.h"
+#include "headscope/io/json.h"
+#include "headscope/relate/relate.h"
+
+namespace headscope {
+namespace {
+
+const std::array<RolePair, 3> kCircuit = {{{Role::kO, Role::kQ}, {Role::kO, Role::kK}, {Role::kO, Role::kV}}};
+
+// What one weight processing gives: the projection kernel of all pairs, and the metrics of the circuit pairs.
+struct Measured {
+  RelateResult all_pairs;  // pk, 16 pairs
+  RelateResult circuit;    // pk, cs, simple-cs, cka, procrustes; OQ, OK, OV; top 20; labels
+};
+
+Measured measure(const Model& model, WeightProcessing weights, const HeadLabels& labels,
+                 const std::function<void(double)>& progress) {
+  RelateOptions options;
+  options.nulls = {NullModel::kIsotropic};
+  options.affinity.weights = weights;
+  options.affinity.earlier_only = true;
+  Measured measured;
+  // Work in proportion to its flops and decompositions, roughly.
+  const auto part = [&progress](double from, double to) -> std::function<void(double)> {
+    if (!progress) return {};
+    return [&progress, from, to](double share) { progress(from + share * (to - from)); };
+  };
+  options.pairs = all_role_pairs();
+  options.affinity.progress = part(0, 0.3);
+  measured.all_pairs = relate(model, options);
+  options.pairs.assign(kCircuit.begin(), kCircuit.end());
+  options.metrics = {Metric::kPk, Metric::kCs, Metric::kSimpleCs, Metric::kCka, Metric::kProcrustes};
+  options.labels = &labels;
+  options.affinity.progress = part(0.3, 1);
+  measured.circuit = relate(model, options);
+  return measured;
+}
+
+const Affinities& find(const RelateResult& result, Metric metric, const std::string& pair) {
+  return *std::ranges::find_if(
+      result.affinities, [&](const Affinities& one) { return one.metric == metric && to_string(one.pair) == pair; });
+}
+
+std::vector<float> later_values(const Affinities& affinities) {
+  std::vector<float> values;
+  for (const float value : affinities.values.values()) {
+    if (!std::isnan(value)) values.push_back(value);
+  }
+  std::ranges::sort(values, std::ranges::greater());
+  return values;
+}
+
+double mean(const Affinities& affinities) {
+  double sum = 0;
+  const std::vector<float> values = later_values(affinities);
+  for (const float value : values) sum += static_cast<double>(value);
+  return sum / static_cast<double>(values.size());
+}
+
+// The smallest value among the given share of largest ones.
+double cutoff(const Affinities& affinities, double share) {
+  const std::vector<float> values = later_values(affinities);
+  const auto count = static_cast<std::size_t>(share * static_cast<double>(values.size()));
+  return static_cast<double>(values[std::max<std::size_t>(1, count) - 1]);
+}
+
+double shared_edges(const RelateResult& result, const std::string& pair, JsonValue published) {
+  std::set<std::string> ours;
+  for (const Edge& edge : result.edges) {
+    if (to_string(edge.pair) != pair) continue;
+    ours.insert(fmt::format("{}.{}>{}.{}", edge.source.layer, edge.source.head, edge.target.layer, edge.target.head));
+  }
+  double shared = 0;
+  for (const JsonValue edge : published.items()) shared += ours.contains(std::string(*edge.as_string())) ? 1 : 0;
+  return shared;
+}
+
+double class_score(const RelateResult& result, Metric metric, const std::string& pair) {
+  return std::ranges::find_if(result.labels,
+                              [&](const LabelRow& row) { return row.metric == metric && to_string(row.pair) == pair; })
+      ->scores.average_precision;
+}
+
+// Collects figures; each is a function of what was measured.
+class Table {
+ public:
+  Table(const Measured& folded, const Measured& raw) : folded_(folded), raw_(raw) {}
+
+  template <typename Ours>
+  void add(const std::string& name, double published, double tolerance, bool decides, const Ours& ours) {
+    figures_.push_back({name, published, tolerance, ours(folded_), ours(raw_), decides});
+  }
+  [[nodiscard]] std::vector<ReproducedFigure> figures() && { return std::move(figures_); }
+
+ private:
+  const Measured& folded_;
+  const Measured& raw_;
+  std::vector<ReproducedFigure> figures_;
+};
+
+double number(JsonValue object, std::string_view key) {
+  return object.find(key).as_number().value();
+}
+
+void add_kernel_figures(Table& table, JsonValue published) {
+  const JsonValue random = published.find("random");
+  table.add("random mean", number(random, "mean"), number(random, "tolerance"), false,
+            [](const Measured& m) { return m.all_pairs.informativeness.front().random.mean; });
+  table.add("random sd", number(random, "sd"), number(random, "tolerance"), false,
+            [](const Measured& m) { return m.all_pairs.informativeness.front().random.deviation; });
+  const JsonValue means = published.find("mean_pk");
+  for (const std::string pair : {"QQ", "VO"}) {
+    table.add("mean pk " + pair, number(means, pair), number(means, "tolerance"), true,
+              [&](const Measured& m) { return mean(find(m.all_pairs, Metric::kPk, pair)); });
+  }
+  const JsonValue divergences = published.find("kl");
+  for (std::size_t i = 0; i < all_role_pairs().size(); ++i) {
+    const std::string pair = to_string(all_role_pairs()[i]);
+    table.add("KL " + pair, number(divergences, pair), number(divergences, "tolerance"), false,
+              [i](const Measured& m) { return m.all_pairs.informativeness[i].paper; });
+  }
+}
+
+void add_edge_figures(Table& table, JsonValue published) {
+  for (const auto& [key, metric] : {std::pair{"cutoff_pk", Metric::kPk}, std::pair{"cutoff_cs", Metric::kCs}}) {
+    const JsonValue cutoffs = published.find(key);
+    for (const RolePair role_pair : kCircuit) {
+      const std::string pair = to_string(role_pair);
+      table.add(fmt::format("top 3 % {} {}", info(metric).name, pair), number(cutoffs, pair),
+                number(cutoffs, "tolerance"), true, [&, measured_metric = metric](const Measured& m) {
+                  return cutoff(find(m.circuit, measured_metric, pair), number(cutoffs, "share"));
+                });
+    }
+  }
+  for (const RolePair role_pair : kCircuit) {
+    const std::string pair = to_string(role_pair);
+    const JsonValue largest = published.find("largest_pk");
+    table.add("largest pk " + pair, number(largest, pair), number(largest, "tolerance"), false, [&](const Measured& m) {
+      return static_cast<double>(later_values(find(m.circuit, Metric::kPk, pair)).front());
+    });
+    const JsonValue edges = published.find("top_edges").find(pair);
+    table.add("top 20 edges shared " + pair, static_cast<double>(edges.size()), 1, false,
+              [&](const Measured& m) { return shared_edges(m.circuit, pair, edges); });
+  }
+}
+
+void add_class_figures(Table& table, JsonValue published) {
+  for (const auto& [name, index] : {std::pair{"pk", 0}, std::pair{"cs", 1}}) {
+    const auto metric = static_cast<std::size_t>(index);
+    std::vector<double> counts;
+    for (const JsonValue count : published.find("heads_in_classes").find(name).items())
+      counts.push_back(*count.as_number());
+    table.add(fmt::format("heads in classes, top 20 {}", name), counts[0], 2, false,
+              [metric](const Measured& m) { return static_cast<double>(m.circuit.class_counts[metric].inside); });
+    table.add(fmt::format("heads outside, top 20 {}", name), counts[1], 2, false,
+              [metric](const Measured& m) { return static_cast<double>(m.circuit.class_counts[metric].outside); });
+  }
+  const JsonValue hub = published.find("hub");
+  const HeadId head = parse_head(*hub.find("head").as_string()).value();
+  const auto measures = [head](const Measured& m) {
+    return m.circuit.measures.nodes[m.circuit.graph.find(head).value()];
+  };
+  table.add("in-degree of " + to_string(head), number(hub, "in_degree"), 1, false,
+            [&](const Measured& m) { return static_cast<double>(measures(m).in_degree); });
+  table.add("out-degree of " + to_string(head), number(hub, "out_degree"), 1, false,
+            [&](const Measured& m) { return static_cast<double>(measures(m).out_degree); });
+  for (const auto [name, pairs] : published.find("class_scores").members()) {
+    const Metric metric = parse_metric(name).value();
+    for (const auto [pair, score] : pairs.members()) {
+      table.add(
+          fmt::format("class score {} {}", name, pair), *score.as_number(), 0, false,
+          [&, role_pair = std::string(pair)](const Measured& m) { return class_score(m.circuit, metric, role_pair); });
+    }
+  }
+}
+
+void check_shape(const Model& model, JsonValue shape) {
+  const HeadSizes& sizes = model.info().sizes;
+  const auto expected = [&](std::string_view key) { return static_cast<std::size_t>(*shape.find(key).as_unsigned()); };
+  const HeadSizes wanted{expected("layers"), expected("heads"), expected("heads"), expected("d_model"),
+                         expected("d_head")};
+  if (sizes == wanted) return;
+  throw Error(
+      ErrorKind::kUnsupported,
+      fmt::format("{}: has {} layers of {} heads of width {} in {} dimensions; the published figures are of GPT-2 "
+                  "small, {} layers of {} heads of width {} in {}",
+                  model.checkpoint().path().string(), sizes.layers, sizes.heads, sizes.d_head, sizes.d_model,
+                  wanted.layers, wanted.heads, wanted.d_head, wanted.d_model));
+}
+
+}  // namespace
+
+std::optional<bool> ReproducedFigure::met(WeightProcessing weights) const noexcept {
+  if (tolerance == 0) return std::nullopt;
+  return std::abs(ours(weights) - published) <= tolerance;
+}
+
+Reproduction reproduce(const Model& model, const std::function<void(double)>& progress) {
+  const JsonDocument document = JsonDocument::parse(kPublishedGpt2Small, "published figures");
+  const JsonValue published = document.root();
+  check_shape(model, published.find("shape"));
+  const HeadLabels labels = HeadLabels::parse(kLabelsGpt2SmallPk, "labels");
+  const auto half = [&progress](double from) -> std::function<void(double)> {
+    if (!progress) return {};
+    return [&progress, from](double share) { progress(from + share / 2); };
+  };
+  const Measured folded = measure(model, WeightProcessing::kFolded, labels, half(0));
+  const Measured raw = measure(model, WeightProcessing::kRaw, labels, half(0.5));
+
+  Table table(folded, raw);
+  add_kernel_figures(table, published);
+  add_edge_figures(table, published);
+  add_class_figures(table, published);
+  Reproduction result{std::string(published.find("source").as_string().value()), std::move(table).figures(), {}};
+  for (const WeightProcessing weights : {WeightProcessing::kFolded, WeightProcessing::kRaw}) {
+    const bool all_met = std::ranges::all_of(
+        result.figures, [&](const ReproducedFigure& figure) { return !figure.decides || figure.met(weights).value(); });
+    if (all_met && !result.weights) result.weights = weights;
+  }
+  return result;
+}
+
+}  // namespace headscope
