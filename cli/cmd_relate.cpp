@@ -17,6 +17,7 @@
 #include "headscope/base/parallel.h"
 #include "headscope/io/run_folder.h"
 #include "headscope/model/fingerprint.h"
+#include "headscope/model/vocabulary.h"
 #include "headscope/relate/relate.h"
 
 namespace headscope::cli {
@@ -37,6 +38,9 @@ struct Args {
   bool earlier_only = false;
   std::size_t draws = 32;
   std::uint64_t seed = 0;
+  std::size_t tokens = 10;
+  std::string tokens_for = "edges";
+  std::string tokens_from = "unembedding";
   std::string memory = "2G";
   bool force = false;
 };
@@ -99,9 +103,40 @@ RunCommand describe(const Args& args, const Model& model) {
                       {"earlier_only", args.earlier_only ? "true" : "false"},
                       {"draws", std::to_string(args.draws)},
                       {"seed", std::to_string(args.seed)},
+                      {"tokens", fmt::format("{} for {} from {}", args.tokens, args.tokens_for, args.tokens_from)},
                       {"version", HEADSCOPE_VERSION}};
   command.circumstances = {{"threads", std::to_string(thread_count())}, {"memory", args.memory}};
   return command;
+}
+
+// Token profiles of the subspaces asked for; a model without a vocabulary gives a warning instead.
+void add_tokens(const Args& args, const Model& model, RunFolder& run, RelateResult& result, Session& session) {
+  if (args.tokens_for == "none" || args.tokens == 0) return;
+  const bool unembedding = args.tokens_from == "unembedding";
+  const std::string& matrix = unembedding ? model.info().unembedding : model.info().embedding;
+  const auto vocabulary = Vocabulary::load(model.checkpoint());
+  if (matrix.empty() || !vocabulary) {
+    result.warnings.push_back(
+        fmt::format("no token profiles: the model has no {}",
+                    matrix.empty() ? args.tokens_from : "vocabulary (tokenizer.json, vocab.json)"));
+    return;
+  }
+  const HeadSizes& sizes = model.info().sizes;
+  const std::vector<HeadRole> subspaces =
+      args.tokens_for == "all" ? all_subspaces(result, sizes) : noteworthy_subspaces(result, sizes);
+  constexpr std::size_t kSteps = 1000;
+  Progress progress(session, "ranking tokens", kSteps);
+  TokenProfileOptions options;
+  options.weights = args.weights == "raw" ? WeightProcessing::kRaw : WeightProcessing::kFolded;
+  options.matrix = unembedding ? TokenMatrix::kUnembedding : TokenMatrix::kEmbedding;
+  options.top = args.tokens;
+  options.vocabulary_size = vocabulary->size();
+  options.memory = parse_size(args.memory) / 2;
+  options.progress = [&](double share) {
+    check_for_interrupt();
+    progress.reach(static_cast<std::size_t>(share * kSteps));
+  };
+  add_token_file(run, token_profiles(model, subspaces, options), *vocabulary);
 }
 
 void run_relate(const Args& args, Session& session) {
@@ -138,6 +173,7 @@ void run_relate(const Args& args, Session& session) {
     result = relate(model, options);
   }
   add_relate_files(run, model, options, result);
+  add_tokens(args, model, run, result, session);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   run.circumstances()["seconds"] = fmt::format("{:.2f}", seconds);
   run.circumstances()["peak_memory"] = std::to_string(peak_memory());
@@ -174,6 +210,15 @@ void add_relate_command(CLI::App& app, Session& session) {
   command->add_option("--q", args->q_level, "Keep instead all edges with a q-value under the first null below this")
       ->check(CLI::Range(0.0, 1.0));
   command->add_option("--labels", args->labels, "JSON file of head classes to score against");
+  command->add_option("--tokens", args->tokens, "Tokens in a profile")->capture_default_str();
+  command
+      ->add_option("--tokens-for", args->tokens_for,
+                   "Whose profiles: of the heads in the kept edges and the top hubs, of all, of none")
+      ->check(CLI::IsMember({"edges", "all", "none"}))
+      ->capture_default_str();
+  command->add_option("--tokens-from", args->tokens_from, "unembedding or embedding")
+      ->check(CLI::IsMember({"unembedding", "embedding"}))
+      ->capture_default_str();
   command->add_option("--layers", args->layers, "Only these layers")->delimiter(',');
   command->add_option("--heads", args->heads, "Only these heads of each layer")->delimiter(',');
   command->add_flag("--earlier-only", args->earlier_only,

@@ -171,6 +171,21 @@ void add_relate_files(RunFolder& run, const Model& /*model*/, const RelateOption
   add_labels(run, options, result);
 }
 
+void add_token_file(RunFolder& run, const std::vector<TokenProfile>& profiles, const Vocabulary& vocabulary) {
+  CsvTable table({"head", "role", "rank", "id", "token", "score"});
+  for (const TokenProfile& profile : profiles) {
+    if (profile.rank == 0) continue;  // no token is closer to nothing than another
+    for (std::size_t i = 0; i < profile.top.size(); ++i) {
+      const TokenScore& token = profile.top[i];
+      table.add_row(Cells{to_string(profile.subspace.head), std::string(1, letter(profile.subspace.role)),
+                          std::to_string(i + 1), std::to_string(token.token), vocabulary.token(token.token),
+                          csv_number(token.score)});
+    }
+  }
+  add_table(run, "tokens.csv", "The tokens closest to a head's subspace, best first: the cosine of their angle to it.",
+            table);
+}
+
 void print_relate_summary(std::ostream& out, const Model& model, const RelateOptions& options,
                           const RelateResult& result) {
   const HeadSizes& sizes = model.info().sizes;

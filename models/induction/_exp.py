@@ -4,7 +4,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 p=argparse.ArgumentParser()
 for k,v in dict(seed=0,steps=4000,batch=64,d=64,heads=8,vocab=64,n=48,lr=3e-3,wd=0.1,lasso=0.0,warm=100,std=0.02,threads=1,minseg=6).items():
     p.add_argument('--'+k,type=type(v),default=v)
-p.add_argument('--iid',type=int,default=0);p.add_argument('--freqs',type=int,default=12);p.add_argument('--amp',type=float,default=0.1);p.add_argument('--emb',type=float,default=0.1);p.add_argument('--out',default='')
+p.add_argument('--tied',type=int,default=0);p.add_argument('--iid',type=int,default=0);p.add_argument('--freqs',type=int,default=12);p.add_argument('--amp',type=float,default=0.1);p.add_argument('--emb',type=float,default=0.1);p.add_argument('--out',default='')
 p.add_argument('--copyloss',type=float,default=0)
 a=p.parse_args()
 torch.set_num_threads(a.threads); torch.manual_seed(a.seed)
@@ -25,7 +25,7 @@ def batch(b,g):
         uniq=torch.cat([torch.zeros(b,1,dtype=torch.bool),same[:,:-1]==1],1)
         c=c&uniq
     return x.to(dev),c.to(dev)
-cfg=GPT2Config(vocab_size=a.vocab,n_positions=a.n,n_embd=a.d,n_layer=2,n_head=a.heads,n_inner=4,resid_pdrop=0,embd_pdrop=0,attn_pdrop=0,bos_token_id=None,eos_token_id=None,initializer_range=a.std,attn_implementation='eager')
+cfg=GPT2Config(vocab_size=a.vocab,n_positions=a.n,n_embd=a.d,n_layer=2,n_head=a.heads,n_inner=4,resid_pdrop=0,embd_pdrop=0,attn_pdrop=0,bos_token_id=None,eos_token_id=None,initializer_range=a.std,tie_word_embeddings=bool(a.tied),attn_implementation='eager')
 m=GPT2LMHeadModel(cfg).to(dev)
 for b in m.transformer.h:
     for t in list(b.mlp.parameters())+list(b.ln_2.parameters()):
@@ -54,7 +54,7 @@ for s in range(a.steps):
     l,c,ok=losses(x,c)
     loss=l.mean() if not a.copyloss else (l[c].mean() if a.copyloss==1 else l[c].mean()*a.copyloss+l[~c].mean()*(1-a.copyloss))
     if a.lasso:
-        pen=sum((b.attn.c_proj.weight.view(a.heads,h,a.d).square().sum((1,2))+1e-8).sqrt().sum() for b in m.transformer.h)
+        pen=sum((b.attn.c_proj.weight.view(a.heads,h,a.d).square().sum((1,2))+b.attn.c_attn.weight[:,2*a.d:].view(a.d,a.heads,h).square().sum((0,2))+1e-8).sqrt().sum() for b in m.transformer.h)
         loss=loss+a.lasso*pen
     opt.zero_grad(); loss.backward()
     torch.nn.utils.clip_grad_norm_(dec+nod,1.0)

@@ -210,4 +210,58 @@ RelateResult relate(const Model& model, const RelateOptions& options) {
   return result;
 }
 
+namespace {
+
+// The head that has the role's matrix: under grouped queries K and V are the KV head's.
+HeadRole native(HeadId id, Role role, const HeadSizes& sizes) {
+  if (is_key_value(role) && !id.key_value && sizes.kv_heads != sizes.heads) {
+    id = {id.layer, id.head / (sizes.heads / sizes.kv_heads), true};
+  }
+  return {id, role};
+}
+
+// Whether a node of the graph has the role at all: KV heads have no Q and O.
+bool has_role(HeadId id, Role role) {
+  return !id.key_value || is_key_value(role);
+}
+
+std::vector<HeadRole> sorted(std::set<std::pair<HeadId, Role>> found) {
+  std::vector<HeadRole> subspaces;
+  for (const auto& [head, role] : found) subspaces.push_back({head, role});
+  return subspaces;
+}
+
+}  // namespace
+
+std::vector<HeadRole> noteworthy_subspaces(const RelateResult& result, const HeadSizes& sizes, std::size_t hubs) {
+  std::set<std::pair<HeadId, Role>> found;
+  const auto add = [&](HeadId id, Role role) {
+    const HeadRole subspace = native(id, role, sizes);
+    found.insert({subspace.head, subspace.role});
+  };
+  for (const Edge& edge : result.edges) {
+    add(edge.source, edge.pair.source);
+    add(edge.target, edge.pair.target);
+  }
+  for (std::size_t i = 0; i < std::min(hubs, result.hubs.size()) && !result.edges.empty(); ++i) {
+    const HeadId id = result.graph.nodes()[result.hubs[i].node];
+    for (const Role role : kRoles) {
+      if (has_role(id, role)) add(id, role);
+    }
+  }
+  return sorted(std::move(found));
+}
+
+std::vector<HeadRole> all_subspaces(const RelateResult& result, const HeadSizes& sizes) {
+  std::set<std::pair<HeadId, Role>> found;
+  for (const HeadId id : result.graph.nodes()) {
+    for (const Role role : kRoles) {
+      if (!has_role(id, role)) continue;
+      const HeadRole subspace = native(id, role, sizes);
+      found.insert({subspace.head, subspace.role});
+    }
+  }
+  return sorted(std::move(found));
+}
+
 }  // namespace headscope

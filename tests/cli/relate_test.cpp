@@ -87,6 +87,32 @@ TEST(Relate, ScoresSeveralMetricsAgainstLabels) {
   EXPECT_THAT(outcome.out, HasSubstr("grassmann OV: PR-AUC"));
 }
 
+TEST(Relate, WritesTokenProfilesOfTheHeadsInItsEdges) {
+  TinyGpt2 tiny;
+  for (auto& [name, shape] : tiny.shapes) {
+    if (shape.size() != 2) continue;
+    std::vector<float>& values = tiny.values[name];
+    for (std::size_t i = 0; i < shape[0] * shape[1]; ++i)
+      values.push_back(static_cast<float>((i * i * 7 + i) % 11) - 5);
+  }
+  const TemporaryFolder folder;
+  tiny.write(folder);
+  const std::vector<std::string> command = {"relate",    folder.path().string(),
+                                            "-o",        (folder.path() / "run").string(),
+                                            "--weights", "raw",
+                                            "--top",     "1",
+                                            "--tokens",  "2"};
+  Outcome outcome = run_program(command);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("no token profiles: the model has no vocabulary"));
+  folder.write("vocab.json", R"({"one": 0, "two": 1, "three": 2, "four": 3, "a \"b\"": 4, "six": 5, "seven": 6})");
+  outcome = run_program(command);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const std::string tokens = read(folder.path() / "run" / "tokens.csv");
+  EXPECT_THAT(tokens, testing::StartsWith("head,role,rank,id,token,score\nL"));
+  EXPECT_EQ(lines(tokens) % 2, 1u);  // two tokens a subspace, and the header
+}
+
 TEST(Relate, NamesHeadsOfLowRank) {
   const TemporaryFolder folder;
   const Outcome outcome =

@@ -13,6 +13,7 @@
 #include "headscope/relate/label_scores.h"
 #include "headscope/relate/labels.h"
 #include "headscope/relate/null_model.h"
+#include "headscope/relate/token_profile.h"
 #include "headscope/tree/partition_tree.h"
 
 namespace headscope {
@@ -74,5 +75,13 @@ struct RelateResult {
 /// \throws Error  kInvalidArgument if there is no metric or pair, a metric is not defined for a
 ///                pair or a null for the first metric; as `compute_affinities` otherwise.
 [[nodiscard]] RelateResult relate(const Model& model, const RelateOptions& options = {});
+
+/// The subspaces worth a token profile: both ends of every edge, and all roles of the
+/// first `hubs` hubs. Each once, sorted; K and V as those of KV heads.
+[[nodiscard]] std::vector<HeadRole> noteworthy_subspaces(const RelateResult& result, const HeadSizes& sizes,
+                                                         std::size_t hubs = 3);
+
+/// Every subspace of every head of the graph.
+[[nodiscard]] std::vector<HeadRole> all_subspaces(const RelateResult& result, const HeadSizes& sizes);
 
 }  // namespace headscope
