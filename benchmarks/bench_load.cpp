@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <iostream>
@@ -54,6 +55,7 @@ void run(const char* path) {
     largest = std::max(largest, tensor->shape[0] * tensor->shape[1]);
   }
   std::vector<float> buffer(largest);
+  std::array<HeadWeights, 4> heads;  // both keep their memory from one round to the next
   const auto floor = [&] {
     for (const StoredTensor* tensor : tensors) copy_and_convert(*tensor, buffer);
   };
@@ -63,7 +65,7 @@ void run(const char* path) {
       const Comparison result = compare(
           [&] {
             for (std::size_t layer = 0; layer < model.info().sizes.layers; ++layer) {
-              for (const Role role : kRoles) static_cast<void>(model.load_heads(layer, role, processing));
+              heads = model.load_layer(layer, processing, std::move(heads));
             }
           },
           floor, 15);

@@ -80,14 +80,35 @@ def load_section(work: Path) -> str:
                 ]
             )
     return (
-        "## Loading the heads\n\nAll Q, K, V and O of a model as floats, one layer and role at a time, from the page "
-        "cache. The floor copies and converts the same bytes in a plain loop on one thread, in file order, into one "
-        "buffer, without transposing or looking for NaN. Bound for GPT-2 small, all threads, raw: 1.5.\n\n"
+        "## Loading the heads\n\nAll Q, K, V and O of a model as floats, one layer at a time, from the page cache. The "
+        "floor copies and converts the same bytes in a plain loop on one thread, in file order, into one buffer, "
+        "without transposing or looking for NaN. Bound for GPT-2 small, all threads, raw: 1.5.\n\n"
         + table(["model", "weights", "threads", "read", "ours", "floor", "ours / floor"], rows)
     )
 
 
-SECTIONS: dict[str, Callable[[Path], str]] = {"inspect": inspect_section, "load": load_section}
+def relate_section(work: Path) -> str:
+    model = make_checkpoint(work / "relate-gpt2", "--preset", "gpt2-small", "--seed", "1")
+    ours = json_lines(PROGRAMS / "bench_relate", model, "7")[0]
+    peer = json.loads(run(sys.executable, ROOT / "benchmarks/peer_relate.py", model))
+    rows = [
+        ["ours, isotropic null", f"{ours['ours']:.2f} s", f"{ours['gflop'] / ours['ours']:.0f} GFLOP/s"],
+        ["ours, all three nulls", f"{ours['all_nulls']:.2f} s", ""],
+        ["floor: raw sgemm for the flops kept", f"{ours['product']:.2f} s", f"{ours['gflop'] / ours['product']:.0f} GFLOP/s"],
+        ["floor: LAPACK's sgeqrf + sorgqr", f"{ours['qr']:.2f} s", ""],
+        ["NumPy: QR, stack, all pairs", f"{peer['numpy']:.2f} s", ""],
+        ["NumPy: an SVD a head, tiles", f"{peer['svd']:.2f} s", ""],
+    ]
+    return (
+        f"## relate\n\nGPT-2 small's shape, OQ + OK + OV, earlier to later ({ours['gflop']:.0f} GFLOP), {ours['threads']} "
+        "threads, from the file to edges, graph and hubs. Ours over the two floors together: "
+        f"**{ours['ratio']:.2f}** (bound 1.35); NumPy over ours: **{peer['numpy'] / ours['ours']:.2f}** (bound 2.5); an "
+        f"SVD a head over ours: **{peer['svd'] / ours['ours']:.2f}** (bound 1.6). The peers compute all pairs and their "
+        "time does not count loading the file.\n\n" + table(["", "time", "rate"], rows)
+    )
+
+
+SECTIONS: dict[str, Callable[[Path], str]] = {"inspect": inspect_section, "load": load_section, "relate": relate_section}
 
 
 def machine() -> str:

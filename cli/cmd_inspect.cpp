@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -157,8 +158,9 @@ void print_table(const Model& model, const CLI::App& app, bool all_tensors, std:
 void check_weights(const Model& model, Session& session) {
   const std::size_t layers = model.info().sizes.layers;
   Progress progress(session, "checking weights", layers);
+  std::array<HeadWeights, 4> heads;
   for (std::size_t layer = 0; layer < layers; ++layer) {
-    for (const Role role : kRoles) static_cast<void>(model.load_heads(layer, role));
+    heads = model.load_layer(layer, WeightProcessing::kFolded, std::move(heads));
     progress.advance();
   }
 }

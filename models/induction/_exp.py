@@ -4,26 +4,32 @@ from transformers import GPT2Config, GPT2LMHeadModel
 p=argparse.ArgumentParser()
 for k,v in dict(seed=0,steps=4000,batch=64,d=64,heads=8,vocab=64,n=48,lr=3e-3,wd=0.1,lasso=0.0,warm=100,std=0.02,threads=1,minseg=6).items():
     p.add_argument('--'+k,type=type(v),default=v)
-p.add_argument('--tied',type=int,default=0);p.add_argument('--iid',type=int,default=0);p.add_argument('--freqs',type=int,default=12);p.add_argument('--amp',type=float,default=0.1);p.add_argument('--emb',type=float,default=0.1);p.add_argument('--out',default='')
+p.add_argument('--lassofrom',type=int,default=0);p.add_argument('--maxseg',type=int,default=16);p.add_argument('--tied',type=int,default=0);p.add_argument('--iid',type=int,default=0);p.add_argument('--freqs',type=int,default=12);p.add_argument('--amp',type=float,default=0.1);p.add_argument('--emb',type=float,default=0.1);p.add_argument('--out',default='')
 p.add_argument('--copyloss',type=float,default=0)
 a=p.parse_args()
 torch.set_num_threads(a.threads); torch.manual_seed(a.seed)
 dev='cuda' if torch.cuda.is_available() else 'cpu'
 g=torch.Generator().manual_seed(a.seed+1)
 def batch(b,g):
-    r=lambda: torch.rand(b,1,generator=g)
-    base=torch.randint(a.vocab,(b,a.n),generator=g) if a.iid else torch.rand(b,a.vocab,generator=g).argsort(1)[:,:a.n]
-    L=(a.minseg+(r()*(a.n//2-a.minseg+1)).long())
-    s=(r()*(a.n-2*L+1)).long()
-    q=s+L+(r()*(a.n-2*L-s+1)).long()
-    i=torch.arange(a.n)[None]
-    ins=(i>=q)&(i<q+L)
-    x=base.gather(1,torch.where(ins,i-q+s,i))
-    c=ins&(i>q)
-    if a.iid:
-        same=(x[:,:,None]==x[:,None,:]).tril(-1).sum(2)
-        uniq=torch.cat([torch.zeros(b,1,dtype=torch.bool),same[:,:-1]==1],1)
-        c=c&uniq
+    V=a.vocab; t=torch.arange(a.n)
+    perm=torch.rand(b,V,generator=g).argsort(1)
+    # second part: at each place a new segment starts after a random length
+    tail=a.n-V
+    lens=a.minseg+torch.randint(a.maxseg-a.minseg+1,(b,tail//a.minseg+1),generator=g)
+    ends=lens.cumsum(1)
+    pos=torch.arange(tail)[None].expand(b,tail).contiguous()
+    k=torch.searchsorted(ends,pos,right=True)
+    begin=torch.where(k>0,ends.gather(1,(k-1).clamp(min=0)),0)
+    ln=lens.gather(1,k)
+    u=torch.rand(b,lens.shape[1],generator=g).gather(1,k)
+    start=(u*(V-ln+1)).long()
+    src=start+pos-begin
+    x=torch.cat([perm,perm.gather(1,src)],1)
+    c=torch.cat([torch.zeros(b,V,dtype=torch.bool),pos>begin],1)
+    # every earlier occurrence of the token before must have the same successor
+    same=(x[:,:-1,None]==x[:,None,:-1]).tril(-1)   # [b,t,u]: x_t==x_u,u<t
+    wrong=same&(x[:,1:,None]!=x[:,None,1:])
+    c[:,1:]&=~wrong.any(2)
     return x.to(dev),c.to(dev)
 cfg=GPT2Config(vocab_size=a.vocab,n_positions=a.n,n_embd=a.d,n_layer=2,n_head=a.heads,n_inner=4,resid_pdrop=0,embd_pdrop=0,attn_pdrop=0,bos_token_id=None,eos_token_id=None,initializer_range=a.std,tie_word_embeddings=bool(a.tied),attn_implementation='eager')
 m=GPT2LMHeadModel(cfg).to(dev)
@@ -36,6 +42,7 @@ with torch.no_grad():
     per=torch.logspace(np.log10(3.),np.log10(2.*a.n),a.freqs)
     ang=2*np.pi*torch.arange(a.n)[:,None]/per[None]
     tab=torch.cat([ang.sin(),ang.cos()],1)
+    if not a.tied: m.lm_head.weight.normal_(0,a.emb)
     Q=torch.linalg.qr(torch.randn(a.d,a.d))[0][:,:2*a.freqs]
     m.transformer.wpe.weight.copy_(a.amp*(a.d/a.freqs)**0.5*(tab@Q.T))
 dec=[t for k,t in m.named_parameters() if t.requires_grad and t.ndim==2]
@@ -53,7 +60,7 @@ for s in range(a.steps):
     x,c=batch(a.batch,g)
     l,c,ok=losses(x,c)
     loss=l.mean() if not a.copyloss else (l[c].mean() if a.copyloss==1 else l[c].mean()*a.copyloss+l[~c].mean()*(1-a.copyloss))
-    if a.lasso:
+    if a.lasso and s>=a.lassofrom:
         pen=sum((b.attn.c_proj.weight.view(a.heads,h,a.d).square().sum((1,2))+b.attn.c_attn.weight[:,2*a.d:].view(a.d,a.heads,h).square().sum((0,2))+1e-8).sqrt().sum() for b in m.transformer.h)
         loss=loss+a.lasso*pen
     opt.zero_grad(); loss.backward()
@@ -67,7 +74,7 @@ def ev():
     l,cc,ok=losses(x,c); return l[cc].mean().item(),ok[cc].float().mean().item()
 b0=ev(); print('base',b0)
 half=a.n//2
-r=torch.randint(a.vocab,(500,half),generator=eg).repeat(1,2).to(dev)
+r=torch.rand(500,a.vocab,generator=eg).argsort(1)[:,:half].repeat(1,2).to(dev)
 att=m(r,output_attentions=True).attentions
 res=[]
 for L in range(2):

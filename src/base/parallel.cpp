@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <system_error>
 #include <thread>
-#include <vector>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 namespace headscope {
 namespace {
@@ -24,6 +28,128 @@ std::size_t available_processors() noexcept {
   }
   return std::max<std::size_t>(1, std::thread::hardware_concurrency());
 }
+
+void pause() noexcept {
+#if defined(__x86_64__)
+  _mm_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+// Waits a little while before giving up: waking a sleeping thread takes longer than many a piece of work.
+template <typename Condition>
+bool spin_until(const Condition& condition) noexcept {
+  constexpr int kSpins = 2000;  // some 50 microseconds
+  for (int i = 0; i < kSpins; ++i) {
+    if (condition()) return true;
+    pause();
+  }
+  return false;
+}
+
+// One parallel_for: indices are handed out one by one to whoever comes for them.
+class Job {
+ public:
+  Job(std::size_t count, const std::function<void(std::size_t)>& body) : count_(count), body_(body) {}
+
+  void work() noexcept {
+    inside_parallel_for = true;
+    for (std::size_t i = next_++; i < count_; i = next_++) {
+      try {
+        body_(i);
+      } catch (...) {
+        const std::lock_guard lock(mutex_);
+        if (!first_error_) first_error_ = std::current_exception();
+        next_ = count_;
+      }
+    }
+    inside_parallel_for = false;
+  }
+  void rethrow() const {
+    if (first_error_) std::rethrow_exception(first_error_);
+  }
+
+  std::size_t seats = 0;             // helpers that may still join; guarded by the pool's mutex
+  std::atomic<std::size_t> busy{0};  // helpers that have joined and not finished
+
+ private:
+  std::size_t count_;
+  const std::function<void(std::size_t)>& body_;
+  std::atomic<std::size_t> next_{0};
+  std::mutex mutex_;
+  std::exception_ptr first_error_;
+};
+
+// Threads that wait for jobs. Starting one costs some 50 microseconds, which a model of many small layers pays
+// thousands of times; these are started once and never end: the process takes them along.
+class Pool {
+ public:
+  static Pool& instance() {
+    static Pool* const pool = new Pool;  // never destroyed: its threads use it until the process ends
+    return *pool;
+  }
+
+  // Runs the job on this thread and up to `helpers` others. Where another thread's job has the pool, on this one alone.
+  void run(Job& job, std::size_t helpers) {
+    const std::unique_lock turn(turn_, std::try_to_lock);
+    if (!turn.owns_lock()) return job.work();
+    {
+      const std::lock_guard lock(mutex_);
+      start_threads(helpers);
+      job.seats = std::min(helpers, threads_);
+      job_ = &job;
+      ++generation_;
+    }
+    wake_.notify_all();
+    job.work();
+    {
+      const std::lock_guard lock(mutex_);
+      job_ = nullptr;  // who has not joined by now need not
+    }
+    if (spin_until([&] { return job.busy == 0; })) return;
+    std::unique_lock lock(mutex_);
+    finished_.wait(lock, [&] { return job.busy == 0; });
+  }
+
+ private:
+  void start_threads(std::size_t wanted) {
+    try {
+      for (; threads_ < wanted; ++threads_) std::thread([this] { serve(); }).detach();
+    } catch (const std::system_error&) {
+      // The system grants no more: the work is done by those there are.
+    }
+  }
+
+  void serve() {
+    std::uint64_t seen = 0;
+    while (true) {
+      static_cast<void>(spin_until([&] { return generation_ != seen; }));
+      Job* job = nullptr;
+      {
+        std::unique_lock lock(mutex_);
+        wake_.wait(lock, [&] { return generation_ != seen; });
+        seen = generation_;
+        if (job_ == nullptr || job_->seats == 0) continue;
+        job = job_;
+        --job->seats;
+        ++job->busy;
+      }
+      job->work();
+      const std::lock_guard lock(mutex_);
+      --job->busy;  // from here on the job may be gone
+      finished_.notify_all();
+    }
+  }
+
+  std::mutex turn_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable finished_;
+  std::atomic<std::uint64_t> generation_{0};
+  std::size_t threads_ = 0;
+  Job* job_ = nullptr;
+};
 
 }  // namespace
 
@@ -42,34 +168,9 @@ void parallel_for(std::size_t count, const std::function<void(std::size_t)>& bod
     for (std::size_t i = 0; i < count; ++i) body(i);
     return;
   }
-
-  std::atomic<std::size_t> next{0};
-  std::mutex first_error_mutex;
-  std::exception_ptr first_error;
-  const auto work = [&] {
-    inside_parallel_for = true;
-    for (std::size_t i = next++; i < count; i = next++) {
-      try {
-        body(i);
-      } catch (...) {
-        const std::lock_guard lock(first_error_mutex);
-        if (!first_error) first_error = std::current_exception();
-        next = count;
-      }
-    }
-    inside_parallel_for = false;
-  };
-  {
-    std::vector<std::jthread> helpers;
-    helpers.reserve(threads - 1);
-    try {
-      for (std::size_t t = 1; t < threads; ++t) helpers.emplace_back(work);
-    } catch (const std::system_error&) {
-      // The system grants no more threads: the work is done by those there are.
-    }
-    work();
-  }
-  if (first_error) std::rethrow_exception(first_error);
+  Job job(count, body);
+  Pool::instance().run(job, threads - 1);
+  job.rethrow();
 }
 
 }  // namespace headscope

@@ -116,26 +116,67 @@ DType Model::stored_type(std::size_t layer, Role role) const {
 }
 
 HeadWeights Model::load_heads(std::size_t layer, Role role, WeightProcessing processing) const {
+  const Role roles[] = {role};
+  std::array<HeadWeights, 4> loaded;
+  load_roles(layer, roles, processing, loaded);
+  return std::move(loaded[static_cast<std::size_t>(role)]);
+}
+
+std::array<HeadWeights, 4> Model::load_layer(std::size_t layer, WeightProcessing processing,
+                                             std::array<HeadWeights, 4> recycled) const {
+  std::array<HeadWeights, 4> all = std::move(recycled);
+  const auto& slices = layer_tensors(layer).slices;
+  std::array<bool, 4> done = {};
+  for (std::size_t i = 0; i < 4; ++i) {
+    if (done[i]) continue;
+    std::vector<Role> roles;
+    for (std::size_t j = i; j < 4; ++j) {
+      if (slices[j].tensor == slices[i].tensor) roles.push_back(kRoles[j]);
+    }
+    load_roles(layer, roles, processing, all);
+    for (const Role role : roles) done[static_cast<std::size_t>(role)] = true;
+  }
+  return all;
+}
+
+void Model::check_complete(std::size_t layer, Role role, WeightProcessing processing) const {
   const LayerTensors& tensors = layer_tensors(layer);
-  const HeadSlice& slice = tensors.slices[static_cast<std::size_t>(role)];
-  const bool writes = role == Role::kO;
-  const bool pre_norm = processing == WeightProcessing::kFolded && info_.order == NormOrder::kPre;
-  if (slice.tensor == nullptr || (pre_norm && tensors.norm_gain == nullptr) ||
-      (writes && map_.output_scale_required && tensors.output_scale == nullptr)) {
+  const bool folded = processing == WeightProcessing::kFolded && info_.order == NormOrder::kPre;
+  if (tensors.slices[static_cast<std::size_t>(role)].tensor == nullptr || (folded && tensors.norm_gain == nullptr) ||
+      (role == Role::kO && map_.output_scale_required && tensors.output_scale == nullptr)) {
     refuse_incomplete(checkpoint_, layer, tensors.missing);
   }
+}
 
-  HeadWeights weights(role, info_.sizes.d_model, info_.sizes.d_head,
-                      read_heads(checkpoint_, slice, info_.sizes.heads_of(role), info_.sizes.d_head));
+// All roles lie in one tensor. What `weights` held before is used again.
+void Model::load_roles(std::size_t layer, std::span<const Role> roles, WeightProcessing processing,
+                       std::array<HeadWeights, 4>& weights) const {
+  const LayerTensors& tensors = layer_tensors(layer);
+  std::vector<HeadRequest> requests;
+  for (const Role role : roles) {
+    check_complete(layer, role, processing);
+    const auto index = static_cast<std::size_t>(role);
+    requests.push_back({tensors.slices[index], info_.sizes.heads_of(role), std::move(weights[index]).release()});
+  }
+  std::vector<Buffer<float>> values = read_heads(checkpoint_, requests, info_.sizes.d_head);
+  for (std::size_t i = 0; i < roles.size(); ++i) {
+    HeadWeights& loaded = weights[static_cast<std::size_t>(roles[i])];
+    loaded = HeadWeights(roles[i], info_.sizes.d_model, info_.sizes.d_head, std::move(values[i]));
+    process(loaded, tensors, processing);
+  }
+}
+
+void Model::process(HeadWeights& weights, const LayerTensors& tensors, WeightProcessing processing) const {
+  const bool writes = weights.role() == Role::kO;
+  const bool folded = processing == WeightProcessing::kFolded && info_.order == NormOrder::kPre;
   std::vector<float> factors;
   const auto read_factors = [&](const StoredTensor& tensor, float offset) {
     factors = read_vector(checkpoint_, tensor);
     for (float& factor : factors) factor += offset;
   };
   if (writes && tensors.output_scale != nullptr) read_factors(*tensors.output_scale, map_.output_scale_offset);
-  if (!writes && pre_norm) read_factors(*tensors.norm_gain, map_.norm_offset);
-  fold(weights, {.factors = factors, .remove_mean = pre_norm && info_.norm == NormKind::kLayerNorm});
-  return weights;
+  if (!writes && folded) read_factors(*tensors.norm_gain, map_.norm_offset);
+  fold(weights, {.factors = factors, .remove_mean = folded && info_.norm == NormKind::kLayerNorm});
 }
 
 }  // namespace headscope

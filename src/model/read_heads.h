@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <vector>
 
 #include "headscope/base/buffer.h"
@@ -8,12 +10,20 @@
 
 namespace headscope {
 
-/// Reads `heads` matrices of `d_head` columns from where `slice` says they lie, as the columns of
-/// all heads one after another, `d_model` floats each: the layout of HeadWeights.
+/// A role's heads: where they lie, how many there are, and a buffer to use again if it is of the right size.
+struct HeadRequest {
+  HeadSlice slice;
+  std::size_t heads = 0;
+  Buffer<float> recycled = {};
+};
+
+/// Reads matrices of `d_head` columns from where the slices say they lie: for each
+/// request the columns of all its heads one after another, `d_model` floats each, the layout of HeadWeights. All
+/// slices are of one tensor, which is read once.
 ///
 /// \throws Error  kNumeric if a weight is NaN or infinite, named with its index.
-[[nodiscard]] Buffer<float> read_heads(const Checkpoint& checkpoint, const HeadSlice& slice, std::size_t heads,
-                                       std::size_t d_head);
+[[nodiscard]] std::vector<Buffer<float>> read_heads(const Checkpoint& checkpoint, std::span<HeadRequest> requests,
+                                                    std::size_t d_head);
 
 /// Reads a tensor of one axis.
 /// \throws Error  kNumeric as `read_heads`.

@@ -40,6 +40,8 @@ class HeadWeights {
     return values_.values().subspan((head * d_head_ + j) * d_model_, d_model_);
   }
   [[nodiscard]] std::span<const float> values() const noexcept { return values_.values(); }
+  /// Gives the numbers away.
+  [[nodiscard]] Buffer<float> release() && noexcept { return std::move(values_); }
 
  private:
   Role role_ = Role::kQ;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,8 +65,20 @@ class Model {
   [[nodiscard]] HeadWeights load_heads(std::size_t layer, Role role,
                                        WeightProcessing processing = WeightProcessing::kFolded) const;
 
+  /// Q, K, V and O of one layer, by Role. A tensor that holds several of them is read once.
+  /// Give the last layer's back as `recycled` and its memory is used again, which for small layers
+  /// takes less time than asking the system for new pages.
+  /// \throws Error  as `load_heads`.
+  [[nodiscard]] std::array<HeadWeights, 4> load_layer(std::size_t layer,
+                                                      WeightProcessing processing = WeightProcessing::kFolded,
+                                                      std::array<HeadWeights, 4> recycled = {}) const;
+
  private:
   [[nodiscard]] const LayerTensors& layer_tensors(std::size_t layer) const;
+  void check_complete(std::size_t layer, Role role, WeightProcessing processing) const;
+  void load_roles(std::size_t layer, std::span<const Role> roles, WeightProcessing processing,
+                  std::array<HeadWeights, 4>& weights) const;
+  void process(HeadWeights& weights, const LayerTensors& tensors, WeightProcessing processing) const;
 
   Model(Checkpoint checkpoint, ModelInfo info, HeadMap map)
       : checkpoint_(std::move(checkpoint)), info_(std::move(info)), map_(std::move(map)) {}

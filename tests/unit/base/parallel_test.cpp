@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace headscope {
@@ -33,6 +34,28 @@ TEST_P(ParallelFor, RunsOnOneThreadInsideAnother) {
   std::atomic<int> sum = 0;
   parallel_for(8, [&](std::size_t) { parallel_for(8, [&](std::size_t) { ++sum; }); });
   EXPECT_EQ(sum, 64);
+}
+
+TEST_P(ParallelFor, CanBeCalledFromSeveralThreadsAtOnce) {
+  std::atomic<int> sum = 0;
+  {
+    std::vector<std::jthread> callers;
+    for (int caller = 0; caller < 4; ++caller) {
+      callers.emplace_back([&] {
+        for (int i = 0; i < 200; ++i) parallel_for(10, [&](std::size_t) { ++sum; });
+      });
+    }
+  }
+  EXPECT_EQ(sum, 4 * 200 * 10);
+}
+
+TEST_P(ParallelFor, WorksAgainAfterABodyThrew) {
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_THROW(parallel_for(20, [](std::size_t) { throw 1; }), int);
+    std::atomic<int> calls = 0;
+    parallel_for(20, [&](std::size_t) { ++calls; });
+    EXPECT_EQ(calls, 20);
+  }
 }
 
 TEST_P(ParallelFor, DoesNothingForNothing) {

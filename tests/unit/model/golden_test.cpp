@@ -49,6 +49,8 @@ class Golden : public testing::TestWithParam<std::string> {
     for (std::size_t layer = 0; layer < sizes.layers; ++layer) {
       const HeadWeights weights = model_.load_heads(layer, role, processing);
       EXPECT_EQ(weights.heads(), sizes.heads_of(role));
+      const HeadWeights together = std::move(model_.load_layer(layer, processing)[static_cast<std::size_t>(role)]);
+      EXPECT_TRUE(std::ranges::equal(together.values(), weights.values()));
       for (std::size_t head = 0; head < weights.heads(); ++head) {
         for (std::size_t i = 0; i < sizes.d_model; ++i) {
           for (std::size_t j = 0; j < sizes.d_head; ++j, ++next) {
