@@ -30,10 +30,13 @@ HEAD_WIDTH = WIDTH // HEADS
 VOCAB, LENGTH = 64, 64
 SHORTEST_SEGMENT = 6
 
-BATCH, LEARNING_RATE, WEIGHT_DECAY = 64, 2e-3, 0.1
-WARMUP, COOLDOWN, MOST_STEPS = 100, 300, 4000
+BATCH, LEARNING_RATE, WEIGHT_DECAY = 128, 2e-3, 0.1
+WARMUP, COOLDOWN, MOST_STEPS = 100, 300, 2800
+LEAST, MOST = 0.25, 2.5
+TIED = False
+LASSO = 0.0
 EVAL_EVERY = 100
-ENOUGH_ACCURACY, ENOUGH_LOSS = 0.99, 0.02  # on held-out copied tokens; then the learning rate cools down
+ENOUGH_ACCURACY, ENOUGH_LOSS = 0.99, 0.05  # on held-out copied tokens; then the learning rate cools down
 
 EVAL_SEQUENCES, DETECTOR_SEQUENCES = 1000, 500
 
@@ -68,6 +71,7 @@ def make_model(generator: torch.Generator) -> GPT2LMHeadModel:
         resid_pdrop=0.0,
         embd_pdrop=0.0,
         attn_pdrop=0.0,
+        tie_word_embeddings=TIED,
         bos_token_id=None,
         eos_token_id=None,
         attn_implementation="eager",  # the only one that returns attention patterns
@@ -81,12 +85,31 @@ def make_model(generator: torch.Generator) -> GPT2LMHeadModel:
                 parameter.normal_(0.0, 0.05, generator=generator)
             if ".mlp." in name or ".ln_2." in name:
                 parameter.requires_grad_(False)
+            if name.endswith("c_attn.weight"):
+                parameter[:, :WIDTH] *= sharpness(generator).repeat_interleave(HEAD_WIDTH)
+                parameter[:, WIDTH : 2 * WIDTH] = parameter[:, :WIDTH]
         model.transformer.wte.weight.normal_(0.0, 0.1, generator=generator)
+        if not TIED:
+            model.lm_head.weight.normal_(0.0, 0.1, generator=generator)
         model.transformer.wpe.weight.copy_(sinusoids(generator))
     return model
 
 
-def sinusoids(generator: torch.Generator, frequencies: int = 12, amplitude: float = 0.2) -> torch.Tensor:
+def sharpness(generator: torch.Generator) -> torch.Tensor:
+    scales = torch.logspace(math.log10(LEAST), math.log10(MOST), HEADS)
+    return scales[torch.randperm(HEADS, generator=generator)]
+
+
+def penalty(model):
+    total = 0.0
+    for block in model.transformer.h:
+        o = block.attn.c_proj.weight.view(HEADS, HEAD_WIDTH, WIDTH).square().sum((1, 2))
+        v = block.attn.c_attn.weight[:, 2 * WIDTH :].view(WIDTH, HEADS, HEAD_WIDTH).square().sum((0, 2))
+        total = total + (o + v + 1e-8).sqrt().sum()
+    return total
+
+
+def sinusoids(generator: torch.Generator, frequencies: int = 12, amplitude: float = 0.3) -> torch.Tensor:
     """Position table to start from, [LENGTH, WIDTH]: sines and cosines in a random subspace, twice the tokens' size.
 
     "One back" is then a rotation that a single head can learn. From random positions, or from weaker ones, all heads
@@ -131,6 +154,8 @@ def train(model: GPT2LMHeadModel, seed: int, device: torch.device) -> int:
         for group in optimizer.param_groups:
             group["lr"] = rate
         loss, _ = copied_loss(model, *(x.to(device) for x in sample(BATCH, generator)))
+        if LASSO and end is not None:
+            loss = loss + LASSO * penalty(model)
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(trained, 1.0)
