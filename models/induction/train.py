@@ -31,10 +31,7 @@ VOCAB, LENGTH = 64, 64
 SHORTEST_SEGMENT = 6
 
 BATCH, LEARNING_RATE, WEIGHT_DECAY = 128, 2e-3, 0.1
-WARMUP, COOLDOWN, MOST_STEPS = 100, 300, 2800
-LEAST, MOST = 0.25, 2.5
-TIED = False
-LASSO = 0.0
+WARMUP, COOLDOWN, MOST_STEPS = 100, 300, 4000
 EVAL_EVERY = 100
 ENOUGH_ACCURACY, ENOUGH_LOSS = 0.99, 0.05  # on held-out copied tokens; then the learning rate cools down
 
@@ -71,7 +68,7 @@ def make_model(generator: torch.Generator) -> GPT2LMHeadModel:
         resid_pdrop=0.0,
         embd_pdrop=0.0,
         attn_pdrop=0.0,
-        tie_word_embeddings=TIED,
+        tie_word_embeddings=False,  # tied, heads of layer 0 are spent on unsaying the current token
         bos_token_id=None,
         eos_token_id=None,
         attn_implementation="eager",  # the only one that returns attention patterns
@@ -86,35 +83,26 @@ def make_model(generator: torch.Generator) -> GPT2LMHeadModel:
             if ".mlp." in name or ".ln_2." in name:
                 parameter.requires_grad_(False)
             if name.endswith("c_attn.weight"):
+                # Keys start equal to queries, so a head first looks at what resembles the query: near positions, the
+                # same token. From random ones, some seeds learned induction with the sign turned: look away from the
+                # right place, and subtract.
                 parameter[:, :WIDTH] *= sharpness(generator).repeat_interleave(HEAD_WIDTH)
                 parameter[:, WIDTH : 2 * WIDTH] = parameter[:, :WIDTH]
         model.transformer.wte.weight.normal_(0.0, 0.1, generator=generator)
-        if not TIED:
-            model.lm_head.weight.normal_(0.0, 0.1, generator=generator)
+        model.lm_head.weight.normal_(0.0, 0.1, generator=generator)
         model.transformer.wpe.weight.copy_(sinusoids(generator))
     return model
 
 
 def sharpness(generator: torch.Generator) -> torch.Tensor:
-    scales = torch.logspace(math.log10(LEAST), math.log10(MOST), HEADS)
-    return scales[torch.randperm(HEADS, generator=generator)]
-
-
-def penalty(model):
-    total = 0.0
-    for block in model.transformer.h:
-        o = block.attn.c_proj.weight.view(HEADS, HEAD_WIDTH, WIDTH).square().sum((1, 2))
-        v = block.attn.c_attn.weight[:, 2 * WIDTH :].view(WIDTH, HEADS, HEAD_WIDTH).square().sum((0, 2))
-        total = total + (o + v + 1e-8).sqrt().sum()
-    return total
+    """Factors for the heads' queries and keys, 0.25 to 2.5 in random order: alike, several heads share one job."""
+    factors = torch.logspace(math.log10(0.25), math.log10(2.5), HEADS)
+    return factors[torch.randperm(HEADS, generator=generator)]
 
 
 def sinusoids(generator: torch.Generator, frequencies: int = 12, amplitude: float = 0.3) -> torch.Tensor:
-    """Position table to start from, [LENGTH, WIDTH]: sines and cosines in a random subspace, twice the tokens' size.
-
-    "One back" is then a rotation that a single head can learn. From random positions, or from weaker ones, all heads
-    of layer 0 learned a blurred share of it (README.md).
-    """
+    """Position table to start from, [LENGTH, WIDTH]: sines and cosines in a random subspace, so that "one back" is a
+    rotation, which one head can learn. Three times the size of the token embeddings."""
     periods = torch.logspace(math.log10(3.0), math.log10(2.0 * LENGTH), frequencies)
     angles = 2 * math.pi * torch.arange(LENGTH)[:, None] / periods[None]
     directions = torch.linalg.qr(torch.randn(WIDTH, WIDTH, generator=generator)).Q[:, : 2 * frequencies]
@@ -124,7 +112,8 @@ def sinusoids(generator: torch.Generator, frequencies: int = 12, amplitude: floa
 def copied_loss(
     model: GPT2LMHeadModel, tokens: torch.Tensor, copied: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Mean cross entropy and accuracy on the copied tokens; all others are random, so nothing can be learned there."""
+    """Mean cross entropy and accuracy on the copied tokens. The others are random and do not count: all there is to
+    learn from them is that fresh tokens differ from earlier ones, which is not induction."""
     logits = model(tokens).logits[:, :-1][copied[:, 1:]]
     targets = tokens[:, 1:][copied[:, 1:]]
     return F.cross_entropy(logits, targets), (logits.argmax(-1) == targets).double().mean()
@@ -154,8 +143,6 @@ def train(model: GPT2LMHeadModel, seed: int, device: torch.device) -> int:
         for group in optimizer.param_groups:
             group["lr"] = rate
         loss, _ = copied_loss(model, *(x.to(device) for x in sample(BATCH, generator)))
-        if LASSO and end is not None:
-            loss = loss + LASSO * penalty(model)
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(trained, 1.0)
@@ -163,7 +150,7 @@ def train(model: GPT2LMHeadModel, seed: int, device: torch.device) -> int:
         if step % EVAL_EVERY == 0:
             held_loss, accuracy = evaluate(model, *held_out)
             seconds = time.monotonic() - started
-            print(f"step {step:5d}  {seconds:4.0f} s  held out: loss {held_loss:.4f}, accuracy {accuracy:.4f}", flush=True)
+            print(f"step {step:4d} {seconds:4.0f} s  held out: loss {held_loss:.4f}, accuracy {accuracy:.4f}", flush=True)
             if end is None and accuracy > ENOUGH_ACCURACY and held_loss < ENOUGH_LOSS:
                 end = step + COOLDOWN
                 print(f"learned; cooling down for {COOLDOWN} steps")
@@ -226,7 +213,7 @@ def measure(model: GPT2LMHeadModel, seed: int, device: torch.device) -> dict:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1, help="on the CPU; changes the last bits, so 1 by default")
     arguments = parser.parse_args()
 

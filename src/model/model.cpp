@@ -139,6 +139,12 @@ std::array<HeadWeights, 4> Model::load_layer(std::size_t layer, WeightProcessing
   return all;
 }
 
+void Model::release_layer(std::size_t layer) const {
+  for (const HeadSlice& slice : layer_tensors(layer).slices) {
+    if (slice.tensor != nullptr) release_pages(slice.tensor->bytes);
+  }
+}
+
 void Model::check_complete(std::size_t layer, Role role, WeightProcessing processing) const {
   const LayerTensors& tensors = layer_tensors(layer);
   const bool folded = processing == WeightProcessing::kFolded && info_.order == NormOrder::kPre;

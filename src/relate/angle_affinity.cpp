@@ -29,6 +29,7 @@ LayerBases load_bases(const Model& model, std::size_t layer, Role role, WeightPr
                       const std::vector<std::size_t>& heads) {
   const HeadSizes& sizes = model.info().sizes;
   const HeadWeights loaded = model.load_heads(layer, role, weights);
+  model.release_layer(layer);
   const double tolerance = rank_tolerance(model.stored_type(layer, role), sizes.d_model, sizes.d_head);
   LayerBases bases;
   bases.size = sizes.d_model * sizes.d_head;

@@ -96,6 +96,7 @@ LayerFactors load_factors(const Model& model, std::size_t layer, const FactorKey
     std::iota(chosen.begin(), chosen.end(), std::size_t{0});
   }
   const Preparation preparation(model, layer, key, weights);
+  model.release_layer(layer);  // read once, in whatever order layers come; the file may be larger than memory
   const std::size_t size = model.info().sizes.d_model * model.info().sizes.d_head;
   LayerFactors factors{chosen.size(), Buffer<float>(chosen.size() * size), std::vector<GramMoments>(chosen.size()),
                        std::vector<std::size_t>(chosen.size())};

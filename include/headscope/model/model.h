@@ -65,6 +65,10 @@ class Model {
   [[nodiscard]] HeadWeights load_heads(std::size_t layer, Role role,
                                        WeightProcessing processing = WeightProcessing::kFolded) const;
 
+  /// The layer's weights are not needed for now: the pages of the files they lie in stop counting as
+  /// this process's memory. Loading them again works as before.
+  void release_layer(std::size_t layer) const;
+
   /// Q, K, V and O of one layer, by Role. A tensor that holds several of them is read once.
   /// Give the last layer's back as `recycled` and its memory is used again, which for small layers
   /// takes less time than asking the system for new pages.

@@ -67,5 +67,17 @@ TEST(MappedFile, RefusesADevice) {
   EXPECT_ERROR(MappedFile::open("/dev/zero"), ErrorKind::kIo, "is not a regular file");
 }
 
+TEST(ReleasePages, LeavesTheBytesReadable) {
+  const test::TemporaryFolder folder;
+  std::string text(100'000, 'x');
+  text[50'000] = 'y';
+  const MappedFile file = MappedFile::open(folder.write("file", text));
+  release_pages(file.bytes().subspan(1, 99'000));
+  release_pages(file.bytes().subspan(7, 3));
+  release_pages({});
+  EXPECT_EQ(static_cast<char>(file.bytes()[50'000]), 'y');
+  EXPECT_EQ(static_cast<char>(file.bytes()[99'999]), 'x');
+}
+
 }  // namespace
 }  // namespace headscope
