@@ -84,8 +84,8 @@ def make_model(generator: torch.Generator) -> GPT2LMHeadModel:
                 parameter.requires_grad_(False)
             if name.endswith("c_attn.weight"):
                 # Keys start equal to queries, so a head first looks at what resembles the query: near positions, the
-                # same token. From random ones, some seeds learned induction with the sign turned: look away from the
-                # right place, and subtract.
+                # same token. From random ones, some seeds learned to copy while looking less than by chance at the token
+                # to copy (README.md).
                 parameter[:, :WIDTH] *= sharpness(generator).repeat_interleave(HEAD_WIDTH)
                 parameter[:, WIDTH : 2 * WIDTH] = parameter[:, :WIDTH]
         model.transformer.wte.weight.normal_(0.0, 0.1, generator=generator)
@@ -150,7 +150,7 @@ def train(model: GPT2LMHeadModel, seed: int, device: torch.device) -> int:
         if step % EVAL_EVERY == 0:
             held_loss, accuracy = evaluate(model, *held_out)
             seconds = time.monotonic() - started
-            print(f"step {step:4d} {seconds:4.0f} s  held out: loss {held_loss:.4f}, accuracy {accuracy:.4f}", flush=True)
+            print(f"step {step} ({seconds:.0f} s), held out: loss {held_loss:.4f}, accuracy {accuracy:.4f}", flush=True)
             if end is None and accuracy > ENOUGH_ACCURACY and held_loss < ENOUGH_LOSS:
                 end = step + COOLDOWN
                 print(f"learned; cooling down for {COOLDOWN} steps")
