@@ -84,8 +84,8 @@ def make_model(generator: torch.Generator) -> GPT2LMHeadModel:
                 parameter.requires_grad_(False)
             if name.endswith("c_attn.weight"):
                 # Keys start equal to queries, so a head first looks at what resembles the query: near positions, the
-                # same token. From random ones, some seeds learned to copy while looking less than by chance at the token
-                # to copy (README.md).
+                # same token. From random ones, some seeds learned to copy while looking less than by chance at the
+                # token to copy (README.md).
                 parameter[:, :WIDTH] *= sharpness(generator).repeat_interleave(HEAD_WIDTH)
                 parameter[:, WIDTH : 2 * WIDTH] = parameter[:, :WIDTH]
         model.transformer.wte.weight.normal_(0.0, 0.1, generator=generator)
