@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh PROGRAMS SECONDS : fuzzes every parser for so long, starting from its corpus. New inputs stay in
-# PROGRAMS/work; whatever crashes, hangs or asks for too much memory stays in PROGRAMS/findings.
+# PROGRAMS/inputs; whatever crashes, hangs or asks for too much memory stays in PROGRAMS/findings.
 set -euo pipefail
 programs=$1
 seconds=$2
@@ -11,10 +11,10 @@ mkdir -p "$programs/findings"
 # A single allocation over 64 MB cannot be a small multiple of an input of at most 64 kB.
 fuzz_one() {
   local parser=$1
-  mkdir -p "$programs/work/$parser"
+  mkdir -p "$programs/inputs/$parser"
   "$programs/fuzz_$parser" -max_total_time="$seconds" -max_len=65536 -timeout=10 -rss_limit_mb=1024 \
     -malloc_limit_mb=64 -artifact_prefix="$programs/findings/$parser-" -verbosity=0 -print_final_stats=1 \
-    "$programs/work/$parser" "$corpus/$parser" 2>&1 |
+    "$programs/inputs/$parser" "$corpus/$parser" 2>&1 |
     grep -E 'number_of_executed_units|peak_rss_mb|ERROR|SUMMARY' | sed "s/^/$parser: /"
 }
 for parser in json safetensors gguf npy npz model; do

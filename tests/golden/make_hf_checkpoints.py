@@ -17,7 +17,7 @@ float64, stored as float32).
 Seed: BASE_SEED mixed with the case's seed name; cases that share a seed name
 share their weights. Made with torch 2.11.0, transformers 5.17.0, safetensors 0.8.
 
-    python make_hf_checkpoints.py OUT [--only CASE ...] [--names FILE] [--tar FILE]
+    python make_hf_checkpoints.py OUT [--only CASE ...] [--names FILE]
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ import json
 import re
 import shutil
 import sys
-import tarfile
 import traceback
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -468,7 +467,6 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("out", type=Path)
     parser.add_argument("--only", action="append", choices=list(CASES), metavar="CASE")
     parser.add_argument("--names", type=Path, help="write tensor names and shapes as JSON")
-    parser.add_argument("--tar", type=Path, help="pack OUT into this .tar.gz")
     return parser.parse_args()
 
 
@@ -490,9 +488,6 @@ def main() -> int:
             failed.append(name)
     if arguments.names:
         write_names(arguments.out, passed, arguments.names)
-    if arguments.tar:
-        with tarfile.open(arguments.tar, "w:gz") as tar:
-            tar.add(arguments.out, arcname=arguments.out.name)
     total = sum(path.stat().st_size for path in arguments.out.rglob("*") if path.is_file())
     print(f"{len(passed)} passed, {len(failed)} failed {failed or ''}; {total / 1e6:.2f} MB in {arguments.out}")
     return 1 if failed else 0

@@ -17,8 +17,8 @@ void set_thread_count(std::size_t threads) noexcept;
 /// never shows in a result as long as bodies write to separate places.
 ///
 /// Threads are started once and kept. Runs on the calling thread alone when called from inside
-/// another parallel_for, or while another thread's has the threads. The first exception thrown by a body is rethrown here; calls
-/// that had not begun by then are skipped.
+/// another parallel_for, or while another thread's has the threads. The first exception thrown by a body is rethrown
+/// here; calls that had not begun by then are skipped.
 void parallel_for(std::size_t count, const std::function<void(std::size_t)>& body);
 
 }  // namespace headscope

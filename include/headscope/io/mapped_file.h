@@ -34,7 +34,7 @@ class MappedFile {
   std::span<const std::byte> bytes_;
 };
 
-/// Says that a part of a map is not needed for now: its pages stop counting as this
+/// Says that a part of a map is not needed at the moment: its pages stop counting as this
 /// process's memory. They come back when touched, from the system's cache or the disk.
 void release_pages(std::span<const std::byte> mapped) noexcept;
 

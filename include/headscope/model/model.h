@@ -65,7 +65,7 @@ class Model {
   [[nodiscard]] HeadWeights load_heads(std::size_t layer, Role role,
                                        WeightProcessing processing = WeightProcessing::kFolded) const;
 
-  /// The layer's weights are not needed for now: the pages of the files they lie in stop counting as
+  /// The layer's weights are not needed at the moment: the pages of the files they lie in stop counting as
   /// this process's memory. Loading them again works as before.
   void release_layer(std::size_t layer) const;
 
