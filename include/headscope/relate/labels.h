@@ -61,7 +61,7 @@ class HeadLabels {
   std::string source_;
   std::vector<Class> classes_;
   std::vector<HeadId> in_class_;  // sorted, each once
-  std::vector<HeadId> labeled_;  // sorted, each once
+  std::vector<HeadId> labeled_;   // sorted, each once
 };
 
 /// \throws Error  kIo if the file cannot be read, kFormat as `HeadLabels::parse` or if it is
