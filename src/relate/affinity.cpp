@@ -42,9 +42,7 @@ class ProductAffinity {
     const FactorKey source_key = factor_key(metric_, group.front()->pair, Side::kSource);
     const std::size_t layers = selection_.layers().size();
     const std::size_t heads = chosen(source_key).size();
-    const std::size_t layer_bytes = heads * factor_size() * sizeof(float);
-    const std::size_t fitting = std::max<std::size_t>(1, options_.memory / std::max<std::size_t>(1, layer_bytes));
-    const std::size_t chunks = (layers + fitting - 1) / fitting;
+    const std::size_t chunks = chunk_count(group.front()->pair);
     for (std::size_t c = 0; c < chunks; ++c) {
       Chunk chunk{c * layers / chunks, (c + 1) * layers / chunks - c * layers / chunks, {}};
       chunk.values = Buffer<float>(chunk.layers * heads * factor_size());
