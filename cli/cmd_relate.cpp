@@ -172,7 +172,7 @@ void run_relate(const Args& args, Session& session) {
     };
     result = relate(model, options);
   }
-  add_relate_files(run, model, options, result);
+  add_relate_files(run, options, result);
   add_tokens(args, model, run, result, session);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   run.circumstances()["seconds"] = fmt::format("{:.2f}", seconds);

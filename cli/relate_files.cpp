@@ -160,8 +160,7 @@ void print_edges(std::ostream& out, const RelateOptions& options, const RelateRe
 
 }  // namespace
 
-void add_relate_files(RunFolder& run, const Model& /*model*/, const RelateOptions& options,
-                      const RelateResult& result) {
+void add_relate_files(RunFolder& run, const RelateOptions& options, const RelateResult& result) {
   add_heads(run, options, result);
   add_affinities(run, result);
   add_edges(run, result);

@@ -11,7 +11,7 @@ namespace headscope::cli {
 
 /// heads.csv, affinity/*.npy, edges.csv, graph.{graphml,gexf,dot}, hubs.csv, tree.json, and where there is something to
 /// put into them informativeness.csv and labels.csv.
-void add_relate_files(RunFolder& run, const Model& model, const RelateOptions& options, const RelateResult& result);
+void add_relate_files(RunFolder& run, const RelateOptions& options, const RelateResult& result);
 
 /// tokens.csv.
 void add_token_file(RunFolder& run, const std::vector<TokenProfile>& profiles, const Vocabulary& vocabulary);
