@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+"""Make the tiny checkpoints that the forward pass is tested against.
+
+Every case is built from a tiny config, filled with seeded values, saved with
+save_pretrained, loaded again from that folder, and run on seeded inputs with the
+eager attention of transformers. Its config.json is therefore proven to mean what
+the expected arrays say, also where it is rewritten into the keys of transformers 4.
+
+Output, per case:  OUT/<case>/config.json, model.safetensors, case.json, expected.npz
+case.json    {"input": "ids" | "pixels", "output": "logits" | "hidden"}
+expected.npz input_ids int64 [batch, n] or pixel_values float32 [batch, c, h, w];
+             scores     [layers, batch, heads, n, n], scaled q.k, soft-capped where the
+                        family does so, before the mask;
+             attentions [layers, batch, heads, n, n];
+             output     logits, or last_hidden_state where the checkpoint has no head.
+
+All parameters are float16 values, so that most files can hold them in half the space
+without rounding; the arrays are computed in float32. Seed: BASE_SEED mixed with the case's seed name.
+Made with torch 2.11.0, transformers 5.17.0, safetensors 0.8.
+
+    python make_forward.py OUT [--only CASE ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import sys
+import traceback
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import transformers as hf
+from torch import Tensor, nn
+
+
+from make_hf_checkpoints import BASE_SEED, fill, rewrite_as_timm, to_numpy
+
+TOKENS_PER_ROW = 24
+Arrays = dict[str, np.ndarray]
+QK_NORM = re.compile(r"[qk]_norm\.weight")
+QK_MATRIX = re.compile(r"([qk]_proj|[qk]_lin|query|key|c_attn|query_key_value|qkv_proj)\.weight")
+
+
+# --- Scores, from inside the attention function ---------------------------------------
+
+
+class Recorder:
+    """Scores before the mask and attention after it, in the order the layers ran."""
+
+    def __init__(self) -> None:
+        self.scores: list[Tensor] = []
+        self.attentions: list[Tensor] = []
+
+    def add(self, scores: Tensor, mask: Tensor | None, attention: Tensor) -> None:
+        masked = scores if mask is None else scores + mask
+        again = torch.softmax(masked, dim=-1)
+        if not torch.allclose(again, attention, rtol=0, atol=1e-6):
+            raise ValueError("mask and softmax of the recorded scores do not give the attention")
+        self.scores.append(scores)
+        self.attentions.append(attention)
+
+
+def scaled_scores(query: Tensor, key: Tensor, scaling: float, softcap: float | None) -> Tensor:
+    key = key.repeat_interleave(query.shape[1] // key.shape[1], dim=1)
+    scores = torch.matmul(query, key.transpose(-1, -2)) * scaling
+    return scores if softcap is None else softcap * torch.tanh(scores / softcap)
+
+
+def record_eager(original: Callable[..., Any], record: Recorder) -> Callable[..., Any]:
+    def wrapper(module, query, key, value, attention_mask, scaling=None, softcap=None, **rest):  # noqa: ANN
+        scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
+        extra = {} if softcap is None else {"softcap": softcap}
+        result = original(module, query, key, value, attention_mask, scaling=scaling, **extra, **rest)
+        record.add(scaled_scores(query, key, scaling, softcap), attention_mask, result[1])
+        return result
+
+    return wrapper
+
+
+def record_gptj(original: Callable[..., Any], record: Recorder) -> Callable[..., Any]:
+    def wrapper(self, query, key, value, attention_mask=None):  # noqa: ANN
+        result = original(self, query, key, value, attention_mask)
+        record.add(scaled_scores(query, key, 1.0 / self.scale_attn, None), attention_mask, result[1])
+        return result
+
+    return wrapper
+
+
+@contextmanager
+def recording(model: Any) -> Iterator[Recorder]:
+    record, module = Recorder(), sys.modules[type(model).__module__]
+    if hasattr(module, "eager_attention_forward"):
+        owner, name, wrap = module, "eager_attention_forward", record_eager
+    else:
+        owner, name, wrap = module.GPTJAttention, "_attn", record_gptj
+    original = getattr(owner, name)
+    setattr(owner, name, wrap(original, record))
+    try:
+        yield record
+    finally:
+        setattr(owner, name, original)
+
+
+# --- The cases -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    model: str  # class in transformers
+    config: Callable[[], Any]
+    tokens: int = TOKENS_PER_ROW  # 0: pixels
+    batch: int = 2
+    seed_name: str = ""  # the case's own name if empty
+    sharpen: float = 1.25  # factor on the query and key matrices, or on the gains of their norms
+    half: bool = True  # the file holds float16; the values are the same
+    rewrite: Callable[[Path, Any], None] | None = None
+    part: str = ""  # the submodule to run
+    loads_in_hf: bool = True
+
+
+SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+TEXT = SIZES | {"intermediate_size": 20, "vocab_size": 64, "max_position_embeddings": 40}
+TOKENS = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+GROUPED = TEXT | TOKENS | {"num_attention_heads": 4, "num_key_value_heads": 2}
+SMALL = TEXT | TOKENS | {"num_key_value_heads": 1, "tie_word_embeddings": True}
+GEMMA = SMALL | {"head_dim": 12, "query_pre_attn_scalar": 8, "sliding_window": 7}
+GPT2 = {"n_embd": 32, "n_layer": 2, "n_head": 2, "n_inner": 24, "n_positions": 40, "vocab_size": 64}
+GPT2 |= {"bos_token_id": 1, "eos_token_id": 2}
+OPT = {k: v for k, v in TEXT.items() if k != "intermediate_size"} | TOKENS | {"ffn_dim": 24}
+DISTILBERT = {"dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 24, "vocab_size": 64, "max_position_embeddings": 40}
+IMAGE = SIZES | {"image_size": 20, "patch_size": 4}
+VISION = IMAGE | {"intermediate_size": 24}
+DINO = IMAGE | {"mlp_ratio": 1}
+CLIP_TEXT = TEXT | {"num_hidden_layers": 1, "hidden_size": 16}
+PHI3_LONG = {
+    "rope_type": "longrope", "rope_theta": 10000.0, "partial_rotary_factor": 0.5,
+    "short_factor": [1.0, 1.25, 1.5, 2.0], "long_factor": [1.5, 3.0, 5.0, 9.0],
+}  # fmt: skip
+
+
+def rope(kind: str, theta: float = 1000.0, **keys: Any) -> dict[str, Any]:
+    return {"rope_parameters": {"rope_type": kind, "rope_theta": theta, **keys}}
+
+
+def causal(family: str, options: dict[str, Any], **rest: Any) -> Case:
+    return Case(f"{family}ForCausalLM", lambda: getattr(hf, f"{family}Config")(**options), **rest)
+
+
+def gpt2(options: dict[str, Any], **rest: Any) -> Case:
+    return Case("GPT2LMHeadModel", lambda: hf.GPT2Config(**GPT2 | options), **rest)
+
+
+def opt(**options: Any) -> Case:
+    return causal("OPT", OPT | options)
+
+
+def image(model: str, config: str, options: dict[str, Any], **rest: Any) -> Case:
+    return Case(model, lambda: getattr(hf, config)(**options), tokens=0, **{"batch": 1} | rest)
+
+
+def clip_config() -> Any:
+    return hf.CLIPConfig(text_config=CLIP_TEXT | TOKENS, vision_config=VISION, projection_dim=20)
+
+
+def vit(**rest: Any) -> Case:
+    options = VISION | {"num_labels": 5}
+    return image("ViTForImageClassification", "ViTConfig", options, seed_name="vit", **{"batch": 2} | rest)
+
+
+LLAMA3 = {"factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 64}
+YARN = {"factor": 4.0, "original_max_position_embeddings": 32, "beta_fast": 4.0, "beta_slow": 1.0}
+LAYERS_3 = {"num_hidden_layers": 3}
+
+CASES: dict[str, Case] = {
+    "gpt2": gpt2({}, half=False),
+    "gpt2_inverse_layer": gpt2({"scale_attn_by_inverse_layer_idx": True, "activation_function": "gelu"}, sharpen=1.8),
+    "gpt2_relu": gpt2({"activation_function": "relu", "scale_attn_weights": False}, batch=1, sharpen=0.7),
+    "gpt2_untied": gpt2({"tie_word_embeddings": False}, batch=1),
+    "llama": causal("Llama", GROUPED | rope("default"), half=False),
+    "bert": Case("BertForMaskedLM", lambda: hf.BertConfig(**TEXT), half=False, sharpen=1.6),
+    "vit": vit(half=False),
+}
+
+
+# --- Making a case ---------------------------------------------------------------------------
+
+
+def seed_of(name: str, case: Case) -> int:
+    return BASE_SEED ^ zlib.crc32(("forward " + (case.seed_name or name)).encode())
+
+
+def sharpen(parameter: nn.Parameter, case: Case) -> None:
+    offset = 1.0 if case.model.startswith("Gemma") else 0.0  # Gemma multiplies by 1 + weight
+    is_gain = parameter.ndim == 1
+    values = parameter.data + (offset if is_gain else 0.0)
+    parameter.data.copy_(case.sharpen * values - (offset if is_gain else 0.0))
+
+
+def build(name: str, case: Case) -> Any:
+    seed = seed_of(name, case)
+    torch.manual_seed(seed)
+    model = getattr(hf, case.model)(case.config()).float().eval()
+    fill(model, seed)
+    normed = any(QK_NORM.search(parameter_name) for parameter_name, _ in model.named_parameters())
+    for parameter_name, parameter in model.named_parameters():
+        if (QK_NORM if normed else QK_MATRIX).search(parameter_name):
+            sharpen(parameter, case)
+        parameter.data.copy_(parameter.data.half().float())
+        if not parameter.data.all():
+            raise ValueError(f"{parameter_name} has a zero in it")
+    return model
+
+
+def inputs_of(name: str, case: Case, config: Any) -> dict[str, Tensor]:
+    generator = torch.Generator().manual_seed(seed_of(name, case) + 1)
+    if case.tokens:  # not the three special tokens: padding would move RoBERTa's positions
+        shape = (case.batch, case.tokens)
+        return {"input_ids": torch.randint(3, config.vocab_size, shape, generator=generator)}
+    vision = getattr(config, "vision_config", config)
+    shape = (case.batch, vision.num_channels, vision.image_size, vision.image_size)
+    return {"pixel_values": torch.randn(shape, generator=generator)}
+
+
+def run(model: Any, case: Case, inputs: dict[str, Tensor]) -> tuple[str, Arrays]:
+    part = getattr(model, case.part) if case.part else model
+    with recording(model) as record, torch.no_grad():
+        result = part(**inputs, output_attentions=True)
+    attentions = torch.stack(result.attentions)
+    if not torch.equal(attentions, torch.stack(record.attentions)):
+        raise ValueError("the recorded attention is not the returned one")
+    kind = "logits" if "logits" in result else "hidden"
+    output = result.logits if kind == "logits" else result.last_hidden_state
+    arrays = {"scores": torch.stack(record.scores), "attentions": attentions, "output": output}
+    return kind, {name: to_numpy(value) for name, value in arrays.items()}
+
+
+def loaded(folder: Path, model: Any) -> Any:
+    """The checkpoint as a reader meets it; its parameters must be those that were saved."""
+    again = type(model).from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
+    for name, value in again.state_dict().items():
+        if not torch.equal(value, model.state_dict()[name]):
+            raise ValueError(f"{name} differs after loading {folder}")
+    return again
+
+
+def sharpness(attentions: np.ndarray) -> float:
+    """Mean of the largest attention of a row; rows that see few tokens are left out."""
+    largest = attentions[..., 4:, :].max(axis=-1)
+    if largest.mean() < 0.5 or largest.min() > 0.95 or not np.isfinite(attentions).all():
+        raise ValueError(f"attention is too flat or too sharp: mean of maxima {largest.mean():.3f}")
+    return float(largest.mean())
+
+
+def make_case(name: str, case: Case, folder: Path) -> str:
+    model = build(name, case)
+    if folder.exists():
+        shutil.rmtree(folder)
+    (model.half() if case.half else model).save_pretrained(folder)
+    model.float()
+    (folder / "generation_config.json").unlink(missing_ok=True)
+    if case.rewrite:
+        case.rewrite(folder, model)
+    model.set_attn_implementation("eager")
+    runner = loaded(folder, model) if case.loads_in_hf else model
+    inputs = inputs_of(name, case, runner.config)
+    kind, arrays = run(runner, case, inputs)
+    sharp = sharpness(arrays["attentions"])
+    answer = {"input": "ids" if case.tokens else "pixels", "output": kind}
+    (folder / "case.json").write_text(json.dumps(answer) + "\n")
+    np.savez_compressed(folder / "expected.npz", **{k: v.numpy() for k, v in inputs.items()}, **arrays)
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    scores = np.abs(arrays["scores"]).max()
+    return f"{kind} attention{list(arrays['attentions'].shape)} max {sharp:.2f} |scores| {scores:.0f} {size // 1024} KiB"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--only", action="append", choices=list(CASES), metavar="CASE")
+    arguments = parser.parse_args()
+    hf.utils.logging.set_verbosity_error()
+    hf.utils.logging.disable_progress_bar()
+    torch.set_num_threads(1)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    print(f"torch {torch.__version__}, transformers {hf.__version__}, numpy {np.__version__}")
+    failed = []
+    for name in arguments.only or CASES:
+        try:
+            print(f"PASS {name}: {make_case(name, CASES[name], arguments.out / name)}", flush=True)
+        except Exception as error:  # one broken family must not hide the others
+            traceback.print_exc()
+            print(f"FAIL {name}: {error}", flush=True)
+            shutil.rmtree(arguments.out / name, ignore_errors=True)
+            failed.append(name)
+    total = sum(path.stat().st_size for path in arguments.out.rglob("*") if path.is_file())
+    print(f"{len(failed)} failed {failed or ''}; {total / 1e6:.2f} MB in {arguments.out}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
