@@ -32,7 +32,8 @@ import traceback
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,45 @@ def recording(model: Any) -> Iterator[Recorder]:
         setattr(owner, name, original)
 
 
+# --- The config keys of transformers 4, which nearly all published checkpoints use ---------
+
+
+def edit_config(folder: Path, edit: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    path = folder / "config.json"
+    config = json.loads(path.read_text())
+    config = config | {"torch_dtype": config.pop("dtype"), "transformers_version": "4.46.3"}
+    path.write_text(json.dumps(edit(config), indent=2, sort_keys=True) + "\n")
+
+
+def rope_to_v4(folder: Path, _model: Any) -> None:
+    def edit(config: dict[str, Any]) -> dict[str, Any]:
+        rope = config.pop("rope_parameters")
+        theta, part, kind = rope.pop("rope_theta"), rope.pop("partial_rotary_factor", None), rope.pop("rope_type")
+        if config["model_type"] == "gpt_neox":
+            return config | {"rotary_emb_base": theta, "rotary_pct": part}
+        scaling = None if kind == "default" else rope | {"rope_type" if kind == "llama3" else "type": kind}
+        if config["model_type"] == "phi3":  # kept at top level there
+            scaling.pop("original_max_position_embeddings")
+        keys = {"rope_theta": theta, "rope_scaling": scaling}
+        return config | keys | ({"partial_rotary_factor": part} if part else {})
+
+    edit_config(folder, edit)
+
+
+def gemma3_to_v4(folder: Path, _model: Any) -> None:
+    def edit(config: dict[str, Any]) -> dict[str, Any]:
+        rope, kinds = config.pop("rope_parameters"), config.pop("layer_types")
+        scaling = rope["full_attention"]
+        return config | {
+            "rope_theta": scaling.pop("rope_theta"),
+            "rope_local_base_freq": rope["sliding_attention"]["rope_theta"],
+            "rope_scaling": scaling,
+            "sliding_window_pattern": kinds.index("full_attention") + 1,
+        }
+
+    edit_config(folder, edit)
+
+
 # --- The cases -----------------------------------------------------------------------------
 
 
@@ -124,6 +164,7 @@ class Case:
     half: bool = True  # the file holds float16; the values are the same
     rewrite: Callable[[Path, Any], None] | None = None
     part: str = ""  # the submodule to run
+    arguments: dict[str, Any] = field(default_factory=dict)  # of the model class
     loads_in_hf: bool = True
 
 
@@ -141,26 +182,22 @@ IMAGE = SIZES | {"image_size": 20, "patch_size": 4}
 VISION = IMAGE | {"intermediate_size": 24}
 DINO = IMAGE | {"mlp_ratio": 1}
 CLIP_TEXT = TEXT | {"num_hidden_layers": 1, "hidden_size": 16}
-PHI3_LONG = {
-    "rope_type": "longrope", "rope_theta": 10000.0, "partial_rotary_factor": 0.5,
-    "short_factor": [1.0, 1.25, 1.5, 2.0], "long_factor": [1.5, 3.0, 5.0, 9.0],
-}  # fmt: skip
 
 
 def rope(kind: str, theta: float = 1000.0, **keys: Any) -> dict[str, Any]:
     return {"rope_parameters": {"rope_type": kind, "rope_theta": theta, **keys}}
 
 
-def causal(family: str, options: dict[str, Any], **rest: Any) -> Case:
-    return Case(f"{family}ForCausalLM", lambda: getattr(hf, f"{family}Config")(**options), **rest)
+def causal(family: str, options: dict[str, Any], config: str = "", **rest: Any) -> Case:
+    return Case(f"{family}ForCausalLM", lambda: getattr(hf, config or f"{family}Config")(**deepcopy(options)), **rest)
 
 
 def gpt2(options: dict[str, Any], **rest: Any) -> Case:
     return Case("GPT2LMHeadModel", lambda: hf.GPT2Config(**GPT2 | options), **rest)
 
 
-def opt(**options: Any) -> Case:
-    return causal("OPT", OPT | options)
+def opt(sharpen: float = 1.25, **options: Any) -> Case:
+    return causal("OPT", OPT | options, sharpen=sharpen)
 
 
 def image(model: str, config: str, options: dict[str, Any], **rest: Any) -> Case:
@@ -171,24 +208,100 @@ def clip_config() -> Any:
     return hf.CLIPConfig(text_config=CLIP_TEXT | TOKENS, vision_config=VISION, projection_dim=20)
 
 
-def vit(**rest: Any) -> Case:
-    options = VISION | {"num_labels": 5}
+def vit(more: dict[str, Any] | None = None, **rest: Any) -> Case:
+    options = VISION | {"num_labels": 5} | (more or {})
     return image("ViTForImageClassification", "ViTConfig", options, seed_name="vit", **{"batch": 2} | rest)
+
+
+def gemma3_multimodal_config() -> Any:
+    vision = IMAGE | {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "patch_size": 10}
+    return hf.Gemma3Config(
+        text_config=hf.Gemma3TextConfig(**GEMMA3),
+        vision_config=hf.SiglipVisionConfig(**vision, vision_use_head=False),
+        mm_tokens_per_image=4, boi_token_index=0, eoi_token_index=1, image_token_index=2,
+    )  # fmt: skip
 
 
 LLAMA3 = {"factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 64}
 YARN = {"factor": 4.0, "original_max_position_embeddings": 32, "beta_fast": 4.0, "beta_slow": 1.0}
-LAYERS_3 = {"num_hidden_layers": 3}
+LONGROPE = {
+    "partial_rotary_factor": 0.5,
+    "short_factor": [1.0, 1.25, 1.5, 2.0],
+    "long_factor": [1.5, 3.0, 5.0, 9.0],
+}
+LONG = {"original_max_position_embeddings": 16, "sliding_window": 9}
+BIASES = {"attention_bias": True, "mlp_bias": True}
+LOCAL = {"rope_type": "default", "rope_theta": 50.0}
+LINEAR = {"rope_type": "linear", "rope_theta": 2000.0, "factor": 8.0}
+GEMMA2 = GEMMA | {"attn_logit_softcapping": 8.0, "final_logit_softcapping": 5.0}
+GEMMA3 = GEMMA | {"layer_types": ["sliding_attention", "full_attention"]}
+GEMMA3 |= {"rope_parameters": {"sliding_attention": LOCAL, "full_attention": LOCAL | {"rope_theta": 2000.0}}}
+GEMMA3_LINEAR = GEMMA3 | {"rope_parameters": {"sliding_attention": LOCAL, "full_attention": LINEAR}}
+PARALLEL = rope("default", partial_rotary_factor=0.25)
+ROBERTA = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "type_vocab_size": 1}
+LABELS = {"num_labels": 5}
+REGISTERS = LABELS | {"num_register_tokens": 3}
 
 CASES: dict[str, Case] = {
     "gpt2": gpt2({}, half=False),
     "gpt2_inverse_layer": gpt2({"scale_attn_by_inverse_layer_idx": True, "activation_function": "gelu"}, sharpen=1.8),
     "gpt2_relu": gpt2({"activation_function": "relu", "scale_attn_weights": False}, batch=1, sharpen=0.7),
     "gpt2_untied": gpt2({"tie_word_embeddings": False}, batch=1),
+    "gpt_neox": causal("GPTNeoX", TEXT | TOKENS | PARALLEL),
+    "gpt_neox_sequential": causal(
+        "GPTNeoX",
+        TEXT | TOKENS | PARALLEL | {"use_parallel_residual": False, "hidden_act": "gelu_fast"},
+        batch=1, rewrite=rope_to_v4,
+    ),
+    "gptj": Case("GPTJForCausalLM", lambda: hf.GPTJConfig(**GPT2, rotary_dim=8)),
+    "opt": opt(word_embed_proj_dim=32),
+    "opt_post": opt(sharpen=1.6, word_embed_proj_dim=20, do_layer_norm_before=False),
     "llama": causal("Llama", GROUPED | rope("default"), half=False),
-    "bert": Case("BertForMaskedLM", lambda: hf.BertConfig(**TEXT), half=False, sharpen=1.6),
+    "llama_llama3": causal("Llama", SMALL | rope("llama3", **LLAMA3), batch=1, rewrite=rope_to_v4),
+    "llama_linear": causal("Llama", SMALL | rope("linear", factor=3.0), batch=1, rewrite=rope_to_v4),
+    "llama_yarn": causal("Llama", SMALL | rope("yarn", **YARN), batch=1),
+    "llama_dynamic": causal("Llama", SMALL | rope("dynamic", factor=3.0) | {"max_position_embeddings": 16}, batch=1),
+    "llama_bias": causal("Llama", SMALL | BIASES, batch=1),
+    "llama_head_dim": causal("Llama", SMALL | {"head_dim": 20}, batch=1),
+    "mistral": causal("Mistral", SMALL | {"sliding_window": 7}),
+    "qwen2": causal("Qwen2", SMALL),
+    "qwen2_window": causal(
+        "Qwen2", SMALL | {"use_sliding_window": True, "sliding_window": 7, "max_window_layers": 1}, batch=1
+    ),
+    "qwen3": causal("Qwen3", SMALL | {"head_dim": 12}, sharpen=1.8),
+    "phi3": causal("Phi3", SMALL | {"tie_word_embeddings": False, "sliding_window": None}),
+    "phi3_partial": causal("Phi3", SMALL | rope("default", partial_rotary_factor=0.5), batch=1),
+    "phi3_longrope_short": causal(
+        "Phi3", SMALL | rope("longrope", **LONGROPE) | {"original_max_position_embeddings": 32}, batch=1
+    ),
+    "phi3_longrope_long": causal("Phi3", SMALL | rope("longrope", **LONGROPE) | LONG, batch=1, rewrite=rope_to_v4),
+    "gemma2": causal("Gemma2", GEMMA2),
+    "gemma2_default_scale": causal("Gemma2", GEMMA2 | {"query_pre_attn_scalar": 12}, batch=1),
+    "gemma3_text": causal("Gemma3", GEMMA3 | {"query_pre_attn_scalar": 12}, config="Gemma3TextConfig", sharpen=1.8),
+    "gemma3_linear": causal(
+        "Gemma3", GEMMA3_LINEAR, config="Gemma3TextConfig", batch=1, sharpen=1.8, rewrite=gemma3_to_v4
+    ),
+    "gemma3": Case("Gemma3ForConditionalGeneration", gemma3_multimodal_config, batch=1, sharpen=1.8),
+    "bert": Case("BertForMaskedLM", lambda: hf.BertConfig(**TEXT), sharpen=1.6),
+    "bert_base": Case("BertModel", lambda: hf.BertConfig(**TEXT), batch=1, sharpen=1.6),
+    "roberta": Case("RobertaForMaskedLM", lambda: hf.RobertaConfig(**TEXT, **ROBERTA), sharpen=1.6),
+    "distilbert": Case("DistilBertForMaskedLM", lambda: hf.DistilBertConfig(**DISTILBERT), batch=1, sharpen=1.6),
     "vit": vit(half=False),
-}
+    "vit_base": image(
+        "ViTModel", "ViTConfig", VISION | {"qkv_bias": False}, arguments={"add_pooling_layer": False}
+    ),
+    "timm_vit": vit({"layer_norm_eps": 1e-6}, batch=1, rewrite=rewrite_as_timm, loads_in_hf=False),
+    "deit": image("DeiTForImageClassification", "DeiTConfig", VISION | LABELS),
+    "deit_teacher": image("DeiTForImageClassificationWithTeacher", "DeiTConfig", VISION | LABELS),
+    "clip_vision": image("CLIPVisionModel", "CLIPVisionConfig", VISION | {"projection_dim": 20}),
+    "clip": Case("CLIPModel", clip_config, tokens=0, batch=1, part="vision_model"),
+    "dinov2": image("Dinov2Model", "Dinov2Config", DINO),
+    "dinov2_classes": image("Dinov2ForImageClassification", "Dinov2Config", DINO | LABELS),
+    "dinov2_swiglu": image("Dinov2Model", "Dinov2Config", DINO | {"use_swiglu_ffn": True}),
+    "dinov2_registers": image(
+        "Dinov2WithRegistersForImageClassification", "Dinov2WithRegistersConfig", DINO | REGISTERS
+    ),
+}  # fmt: skip
 
 
 # --- Making a case ---------------------------------------------------------------------------
@@ -208,7 +321,7 @@ def sharpen(parameter: nn.Parameter, case: Case) -> None:
 def build(name: str, case: Case) -> Any:
     seed = seed_of(name, case)
     torch.manual_seed(seed)
-    model = getattr(hf, case.model)(case.config()).float().eval()
+    model = getattr(hf, case.model)(case.config(), **case.arguments).float().eval()
     fill(model, seed)
     normed = any(QK_NORM.search(parameter_name) for parameter_name, _ in model.named_parameters())
     for parameter_name, parameter in model.named_parameters():
@@ -224,7 +337,7 @@ def inputs_of(name: str, case: Case, config: Any) -> dict[str, Tensor]:
     generator = torch.Generator().manual_seed(seed_of(name, case) + 1)
     if case.tokens:  # not the three special tokens: padding would move RoBERTa's positions
         shape = (case.batch, case.tokens)
-        return {"input_ids": torch.randint(3, config.vocab_size, shape, generator=generator)}
+        return {"input_ids": torch.randint(3, config.get_text_config().vocab_size, shape, generator=generator)}
     vision = getattr(config, "vision_config", config)
     shape = (case.batch, vision.num_channels, vision.image_size, vision.image_size)
     return {"pixel_values": torch.randn(shape, generator=generator)}
@@ -243,9 +356,10 @@ def run(model: Any, case: Case, inputs: dict[str, Tensor]) -> tuple[str, Arrays]
     return kind, {name: to_numpy(value) for name, value in arrays.items()}
 
 
-def loaded(folder: Path, model: Any) -> Any:
+def loaded(folder: Path, model: Any, case: Case) -> Any:
     """The checkpoint as a reader meets it; its parameters must be those that were saved."""
-    again = type(model).from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
+    options = {"dtype": torch.float32, "attn_implementation": "eager"} | case.arguments
+    again = type(model).from_pretrained(folder, **options).eval()
     for name, value in again.state_dict().items():
         if not torch.equal(value, model.state_dict()[name]):
             raise ValueError(f"{name} differs after loading {folder}")
@@ -270,7 +384,7 @@ def make_case(name: str, case: Case, folder: Path) -> str:
     if case.rewrite:
         case.rewrite(folder, model)
     model.set_attn_implementation("eager")
-    runner = loaded(folder, model) if case.loads_in_hf else model
+    runner = loaded(folder, model, case) if case.loads_in_hf else model
     inputs = inputs_of(name, case, runner.config)
     kind, arrays = run(runner, case, inputs)
     sharp = sharpness(arrays["attentions"])
