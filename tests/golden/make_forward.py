@@ -40,8 +40,8 @@ from typing import Any
 import numpy as np
 import torch
 import transformers as hf
+from safetensors.numpy import load_file, save_file
 from torch import Tensor, nn
-
 
 from make_hf_checkpoints import BASE_SEED, fill, rewrite_as_timm, to_numpy
 
@@ -150,6 +150,12 @@ def gemma3_to_v4(folder: Path, _model: Any) -> None:
     edit_config(folder, edit)
 
 
+def rewrite_as_half_timm(folder: Path, model: Any) -> None:
+    rewrite_as_timm(folder, model)
+    path = folder / "model.safetensors"
+    save_file({name: value.astype(np.float16) for name, value in load_file(path).items()}, path)
+
+
 # --- The cases -----------------------------------------------------------------------------
 
 
@@ -178,7 +184,7 @@ GPT2 = {"n_embd": 32, "n_layer": 2, "n_head": 2, "n_inner": 24, "n_positions": 4
 GPT2 |= {"bos_token_id": 1, "eos_token_id": 2}
 OPT = {k: v for k, v in TEXT.items() if k != "intermediate_size"} | TOKENS | {"ffn_dim": 24}
 DISTILBERT = {"dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 24, "vocab_size": 64, "max_position_embeddings": 40}
-IMAGE = SIZES | {"image_size": 20, "patch_size": 4}
+IMAGE = SIZES | {"image_size": 16, "patch_size": 4}
 VISION = IMAGE | {"intermediate_size": 24}
 DINO = IMAGE | {"mlp_ratio": 1}
 CLIP_TEXT = TEXT | {"num_hidden_layers": 1, "hidden_size": 16}
@@ -214,7 +220,7 @@ def vit(more: dict[str, Any] | None = None, **rest: Any) -> Case:
 
 
 def gemma3_multimodal_config() -> Any:
-    vision = IMAGE | {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "patch_size": 10}
+    vision = IMAGE | {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "patch_size": 8}
     return hf.Gemma3Config(
         text_config=hf.Gemma3TextConfig(**GEMMA3),
         vision_config=hf.SiglipVisionConfig(**vision, vision_use_head=False),
@@ -237,13 +243,13 @@ GEMMA2 = GEMMA | {"attn_logit_softcapping": 8.0, "final_logit_softcapping": 5.0}
 GEMMA3 = GEMMA | {"layer_types": ["sliding_attention", "full_attention"]}
 GEMMA3 |= {"rope_parameters": {"sliding_attention": LOCAL, "full_attention": LOCAL | {"rope_theta": 2000.0}}}
 GEMMA3_LINEAR = GEMMA3 | {"rope_parameters": {"sliding_attention": LOCAL, "full_attention": LINEAR}}
-PARALLEL = rope("default", partial_rotary_factor=0.25)
+PARALLEL = rope("default", 10000.0, partial_rotary_factor=0.25)  # the base a GGUF file implies
 ROBERTA = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "type_vocab_size": 1}
 LABELS = {"num_labels": 5}
 REGISTERS = LABELS | {"num_register_tokens": 3}
 
 CASES: dict[str, Case] = {
-    "gpt2": gpt2({}, half=False),
+    "gpt2": gpt2({}),
     "gpt2_inverse_layer": gpt2({"scale_attn_by_inverse_layer_idx": True, "activation_function": "gelu"}, sharpen=1.8),
     "gpt2_relu": gpt2({"activation_function": "relu", "scale_attn_weights": False}, batch=1, sharpen=0.7),
     "gpt2_untied": gpt2({"tie_word_embeddings": False}, batch=1),
@@ -290,7 +296,7 @@ CASES: dict[str, Case] = {
     "vit_base": image(
         "ViTModel", "ViTConfig", VISION | {"qkv_bias": False}, arguments={"add_pooling_layer": False}
     ),
-    "timm_vit": vit({"layer_norm_eps": 1e-6}, batch=1, rewrite=rewrite_as_timm, loads_in_hf=False),
+    "timm_vit": vit({"layer_norm_eps": 1e-6}, batch=1, rewrite=rewrite_as_half_timm, loads_in_hf=False),
     "deit": image("DeiTForImageClassification", "DeiTConfig", VISION | LABELS),
     "deit_teacher": image("DeiTForImageClassificationWithTeacher", "DeiTConfig", VISION | LABELS),
     "clip_vision": image("CLIPVisionModel", "CLIPVisionConfig", VISION | {"projection_dim": 20}),
