@@ -14,7 +14,16 @@ namespace headscope {
           .v = "encoder.layer.{i}.attention.self.value",
           .o = "encoder.layer.{i}.attention.output.dense",
           .embedding = {"embeddings.word_embeddings.weight"},
-          .unembedding = {"cls.predictions.decoder.weight"}};
+          .unembedding = {"cls.predictions.decoder.weight"},
+          .forward = {.positions = "embeddings.position_embeddings.weight",
+                      .token_types = "embeddings.token_type_embeddings.weight",
+                      .embedding_norm = "embeddings.LayerNorm",
+                      .norm_after_attention = "encoder.layer.{i}.attention.output.LayerNorm",
+                      .norm_after_mlp = "encoder.layer.{i}.output.LayerNorm",
+                      .mlp = {{.up = "encoder.layer.{i}.intermediate.dense", .down = "encoder.layer.{i}.output.dense"}},
+                      .transform = "cls.predictions.transform.dense",
+                      .transform_norm = "cls.predictions.transform.LayerNorm",
+                      .unembedding_bias = "cls.predictions.bias"}};
 }
 
 }  // namespace headscope

@@ -4,7 +4,8 @@
 
 namespace headscope {
 
-/// The names llama.cpp gives every family it converts.
+/// The names llama.cpp gives every family it converts. Image towers have no forward pass here: which tensor is the
+/// MLP's first and which its second changed over time.
 [[nodiscard]] inline Layout gguf_layout(Fusion fusion) {
   Layout layout{.fusion = fusion,
                 .q = "blk.{i}.attn_q",
@@ -14,7 +15,14 @@ namespace headscope {
                 .norm = "blk.{i}.attn_norm",
                 .q_norm = "blk.{i}.attn_q_norm",
                 .embedding = {"token_embd.weight"},
-                .unembedding = {"output.weight"}};
+                .unembedding = {"output.weight"},
+                .forward = {.positions = "position_embd.weight",
+                            .k_norm = "blk.{i}.attn_k_norm",
+                            .mlp_norm = "blk.{i}.ffn_norm",
+                            .mlp = {{.up = "blk.{i}.ffn_up", .gate = "blk.{i}.ffn_gate", .down = "blk.{i}.ffn_down"},
+                                    {.up = "blk.{i}.ffn_up", .down = "blk.{i}.ffn_down"}},
+                            .final_norm = "output_norm",
+                            .unembedding_bias = "output.bias"}};
   if (fusion != Fusion::kNone) {
     layout.q = "blk.{i}.attn_qkv";
     layout.k = layout.v = "";
@@ -26,6 +34,8 @@ namespace headscope {
 [[nodiscard]] inline Layout gguf_gemma_layout() {
   Layout layout = gguf_layout(Fusion::kNone);
   layout.output_scale = "blk.{i}.post_attention_norm.weight";
+  layout.forward.norm_after_attention = "blk.{i}.post_attention_norm";
+  layout.forward.norm_after_mlp = "blk.{i}.post_ffw_norm";
   return layout;
 }
 
@@ -33,6 +43,12 @@ namespace headscope {
 [[nodiscard]] inline Layout gguf_post_norm_layout() {
   Layout layout = gguf_layout(Fusion::kNone);
   layout.norm = "";
+  layout.forward.token_types = "token_types.weight";
+  layout.forward.embedding_norm = "token_embd_norm";
+  layout.forward.norm_after_attention = "blk.{i}.attn_output_norm";
+  layout.forward.norm_after_mlp = "blk.{i}.layer_output_norm";
+  layout.forward.mlp_norm = layout.forward.final_norm = "";
+  layout.forward.no_unembedding = true;
   return layout;
 }
 

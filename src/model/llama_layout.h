@@ -13,7 +13,12 @@ namespace headscope {
           .o = "layers.{i}.self_attn.o_proj",
           .norm = "layers.{i}.input_layernorm",
           .embedding = {"embed_tokens.weight"},
-          .unembedding = {"lm_head.weight"}};
+          .unembedding = {"lm_head.weight"},
+          .forward = {.mlp_norm = "layers.{i}.post_attention_layernorm",
+                      .mlp = {{.up = "layers.{i}.mlp.up_proj",
+                               .gate = "layers.{i}.mlp.gate_proj",
+                               .down = "layers.{i}.mlp.down_proj"}},
+                      .final_norm = "norm"}};
 }
 
 /// Gemma 2 and 3: gains are stored less 1, and post_attention_layernorm, which elsewhere is
@@ -23,7 +28,27 @@ namespace headscope {
   layout.norm_offset = 1;
   layout.output_scale = "layers.{i}.post_attention_layernorm.weight";
   layout.output_scale_offset = 1;
+  layout.forward.norm_after_attention = "layers.{i}.post_attention_layernorm";
+  layout.forward.mlp_norm = "layers.{i}.pre_feedforward_layernorm";
+  layout.forward.norm_after_mlp = "layers.{i}.post_feedforward_layernorm";
   return layout;
+}
+
+/// How LLaMA and its heirs compute.
+[[nodiscard]] inline ForwardRules llama_rules(double epsilon = 1e-6) {
+  return {.activation = Activation::kSilu, .epsilon_keys = {"rms_norm_eps"}, .epsilon = epsilon};
+}
+
+/// Gemma 2 and 3.
+[[nodiscard]] inline ForwardRules gemma_rules() {
+  return {.activation_keys = {"hidden_activation"},  // hidden_act is left over in files, and wrong
+          .activation = Activation::kGeluTanh,
+          .epsilon_keys = {"rms_norm_eps"},
+          .epsilon = 1e-6,
+          .scaled_embedding = true,
+          .query_scalar = 256,
+          .caps = true,
+          .window = 4096};
 }
 
 }  // namespace headscope

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "headscope/base/error.h"
+#include "model/block_scale.h"
 #include "model/layer_names.h"
 
 namespace headscope {
@@ -63,9 +64,10 @@ class Mapper {
     Shape expected = {sizes_.d_model, sizes_.d_model};
     expected[found.head_axis] = extent;
     found.tensor = checked(*name + ".weight", expected, /*required=*/true);
-    if (found.tensor != nullptr) found.block_scale = block_scale(*found.tensor);
-    if (found.tensor != nullptr && found.block_scale == nullptr && needs_block_scale(*found.tensor)) {
-      missing_.push_back(scale_name(*found.tensor));
+    if (found.tensor == nullptr) return found;
+    found.block_scale = find_block_scale(checkpoint_, *found.tensor);
+    if (const std::string scale = missing_block_scale(checkpoint_, *found.tensor); !scale.empty()) {
+      missing_.push_back(scale);
       found.tensor = nullptr;  // codes without their scale are no weights
     }
     return found;
@@ -94,33 +96,6 @@ class Mapper {
                               printable(name), info(tensor->dtype).name));
     }
     return tensor;
-  }
-
-  static std::string scale_name(const StoredTensor& weight) { return weight.name + "_scale_inv"; }
-
-  [[nodiscard]] bool needs_block_scale(const StoredTensor& weight) const {
-    const bool fp8 = weight.dtype == DType::kF8E4M3 || weight.dtype == DType::kF8E5M2;
-    return fp8 && !checkpoint_.config().find("quantization_config").is_null();
-  }
-
-  // FP8 weights come with one factor for every block of, usually, 128 x 128.
-  const StoredTensor* block_scale(const StoredTensor& weight) {
-    if (info(weight.dtype).block_bytes != 1) return nullptr;
-    const StoredTensor* scale = checkpoint_.find(scale_name(weight));
-    if (scale == nullptr) return nullptr;
-    const bool fits = scale->shape.size() == 2 && scale->shape[0] > 0 && scale->shape[1] > 0 &&
-                      scale->shape[0] <= weight.shape[0] && scale->shape[1] <= weight.shape[1];
-    if (element_count(scale->shape) != 1u && !fits) {
-      throw Error(ErrorKind::kFormat,
-                  fmt::format("{}: tensor '{}' is {}, expected one factor or a matrix of them no larger than {}",
-                              file(*scale), printable(scale->name), to_string(scale->shape), to_string(weight.shape)));
-    }
-    if (!info(scale->dtype).decodable) {
-      throw Error(ErrorKind::kUnsupported,
-                  fmt::format("{}: tensor '{}' is stored as {}, which headscope does not decode", file(*scale),
-                              scale->name, info(scale->dtype).name));
-    }
-    return scale;
   }
 
   std::string file(const StoredTensor& tensor) const { return checkpoint_.file_of(tensor).string(); }

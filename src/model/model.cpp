@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "headscope/base/error.h"
+#include "headscope/model/read_weights.h"
 #include "model/deduce_sizes.h"
 #include "model/find_family.h"
 #include "model/fold.h"

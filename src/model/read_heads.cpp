@@ -1,92 +1,15 @@
 #include "model/read_heads.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <atomic>
-#include <limits>
 
-#include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
 #include "headscope/io/decode.h"
 #include "headscope/linalg/transpose.h"
+#include "model/block_scale.h"
+#include "model/first_non_finite.h"
 
 namespace headscope {
 namespace {
-
-// Remembers the smallest index of a number that is not finite, whichever thread finds it.
-class FirstNonFinite {
- public:
-  void look(std::span<const float> values, std::size_t index_of_first) {
-    if (const auto found = find_non_finite(values)) {
-      const std::size_t index = index_of_first + *found;
-      std::size_t smallest = smallest_.load();
-      while (index < smallest && !smallest_.compare_exchange_weak(smallest, index)) {
-      }
-    }
-  }
-  // Throws if `look` ever found one.
-  void report(const Checkpoint& checkpoint, const StoredTensor& tensor) const {
-    const std::size_t index = smallest_.load();
-    if (index == kNone) return;
-    Shape position(tensor.shape.size());
-    std::size_t rest = index;
-    for (std::size_t axis = position.size(); axis-- > 0;) {
-      position[axis] = rest % tensor.shape[axis];
-      rest /= tensor.shape[axis];
-    }
-    throw Error(ErrorKind::kNumeric,
-                fmt::format("{}: tensor '{}' holds NaN or Inf at index {}, expected finite weights",
-                            checkpoint.file_of(tensor).string(), printable(tensor.name), to_string(position)));
-  }
-
- private:
-  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-  std::atomic<std::size_t> smallest_{kNone};
-};
-
-// FP8's factors, one a block: w = stored * factor.
-class BlockScale {
- public:
-  BlockScale(const Checkpoint& checkpoint, const HeadSlice& slice) {
-    if (slice.block_scale == nullptr) return;
-    values_ = read_vector(checkpoint, *slice.block_scale);
-    if (values_.size() == 1) {
-      block_ = slice.tensor->shape;
-      columns_ = 1;
-      return;
-    }
-    columns_ = slice.block_scale->shape[1];
-    const JsonValue stated = checkpoint.config().find("quantization_config").find("weight_block_size");
-    std::size_t axis = 0;
-    for (const JsonValue item : stated.items()) {
-      if (axis < 2) block_[axis++] = static_cast<std::size_t>(item.as_unsigned().value_or(0));
-    }
-    for (axis = 0; axis < 2; ++axis) {
-      const std::size_t extent = slice.tensor->shape[axis];
-      const std::size_t blocks = slice.block_scale->shape[axis];
-      if (block_[axis] == 0 || (extent + block_[axis] - 1) / block_[axis] != blocks) {
-        throw Error(
-            ErrorKind::kFormat,
-            fmt::format("{}: tensor '{}' is {}, expected one factor for every block of {} of {}",
-                        checkpoint.file_of(*slice.block_scale).string(), printable(slice.block_scale->name),
-                        to_string(slice.block_scale->shape), to_string(block_), to_string(slice.tensor->shape)));
-      }
-    }
-  }
-
-  // Multiplies part of one row of the tensor.
-  void apply(std::size_t row, std::size_t first_column, std::span<float> values) const {
-    if (values_.empty()) return;
-    const float* factors = values_.data() + row / block_[0] * columns_;
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] *= factors[(first_column + i) / block_[1]];
-  }
-
- private:
-  std::vector<float> values_;
-  Shape block_ = {128, 128};
-  std::size_t columns_ = 0;
-};
 
 // One read of one tensor.
 class Reader {
@@ -99,7 +22,7 @@ class Reader {
         d_model_(tensor_.shape[1 - head_axis_]),
         block_(info(tensor_.dtype)),
         row_bytes_(tensor_.shape[1] / block_.block_elements * block_.block_bytes),
-        scale_(checkpoint, requests.front().slice) {
+        scale_(checkpoint, tensor_, requests.front().slice.block_scale) {
     for (HeadRequest& request : requests) {
       const std::size_t size = request.heads * d_head * d_model_;
       out_.push_back(request.recycled.size() == size ? std::move(request.recycled) : Buffer<float>(size));
@@ -203,15 +126,6 @@ class Reader {
 std::vector<Buffer<float>> read_heads(const Checkpoint& checkpoint, std::span<HeadRequest> requests,
                                       std::size_t d_head) {
   return Reader(checkpoint, requests, d_head).run(checkpoint);
-}
-
-std::vector<float> read_vector(const Checkpoint& checkpoint, const StoredTensor& tensor) {
-  std::vector<float> values(static_cast<std::size_t>(element_count(tensor.shape).value_or(0)));
-  decode(tensor.dtype, tensor.bytes, values);
-  FirstNonFinite non_finite;
-  non_finite.look(values, 0);
-  non_finite.report(checkpoint, tensor);
-  return values;
 }
 
 }  // namespace headscope

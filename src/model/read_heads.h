@@ -25,8 +25,4 @@ struct HeadRequest {
 [[nodiscard]] std::vector<Buffer<float>> read_heads(const Checkpoint& checkpoint, std::span<HeadRequest> requests,
                                                     std::size_t d_head);
 
-/// Reads a tensor of one axis.
-/// \throws Error  kNumeric as `read_heads`.
-[[nodiscard]] std::vector<float> read_vector(const Checkpoint& checkpoint, const StoredTensor& tensor);
-
 }  // namespace headscope

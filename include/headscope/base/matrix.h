@@ -29,6 +29,12 @@ class BasicMatrixView {
     assert(i < rows_ && j < columns_);
     return data_[i * row_stride_ + j * column_stride_];
   }
+  /// Part of it.
+  [[nodiscard]] BasicMatrixView block(std::size_t row, std::size_t rows, std::size_t column,
+                                      std::size_t columns) const noexcept {
+    assert(row + rows <= rows_ && column + columns <= columns_);
+    return {data_ + row * row_stride_ + column * column_stride_, rows, columns, row_stride_, column_stride_};
+  }
   [[nodiscard]] BasicMatrixView transposed() const noexcept {
     return {data_, columns_, rows_, column_stride_, row_stride_};
   }
@@ -39,6 +45,36 @@ class BasicMatrixView {
   std::size_t columns_;
   std::size_t row_stride_;
   std::size_t column_stride_;
+};
+
+/// A row-major matrix somebody else owns, to be written to.
+template <typename T>
+class BasicMatrixSpan {
+ public:
+  BasicMatrixSpan(T* data, std::size_t rows, std::size_t columns, std::size_t row_stride) noexcept
+      : data_(data), rows_(rows), columns_(columns), row_stride_(row_stride) {}
+
+  [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
+  [[nodiscard]] std::size_t columns() const noexcept { return columns_; }
+  [[nodiscard]] std::size_t row_stride() const noexcept { return row_stride_; }
+  [[nodiscard]] T* data() const noexcept { return data_; }
+  [[nodiscard]] std::span<T> row(std::size_t i) const noexcept {
+    assert(i < rows_);
+    return {data_ + i * row_stride_, columns_};
+  }
+  [[nodiscard]] BasicMatrixView<T> view() const noexcept { return {data_, rows_, columns_, row_stride_}; }
+  /// Part of it.
+  [[nodiscard]] BasicMatrixSpan block(std::size_t row, std::size_t rows, std::size_t column,
+                                      std::size_t columns) const noexcept {
+    assert(row + rows <= rows_ && column + columns <= columns_);
+    return {data_ + row * row_stride_ + column, rows, columns, row_stride_};
+  }
+
+ private:
+  T* data_;
+  std::size_t rows_;
+  std::size_t columns_;
+  std::size_t row_stride_;
 };
 
 /// A row-major matrix that owns its numbers.
@@ -71,6 +107,7 @@ class BasicMatrix {
     return data_[i * columns_ + j];
   }
   [[nodiscard]] BasicMatrixView<T> view() const noexcept { return {data_.data(), rows_, columns_, columns_}; }
+  [[nodiscard]] BasicMatrixSpan<T> span() noexcept { return {data_.data(), rows_, columns_, columns_}; }
 
  private:
   std::size_t rows_ = 0;
@@ -79,6 +116,7 @@ class BasicMatrix {
 };
 
 using MatrixView = BasicMatrixView<float>;
+using MatrixSpan = BasicMatrixSpan<float>;
 using Matrix = BasicMatrix<float>;
 /// For small decompositions and statistics.
 using DoubleMatrix = BasicMatrix<double>;

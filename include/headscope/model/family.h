@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "headscope/model/forward_form.h"
+
 namespace headscope {
 
 /// How Q, K and V share tensors. With h the head width, H and K the numbers of query and KV heads:
@@ -65,6 +67,7 @@ struct Layout {
   /// all of the first, or with any of the second, in some layer, the file is refused.
   std::vector<std::string> always_has = {};
   std::vector<std::string> never_has = {};
+  ForwardNames forward = {};
 };
 
 /// The form llama.cpp's converter gives a family.
@@ -117,6 +120,7 @@ struct Family {
   /// Config key that, when false, makes the family post-norm (OPT-350m).
   std::string pre_norm_key = {};
   PositionKind position = PositionKind::kLearned;
+  ForwardRules forward = {};
   std::vector<Layout> layouts = {};  ///< Naming generations, most common first.
   std::optional<GgufForm> gguf = {};
 };

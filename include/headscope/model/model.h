@@ -49,6 +49,8 @@ class Model {
 
   [[nodiscard]] const ModelInfo& info() const noexcept { return info_; }
   [[nodiscard]] const Checkpoint& checkpoint() const noexcept { return checkpoint_; }
+  /// Where the heads lie in the files.
+  [[nodiscard]] const HeadMap& head_map() const noexcept { return map_; }
 
   /// How the role's matrices of that layer are stored.
   /// \throws Error  kInvalidArgument if there is no such layer, kFormat if the file lacks the tensor.

@@ -11,6 +11,7 @@ Family bert() {
           .architectures = {"BertFor", "BertModel", "BertLMHead"},
           .causal = false,
           .order = NormOrder::kPost,
+          .forward = {.epsilon = 1e-12},
           .layouts = {bert_layout("bert.")},
           .gguf = GgufForm{"bert", {gguf_post_norm_layout()}, PositionKind::kLearned}};
 }

@@ -9,6 +9,7 @@ Family deit() {
           .architectures = {"DeiTFor", "DeiTModel"},
           .modality = Modality::kImage,
           .causal = false,
+          .forward = {.epsilon = 1e-12},
           .layouts = {vit_layout("deit."), vit_layout_v5("deit.")}};
 }
 

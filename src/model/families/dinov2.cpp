@@ -8,11 +8,13 @@ Family dinov2() {
   Layout layout = vit_layout("dinov2.");
   layout.norm = "encoder.layer.{i}.norm1";
   layout.output_scale = "encoder.layer.{i}.layer_scale1.lambda1";
+  layout.forward = dinov2_forward();
   return {.name = "dinov2",
           .model_types = {"dinov2"},
           .architectures = {"Dinov2Model", "Dinov2For", "Dinov2Backbone"},
           .modality = Modality::kImage,
           .causal = false,
+          .forward = dinov2_rules(),
           .layouts = {layout}};
 }
 

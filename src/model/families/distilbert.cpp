@@ -9,7 +9,15 @@ Family distilbert() {
                 .v = "transformer.layer.{i}.attention.v_lin",
                 .o = "transformer.layer.{i}.attention.out_lin",
                 .embedding = {"embeddings.word_embeddings.weight"},
-                .unembedding = {"vocab_projector.weight"}};
+                .unembedding = {"vocab_projector.weight"},
+                .forward = {.positions = "embeddings.position_embeddings.weight",
+                            .embedding_norm = "embeddings.LayerNorm",
+                            .norm_after_attention = "transformer.layer.{i}.sa_layer_norm",
+                            .norm_after_mlp = "transformer.layer.{i}.output_layer_norm",
+                            .mlp = {{.up = "transformer.layer.{i}.ffn.lin1", .down = "transformer.layer.{i}.ffn.lin2"}},
+                            .transform = "vocab_transform",
+                            .transform_norm = "vocab_layer_norm",
+                            .unembedding_bias = "vocab_projector.bias"}};
   return {.name = "distilbert",
           .model_types = {"distilbert"},
           .architectures = {"DistilBert"},
@@ -18,6 +26,7 @@ Family distilbert() {
                    .heads = {"n_heads", "num_attention_heads"}},
           .causal = false,
           .order = NormOrder::kPost,
+          .forward = {.activation_keys = {"activation"}, .epsilon_keys = {}, .epsilon = 1e-12},
           .layouts = {layout}};
 }
 

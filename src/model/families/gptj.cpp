@@ -10,7 +10,10 @@ Family gptj() {
                 .o = "h.{i}.attn.out_proj",
                 .norm = "h.{i}.ln_1",
                 .embedding = {"wte.weight"},
-                .unembedding = {"lm_head.weight"}};
+                .unembedding = {"lm_head.weight"},
+                .forward = {.mlp = {{.up = "h.{i}.mlp.fc_in", .down = "h.{i}.mlp.fc_out"}},
+                            .final_norm = "ln_f",
+                            .unembedding_bias = "lm_head.bias"}};
   return {.name = "gptj",
           .model_types = {"gptj"},
           .architectures = {"GPTJ"},
@@ -19,6 +22,11 @@ Family gptj() {
                    .heads = {"n_head", "num_attention_heads"}},
           .tied = false,
           .position = PositionKind::kRotaryInterleaved,
+          .forward = {.activation_keys = {"activation_function"},
+                      .activation = Activation::kGeluTanh,
+                      .epsilon_keys = {"layer_norm_epsilon"},
+                      .parallel = true,
+                      .rotary_width = 64},
           .layouts = {layout}};
 }
 

@@ -13,6 +13,7 @@ Family llama() {
           .tied = false,
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,
+          .forward = llama_rules(),
           .layouts = {llama_layout()},
           .gguf = GgufForm{"llama", {gguf_layout(Fusion::kNone)}, PositionKind::kRotaryInterleaved}};
 }

@@ -5,12 +5,16 @@ namespace headscope::families {
 
 // llama.cpp writes Mistral as architecture "llama".
 Family mistral() {
+  ForwardRules rules = llama_rules();
+  rules.windows = Windows::kAll;
+  rules.window = 4096;
   return {.name = "mistral",
           .model_types = {"mistral"},
           .architectures = {"MistralFor", "MistralModel"},
           .tied = false,
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,
+          .forward = rules,
           .layouts = {llama_layout()}};
 }
 

@@ -5,12 +5,16 @@
 namespace headscope::families {
 
 Family qwen2() {
+  ForwardRules rules = llama_rules();
+  rules.windows = Windows::kFromLayer;
+  rules.window = 4096;
   return {.name = "qwen2",
           .model_types = {"qwen2"},
           .architectures = {"Qwen2For", "Qwen2Model"},
           .tied = false,
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,
+          .forward = rules,
           .layouts = {llama_layout()},
           .gguf = GgufForm{"qwen2", {gguf_layout(Fusion::kNone)}, PositionKind::kRotaryHalf}};
 }

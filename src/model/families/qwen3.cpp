@@ -5,8 +5,12 @@
 namespace headscope::families {
 
 Family qwen3() {
+  ForwardRules rules = llama_rules();
+  rules.windows = Windows::kFromLayer;
+  rules.window = 4096;
   Layout layout = llama_layout();
   layout.q_norm = "layers.{i}.self_attn.q_norm";
+  layout.forward.k_norm = "layers.{i}.self_attn.k_norm";
   return {.name = "qwen3",
           .model_types = {"qwen3"},
           .architectures = {"Qwen3For", "Qwen3Model"},
@@ -14,6 +18,7 @@ Family qwen3() {
           .tied = false,
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,
+          .forward = rules,
           .layouts = {layout},
           .gguf = GgufForm{"qwen3", {gguf_layout(Fusion::kNone)}, PositionKind::kRotaryHalf}};
 }

@@ -6,12 +6,19 @@ namespace headscope::families {
 Family roberta() {
   Layout layout = bert_layout("roberta.");
   layout.unembedding = {"lm_head.decoder.weight"};
+  layout.forward.transform = "lm_head.dense";
+  layout.forward.transform_norm = "lm_head.layer_norm";
+  layout.forward.unembedding_bias = "lm_head.bias";
   return {.name = "roberta",
           .model_types = {"roberta"},
           .architectures = {"RobertaFor", "RobertaModel"},
           .causal = false,
           .order = NormOrder::kPost,
           .position = PositionKind::kLearnedOffset,
+          .forward = {.exact_gelu_before_unembedding = true,
+                      .epsilon = 1e-12,
+                      .position_offset = 2,
+                      .positions_skip_padding = true},
           .layouts = {layout}};
 }
 

@@ -11,7 +11,20 @@ Family timm_vit() {
                 .norm = "blocks.{i}.norm1",
                 .output_scale = "blocks.{i}.ls1.gamma",
                 .output_scale_optional = true,
-                .never_has = {"blocks.{i}.gamma_1", "blocks.{i}.attn.q_proj.weight"}};
+                .never_has = {"blocks.{i}.gamma_1", "blocks.{i}.attn.q_proj.weight"},
+                .forward = {.positions = "pos_embed",
+                            .patches = "patch_embed.proj",
+                            .leading = {"cls_token", "dist_token"},
+                            .mlp_norm = "blocks.{i}.norm2",
+                            .mlp = {{.up = "blocks.{i}.mlp.fc1", .down = "blocks.{i}.mlp.fc2"}},
+                            .mlp_scale = "blocks.{i}.ls2.gamma",
+                            .final_norm = "norm",
+                            .classify = {{"head", "head_dist"}, {"head"}},
+                            // Norms over heads, inside the MLP or before the blocks, gated MLPs, attention pooling,
+                            // registers.
+                            .never_has = {"blocks.0.attn.q_norm.weight", "blocks.0.attn.norm.weight",
+                                          "blocks.0.mlp.norm.weight", "blocks.0.mlp.fc1_g.weight", "norm_pre.weight",
+                                          "fc_norm.weight", "attn_pool.q.weight", "attn_pool.latent", "reg_token"}}};
   return {.name = "timm_vit",
           .model_types = {"timm_vit", "timm_wrapper"},
           .architectures = {"TimmWrapper"},
@@ -45,6 +58,7 @@ Family timm_vit() {
           .other_architectures = {"dinov3", "rope", "rpn", "_plus_patch", "eva", "beit"},
           .modality = Modality::kImage,
           .causal = false,
+          .forward = {.epsilon = 1e-6},
           .layouts = {layout}};
 }
 

@@ -9,6 +9,7 @@ Family vit() {
           .architectures = {"ViTFor", "ViTModel"},
           .modality = Modality::kImage,
           .causal = false,
+          .forward = {.epsilon = 1e-12},
           .layouts = {vit_layout("vit."), vit_layout_v5("vit.")}};
 }
 

@@ -1,0 +1,130 @@
+#include "capture/attention.h"
+
+#include <algorithm>
+
+#include "capture/row_kernels.h"
+#include "headscope/base/buffer.h"
+#include "headscope/base/parallel.h"
+#include "headscope/linalg/matrix_product.h"
+
+namespace headscope {
+namespace {
+
+// A block of queries times all keys is at most this many floats: 1 MB, which stays in a core's second-level cache.
+constexpr std::size_t kBlockFloats = 256 * 1024;
+
+std::size_t block_queries(std::size_t tokens) {
+  return std::clamp<std::size_t>(kBlockFloats / tokens, 16, tokens);
+}
+
+// The keys a query sees: [first, last).
+struct KeyRange {
+  std::size_t first;
+  std::size_t last;
+};
+
+class Block {
+ public:
+  Block(const AttentionTask& task, std::size_t head, std::size_t first, std::size_t count)
+      : task_(task),
+        tokens_(task.out.rows()),
+        head_(head),
+        kv_head_(head / (task.heads / task.kv_heads)),
+        first_(first),
+        count_(count),
+        map_(count * tokens_) {}
+
+  void run() {
+    const bool wanted = task_.wanted[head_] && first_ < task_.last_query && first_ + count_ > task_.first_query;
+    const bool wants_scores = wanted && task_.on_scores;
+    const bool replaced = !task_.replacements[head_].empty();
+    if (!replaced || wanted) {
+      // Keys no query of the block sees matter only to someone who looks at the scores.
+      const KeyRange keys = wants_scores ? KeyRange{0, tokens_} : seen_by_block();
+      score(keys);
+      if (wants_scores) pass_on(task_.on_scores);
+      normalize(keys);
+      if (wanted && task_.on_pattern) pass_on(task_.on_pattern);
+    }
+    write(replaced);
+  }
+
+ private:
+  [[nodiscard]] KeyRange seen_by(std::size_t query) const {
+    if (!task_.causal) return {0, tokens_};
+    const std::size_t last = query + 1;
+    return {task_.window > 0 && last > task_.window ? last - task_.window : 0, last};
+  }
+  [[nodiscard]] KeyRange seen_by_block() const { return {seen_by(first_).first, seen_by(first_ + count_ - 1).last}; }
+  [[nodiscard]] MatrixSpan map(KeyRange keys) {
+    return MatrixSpan(map_.data(), count_, tokens_, tokens_).block(0, count_, keys.first, keys.last - keys.first);
+  }
+
+  void score(KeyRange keys) {
+    const MatrixView q(task_.q.at(first_, head_), count_, task_.d_head, task_.q.row_stride);
+    const MatrixView k(task_.k.at(keys.first, kv_head_), keys.last - keys.first, task_.d_head, task_.k.row_stride);
+    const MatrixSpan scores = map(keys);
+    multiply(q, k.transposed(), scores, task_.scale);
+    if (task_.cap <= 0) return;
+    for (std::size_t i = 0; i < count_; ++i) soft_cap(scores.row(i), task_.cap);
+  }
+
+  void normalize(KeyRange computed) {
+    const MatrixSpan all(map_.data(), count_, tokens_, tokens_);
+    // Columns that were not computed are not initialized either, and are read only if the map is passed on.
+    const KeyRange used = task_.wanted[head_] ? KeyRange{0, tokens_} : computed;
+    for (std::size_t i = 0; i < count_; ++i) {
+      const KeyRange keys = seen_by(first_ + i);
+      const std::span<float> row = all.row(i);
+      std::fill(row.begin() + static_cast<std::ptrdiff_t>(used.first),
+                row.begin() + static_cast<std::ptrdiff_t>(keys.first), 0.0F);
+      softmax(row.subspan(keys.first, keys.last - keys.first));
+      std::fill(row.begin() + static_cast<std::ptrdiff_t>(keys.last),
+                row.begin() + static_cast<std::ptrdiff_t>(used.last), 0.0F);
+    }
+  }
+
+  void pass_on(const std::function<void(std::size_t, std::size_t, MatrixView)>& receiver) const {
+    const std::size_t begin = std::max(first_, task_.first_query);
+    const std::size_t end = std::min(first_ + count_, task_.last_query);
+    const MatrixView all(map_.data(), count_, tokens_, tokens_);
+    receiver(head_, begin, all.block(begin - first_, end - begin, 0, tokens_));
+  }
+
+  void write(bool replaced) {
+    const MatrixSpan out = task_.out.block(first_, count_, head_ * task_.d_head, task_.d_head);
+    if (replaced) {
+      for (std::size_t i = 0; i < count_; ++i) std::ranges::copy(task_.replacements[head_], out.row(i).begin());
+      return;
+    }
+    const KeyRange keys = seen_by_block();
+    const MatrixView v(task_.v.at(keys.first, kv_head_), keys.last - keys.first, task_.d_head, task_.v.row_stride);
+    multiply(map(keys).view(), v, out);
+  }
+
+  const AttentionTask& task_;
+  std::size_t tokens_;
+  std::size_t head_;
+  std::size_t kv_head_;
+  std::size_t first_;
+  std::size_t count_;
+  Buffer<float> map_;
+};
+
+}  // namespace
+
+void attend(const AttentionTask& task) {
+  const std::size_t tokens = task.out.rows();
+  const std::size_t size = block_queries(tokens);
+  const std::size_t blocks = (tokens + size - 1) / size;
+  parallel_for(task.heads * blocks, [&](std::size_t i) {
+    const std::size_t first = i % blocks * size;
+    Block(task, i / blocks, first, std::min(size, tokens - first)).run();
+  });
+}
+
+std::size_t attention_memory(std::size_t tokens) {
+  return thread_count() * block_queries(tokens) * tokens * sizeof(float);
+}
+
+}  // namespace headscope

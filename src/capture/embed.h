@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstddef>
+
+#include "headscope/capture/forward.h"
+#include "headscope/model/network.h"
+
+namespace headscope {
+
+/// Tokens that an input gives, class tokens and registers included.
+/// \throws Error  kInvalidArgument if the model cannot be run on the input.
+[[nodiscard]] std::size_t input_tokens(const Model& model, const Network& network, const ModelInput& input,
+                                       std::size_t index);
+
+/// Writes an input's rows of the residual stream. The input has passed `input_tokens`.
+void embed(const Model& model, const Network& network, const ModelInput& input, MatrixSpan stream);
+
+}  // namespace headscope

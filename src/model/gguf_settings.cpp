@@ -1,0 +1,144 @@
+#include "model/gguf_settings.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string_view>
+
+#include "headscope/base/error.h"
+#include "headscope/model/read_weights.h"
+#include "model/rotary_settings.h"
+
+namespace headscope {
+namespace {
+
+class Metadata {
+ public:
+  Metadata(const Checkpoint& checkpoint, const FamilyMatch& match)
+      : checkpoint_(checkpoint), prefix_(match.family->gguf->keys) {}
+
+  [[nodiscard]] std::optional<GgufValue> find(std::string_view key) const {
+    return checkpoint_.metadata(fmt::format("{}.{}", prefix_, key));
+  }
+  [[nodiscard]] std::optional<double> positive(std::string_view key) const {
+    const auto value = find(key);
+    if (!value) return std::nullopt;
+    const double number = value->as_number().value_or(0);
+    if (!std::isfinite(number) || number <= 0) {
+      throw Error(ErrorKind::kFormat, fmt::format("{}: '{}.{}' is not a positive number", path(), prefix_, key));
+    }
+    return number;
+  }
+  // A count; 0 where it is not there.
+  [[nodiscard]] std::size_t size(std::string_view key) const {
+    const auto value = find(key);
+    constexpr std::uint64_t kLargest = 1'000'000'000;
+    const auto number = value ? value->as_unsigned() : 0;
+    if (!number || *number > kLargest) {
+      throw Error(ErrorKind::kFormat,
+                  fmt::format("{}: '{}.{}' is not an integer from 0 to {}", path(), prefix_, key, kLargest));
+    }
+    return static_cast<std::size_t>(*number);
+  }
+  [[nodiscard]] std::string path() const { return checkpoint_.path().string(); }
+
+ private:
+  const Checkpoint& checkpoint_;
+  const std::string& prefix_;
+};
+
+// The converter leaves query_pre_attn_scalar out: it is the head's width but for the 27B models, which llama.cpp knows
+// by their number of layers.
+double score_width(const Family& family, const HeadSizes& sizes) {
+  const bool gemma_27b = (family.name == "gemma2" && sizes.layers == 46) ||  //
+                         (family.name == "gemma3" && sizes.layers == 62);
+  return static_cast<double>(gemma_27b ? sizes.d_model / sizes.heads : sizes.d_head);
+}
+
+std::vector<double> factors(const Checkpoint& checkpoint, const char* name) {
+  const StoredTensor* tensor = checkpoint.find(name);
+  if (tensor == nullptr || tensor->shape.size() != 1 || !info(tensor->dtype).decodable) return {};
+  const std::vector<float> values = read_vector(checkpoint, *tensor);
+  return {values.begin(), values.end()};
+}
+
+void set_scaling(const Checkpoint& checkpoint, const Metadata& metadata, Rotary& rotary) {
+  rotary.factor = metadata.positive("rope.scaling.factor").value_or(1);
+  rotary.trained_length = metadata.positive("rope.scaling.original_context_length")
+                              .value_or(metadata.positive("context_length").value_or(0));
+  const auto stated = metadata.find("rope.scaling.type");
+  const std::string_view kind = stated ? stated->as_string().value_or("something else") : "none";
+  rotary.short_factors = factors(checkpoint, "rope_factors_short.weight");
+  rotary.long_factors = factors(checkpoint, "rope_factors_long.weight");
+  const double stated_amplitude = metadata.positive("rope.scaling.attn_factor").value_or(1);
+  if (!rotary.long_factors.empty() || kind == "longrope") {
+    rotary.scaling = RotaryScaling::kLongRope;
+    rotary.amplitude = stated_amplitude;
+  } else if (const std::vector<double> listed = factors(checkpoint, "rope_freqs.weight"); !listed.empty()) {
+    rotary.scaling = RotaryScaling::kFactors;  // Llama 3's scaling, worked out by the converter
+    rotary.short_factors = listed;
+  } else if (kind == "linear") {
+    rotary.scaling = RotaryScaling::kLinear;
+  } else if (kind == "yarn") {
+    rotary.scaling = RotaryScaling::kYarn;
+    rotary.beta_fast = metadata.positive("rope.scaling.yarn_beta_fast").value_or(rotary.beta_fast);
+    rotary.beta_slow = metadata.positive("rope.scaling.yarn_beta_slow").value_or(rotary.beta_slow);
+    rotary.amplitude = stated_amplitude * yarn_amplitude(rotary.factor);
+  } else if (kind != "none") {
+    throw Error(ErrorKind::kUnsupported, fmt::format("{}: rotary scaling '{}': this model cannot be run here, though "
+                                                     "its weights can be related",
+                                                     metadata.path(), printable(kind)));
+  }
+}
+
+void set_windows(const Metadata& metadata, const Family& family, const HeadSizes& sizes, ForwardSettings& settings) {
+  const std::size_t window = metadata.size("attention.sliding_window");
+  const std::size_t stated = metadata.size("attention.sliding_window_pattern");
+  const std::size_t every = stated > 0 ? stated : 6;  // what llama.cpp assumes for Gemma 3
+  for (std::size_t i = 0; i < sizes.layers; ++i) {
+    bool has = false;
+    if (family.forward.windows == Windows::kAll) has = window > 0;
+    if (family.forward.windows == Windows::kEveryOther) has = i % 2 == 0;
+    if (family.forward.windows == Windows::kAllButEveryNth) has = (i + 1) % every != 0;
+    settings.local.push_back(has);
+    settings.windows.push_back(has ? window : 0);
+  }
+}
+
+}  // namespace
+
+ForwardSettings gguf_settings(const Checkpoint& checkpoint, const FamilyMatch& match, const HeadSizes& sizes) {
+  const ForwardRules& rules = match.family->forward;
+  const Metadata metadata(checkpoint, match);
+  ForwardSettings settings;
+  settings.activation = rules.activation;
+  settings.epsilon = rules.epsilon;
+  for (const char* key : {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"}) {
+    if (const auto epsilon = metadata.positive(key)) settings.epsilon = *epsilon;
+  }
+  settings.parallel = rules.parallel;
+  if (const auto stated = metadata.find("use_parallel_residual")) {
+    settings.parallel = stated->as_bool().value_or(rules.parallel);
+  }
+  settings.score_scale = 1 / std::sqrt(score_width(*match.family, sizes));
+  if (rules.caps) {
+    settings.score_cap = metadata.positive("attn_logit_softcapping").value_or(rules.score_cap);
+    settings.logit_cap = metadata.positive("final_logit_softcapping").value_or(rules.logit_cap);
+  }
+  set_windows(metadata, *match.family, sizes, settings);
+  settings.pooling = rules.pooling;
+  if (!is_rotary(match.position)) return settings;
+
+  Rotary& rotary = settings.rotary;
+  rotary.interleaved = match.position == PositionKind::kRotaryInterleaved;
+  rotary.base = metadata.positive("rope.freq_base").value_or(rules.rotary_base);
+  rotary.width = metadata.size("rope.dimension_count");
+  if (rotary.width == 0) rotary.width = sizes.d_head;
+  settings.local_rotary = rotary;
+  settings.local_rotary.base = metadata.positive("rope.freq_base_swa").value_or(rules.local_rotary_base);
+  set_scaling(checkpoint, metadata, rotary);
+  check_rotary(rotary, sizes, metadata.path());
+  return settings;
+}
+
+}  // namespace headscope

@@ -1,0 +1,143 @@
+#include "model/rotary_settings.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "headscope/base/error.h"
+
+namespace headscope {
+namespace {
+
+// One object of parameters, what it leaves out being at the top of the configuration.
+class Parameters {
+ public:
+  Parameters(const ConfigReader& config, JsonValue scope) : config_(config), inner_(config.inside(scope)) {}
+
+  [[nodiscard]] std::optional<double> positive(const std::vector<std::string>& keys) const {
+    if (const auto value = inner_.positive(keys)) return value;
+    return config_.positive(keys);
+  }
+  [[nodiscard]] const ConfigReader& inner() const { return inner_; }
+
+ private:
+  const ConfigReader& config_;
+  ConfigReader inner_;
+};
+
+RotaryScaling scaling_kind(const ConfigReader& inner, const Family& family) {
+  const std::string_view kind = inner.word({"rope_type", "type"}).value_or("default");
+  if (kind == "default" || kind == "none") return RotaryScaling::kNone;
+  if (kind == "linear") return RotaryScaling::kLinear;
+  if (kind == "dynamic") return RotaryScaling::kDynamic;
+  if (kind == "llama3") return RotaryScaling::kLlama3;
+  // Early Phi-3 files call long rope "su", and "yarn" where they mean the same.
+  if (kind == "longrope" || kind == "su" || (kind == "yarn" && family.name == "phi3")) return RotaryScaling::kLongRope;
+  if (kind == "yarn") return RotaryScaling::kYarn;
+  inner.unsupported(fmt::format("rotary scaling '{}'", printable(kind)));
+}
+
+double amplitude(const ConfigReader& inner, const Rotary& rotary) {
+  if (rotary.scaling != RotaryScaling::kYarn && rotary.scaling != RotaryScaling::kLongRope) return 1;
+  if (const auto stated = inner.positive({"attention_factor"})) return *stated;
+  if (rotary.scaling == RotaryScaling::kLongRope) {
+    return rotary.factor <= 1 ? 1 : std::sqrt(1 + std::log(rotary.factor) / std::log(rotary.trained_length));
+  }
+  const auto m = inner.positive({"mscale"});
+  const auto all = inner.positive({"mscale_all_dim"});
+  if (m && all) return yarn_amplitude(rotary.factor, *m) / yarn_amplitude(rotary.factor, *all);
+  return yarn_amplitude(rotary.factor);
+}
+
+void set_scaling(const ConfigReader& config, const Parameters& parameters, const Family& family, Rotary& rotary) {
+  const ConfigReader& inner = parameters.inner();
+  rotary.scaling = scaling_kind(inner, family);
+  if (rotary.scaling == RotaryScaling::kNone) return;
+  const double longest = config.positive({"max_position_embeddings", "n_positions"}).value_or(2048);
+  rotary.trained_length = longest;
+  if (rotary.scaling != RotaryScaling::kDynamic) {
+    // Phi-3 keeps it at the top of the configuration, and there it counts.
+    const auto outer = config.positive({"original_max_position_embeddings"});
+    rotary.trained_length = outer ? *outer : inner.positive({"original_max_position_embeddings"}).value_or(longest);
+  }
+  rotary.factor = inner.positive({"factor"}).value_or(longest / rotary.trained_length);
+  rotary.low_frequency = inner.positive({"low_freq_factor"}).value_or(rotary.low_frequency);
+  rotary.high_frequency = inner.positive({"high_freq_factor"}).value_or(rotary.high_frequency);
+  rotary.beta_fast = inner.positive({"beta_fast"}).value_or(rotary.beta_fast);
+  rotary.beta_slow = inner.positive({"beta_slow"}).value_or(rotary.beta_slow);
+  rotary.whole_ramp = inner.boolean("truncate").value_or(true);
+  rotary.short_factors = inner.numbers("short_factor");
+  rotary.long_factors = inner.numbers("long_factor");
+  rotary.amplitude = amplitude(inner, rotary);
+}
+
+Rotary rotary_from(const ConfigReader& config, const FamilyMatch& match, const HeadSizes& sizes, JsonValue scope,
+                   const std::vector<std::string>& base_keys, double base) {
+  const ForwardRules& rules = match.family->forward;
+  const Parameters parameters(config, scope);
+  Rotary rotary;
+  rotary.interleaved = match.position == PositionKind::kRotaryInterleaved;
+  rotary.base = parameters.positive(base_keys).value_or(base);
+  if (rules.rotary_width > 0) {
+    rotary.width = config.size({"rotary_dim"}).value_or(rules.rotary_width);
+  } else {
+    const double share = parameters.positive(rules.rotary_share_keys).value_or(rules.rotary_share);
+    rotary.width = static_cast<std::size_t>(share * static_cast<double>(sizes.d_head));
+  }
+  set_scaling(config, parameters, *match.family, rotary);
+  return rotary;
+}
+
+}  // namespace
+
+bool is_rotary(PositionKind kind) noexcept {
+  return kind == PositionKind::kRotaryHalf || kind == PositionKind::kRotaryInterleaved;
+}
+
+double yarn_amplitude(double factor, double m) {
+  return factor <= 1 ? 1 : 0.1 * m * std::log(factor) + 1;
+}
+
+void check_rotary(const Rotary& rotary, const HeadSizes& sizes, const std::string& where) {
+  const auto fail = [&](const std::string& what) {
+    throw Error(ErrorKind::kFormat, fmt::format("{}: {}", where, what));
+  };
+  if (rotary.width == 0 || rotary.width > sizes.d_head || rotary.width % 2 != 0) {
+    fail(fmt::format("rotary positions turn {} components, expected an even number up to {}", rotary.width,
+                     sizes.d_head));
+  }
+  const bool listed = rotary.scaling == RotaryScaling::kLongRope || rotary.scaling == RotaryScaling::kFactors;
+  const bool both = rotary.scaling == RotaryScaling::kLongRope;
+  if (listed &&
+      (rotary.short_factors.size() != rotary.width / 2 || (both && rotary.long_factors.size() != rotary.width / 2))) {
+    fail(fmt::format("rotary scaling has lists of {} and {} factors, expected {}", rotary.short_factors.size(),
+                     rotary.long_factors.size(), rotary.width / 2));
+  }
+  if (rotary.scaling == RotaryScaling::kDynamic && rotary.width <= 2) fail("dynamic rotary scaling of one pair");
+  if (rotary.scaling == RotaryScaling::kLlama3 && rotary.low_frequency >= rotary.high_frequency) {
+    fail(fmt::format("low_freq_factor {} is not below high_freq_factor {}", rotary.low_frequency,
+                     rotary.high_frequency));
+  }
+}
+
+void set_rotary(const ConfigReader& config, const FamilyMatch& match, const HeadSizes& sizes,
+                ForwardSettings& settings) {
+  if (!is_rotary(match.position)) return;
+  const ForwardRules& rules = match.family->forward;
+  const std::string where = config.path();
+  const JsonValue now = config.scope().find("rope_parameters");
+  const JsonValue before = config.scope().find("rope_scaling");
+  const bool by_layer_type = now.find("full_attention").is_object() || now.find("sliding_attention").is_object();
+  JsonValue global = by_layer_type ? now.find("full_attention") : now;
+  if (!before.is_null()) global = before;
+  settings.rotary = rotary_from(config, match, sizes, global, rules.rotary_base_keys, rules.rotary_base);
+  check_rotary(settings.rotary, sizes, where);
+  if (rules.local_rotary_base <= 0) return;
+  const JsonValue local = now.find("sliding_attention");
+  const auto stated = config.inside(local).positive({"rope_theta"});
+  const double base = stated ? *stated : config.positive({"rope_local_base_freq"}).value_or(rules.local_rotary_base);
+  settings.local_rotary = rotary_from(config, match, sizes, local, {}, base);
+  check_rotary(settings.local_rotary, sizes, where);
+}
+
+}  // namespace headscope
