@@ -163,7 +163,7 @@ def train(model: GPT2LMHeadModel, seed: int, device: torch.device) -> int:
 
 @torch.no_grad()
 def detector_scores(model: GPT2LMHeadModel, generator: torch.Generator, device: torch.device) -> list[dict[str, float]]:
-    """METHODS 5, layer-major: uniform random tokens, first half repeated once, no BOS. Duplicate and induction are
+    """Layer-major: uniform random tokens, first half repeated once, no BOS. Duplicate and induction are
     averages over the queries of the second half, previous and identity over all that have the key."""
     half = LENGTH // 2
     tokens = torch.randint(VOCAB, (DETECTOR_SEQUENCES, half), generator=generator).repeat(1, 2).to(device)

@@ -89,6 +89,21 @@ void AtomicFile::write(std::string_view text) {
   write(std::as_bytes(std::span(text)));
 }
 
+void AtomicFile::write_at(std::size_t offset, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (written > 0) {
+      bytes = bytes.subspan(static_cast<std::size_t>(written));
+      offset += static_cast<std::size_t>(written);
+    } else if (written == 0 || errno != EINTR) {
+      // Other threads may be writing: the descriptor stays open until the destructor.
+      const int error = written == 0 ? EIO : errno;
+      throw Error(is_out_of_space(error) ? ErrorKind::kResource : ErrorKind::kIo,
+                  fmt::format("{}: cannot write: {}", path_.string(), std::strerror(error)));
+    }
+  }
+}
+
 void AtomicFile::commit() {
   // Without the flush a crash after the rename could leave the new name on an empty file.
   while (::fsync(descriptor_) != 0) {

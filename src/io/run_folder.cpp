@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "headscope/base/error.h"
@@ -104,9 +105,34 @@ void RunFolder::add_array(const RunFile& file, std::span<const float> values) {
   pending_.emplace_back(std::move(described), std::move(out));
 }
 
+RunArray RunFolder::add_array(const RunFile& file, RunFloat element) {
+  const auto size = static_cast<std::size_t>(element);
+  const std::string header = npy_header({'f', size, false}, file.shape);
+  AtomicFile out = begin_file(file);
+  out.write(header);
+  // The last element makes the file as long as it will be, so that a piece that was forgotten reads as zeros.
+  const std::size_t elements = element_count(file.shape).value_or(0);
+  if (elements > 0) out.write_at(header.size() + (elements - 1) * size, std::vector<std::byte>(size));
+  RunFile described = file;
+  described.dtype = element == RunFloat::kF32 ? "float32" : "float16";
+  pending_.emplace_back(std::move(described), std::move(out));
+  return {pending_.back().second, header.size(), size};
+}
+
 std::vector<std::string> RunFolder::files() const {
   std::vector<std::string> names;
   for (const auto& [file, ignored] : pending_) names.push_back(file.name);
+  return names;
+}
+
+std::vector<std::string> RunFolder::stale() const {
+  std::vector<std::string> names;
+  const std::vector<std::string> written = files();
+  for (const auto& [name, entry] : parsed(previous_).value("files", Json::object()).items()) {
+    const bool ours = entry.is_object() && entry.value("command", Json("")) == command_.name;
+    const bool inside = !fs::path(name).is_absolute() && name.find("..") == std::string::npos;
+    if (ours && inside && std::ranges::find(written, name) == written.end()) names.push_back(name);
+  }
   return names;
 }
 
@@ -114,6 +140,7 @@ std::string RunFolder::manifest() const {
   Json root = parsed(previous_);
   if (!root.contains("files")) root["files"] = Json::object();
   if (!root.contains("commands")) root["commands"] = Json::object();
+  for (const std::string& name : stale()) root["files"].erase(name);
   for (const auto& [file, ignored] : pending_) {
     Json entry = {{"kind", file.kind}, {"about", file.about}, {"command", command_.name}};
     if (!file.shape.empty()) entry["shape"] = file.shape;
@@ -132,6 +159,11 @@ void RunFolder::commit() {
   manifest_file.write(manifest());
   for (auto& [ignored, out] : pending_) out.commit();
   manifest_file.commit();
+  std::error_code ignored;
+  for (const std::string& name : stale()) {
+    fs::remove(path_ / name, ignored);
+    fs::remove((path_ / name).parent_path(), ignored);  // if that has emptied it
+  }
   pending_.clear();
 }
 

@@ -29,6 +29,11 @@ class AtomicFile {
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
 
+  /// Writes at a place of its own, whatever `write` has reached; the file grows as needed, with zeros between. Several
+  /// threads may do so at once.
+  /// \throws Error  as `write`; the file is given up when it is destroyed.
+  void write_at(std::size_t offset, std::span<const std::byte> bytes);
+
   /// Flushes to the disk and gives the file its name, replacing what had it.
   /// \throws Error  as `write`.
   void commit();

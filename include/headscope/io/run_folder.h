@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <span>
@@ -33,6 +35,31 @@ struct RunCommand {
   std::map<std::string, std::string> circumstances;
 };
 
+/// Bytes an element of an array takes on disk.
+enum class RunFloat { kF32 = 4, kF16 = 2 };
+
+/// An array of a RUN whose elements are written piece by piece, in any order and from several threads, before the
+/// folder's `commit`. The folder must outlive it.
+class RunArray {
+ public:
+  /// Elements as they lie on disk, from element `first` on.
+  /// \throws Error  kIo, kResource (disk full).
+  void write(std::size_t first, std::span<const float> values) { write_bytes(first, std::as_bytes(values)); }
+  void write(std::size_t first, std::span<const unsigned short> halves) { write_bytes(first, std::as_bytes(halves)); }
+
+ private:
+  friend class RunFolder;
+  RunArray(AtomicFile& file, std::size_t header, std::size_t element)
+      : file_(&file), header_(header), element_(element) {}
+  void write_bytes(std::size_t first, std::span<const std::byte> bytes) {
+    file_->write_at(header_ + first * element_, bytes);
+  }
+
+  AtomicFile* file_;
+  std::size_t header_;
+  std::size_t element_;
+};
+
 /// A folder of results that several commands add to, with a manifest of what each
 /// file is and which command wrote it.
 ///
@@ -51,8 +78,10 @@ class RunFolder {
   ///                false; kIo, kResource (disk full).
   void add_text(const RunFile& file, std::string_view text);
   void add_array(const RunFile& file, std::span<const float> values);
+  /// An array that is written piece by piece.
+  [[nodiscard]] RunArray add_array(const RunFile& file, RunFloat element);
 
-  /// All files and the manifest appear.
+  /// All files and the manifest appear. What the same command wrote before and did not write now is removed.
   void commit();
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
@@ -63,12 +92,13 @@ class RunFolder {
  private:
   AtomicFile begin_file(const RunFile& file);
   [[nodiscard]] std::string manifest() const;
+  [[nodiscard]] std::vector<std::string> stale() const;
 
   std::filesystem::path path_;
   RunCommand command_;
   bool force_;
-  std::string previous_;  // the manifest as it was; empty if there was none
-  std::vector<std::pair<RunFile, AtomicFile>> pending_;
+  std::string previous_;                                // the manifest as it was; empty if there was none
+  std::deque<std::pair<RunFile, AtomicFile>> pending_;  // a deque: RunArrays point to its files
 };
 
 }  // namespace headscope
