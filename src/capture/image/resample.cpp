@@ -62,8 +62,8 @@ Taps taps_of(std::size_t pixel, double scale, std::size_t length, Resample filte
   const double stretch = std::max(scale, 1.0);
   const double center = (static_cast<double>(pixel) + 0.5) * scale;
   const double reach = support(filter) * stretch;
-  const auto first = static_cast<std::size_t>(std::max(0.0, center - reach + 0.5));
-  const auto end = std::min(length, static_cast<std::size_t>(center + reach + 0.5));
+  const auto first = static_cast<std::size_t>(std::max(0.0, std::floor(center - reach + 0.5)));
+  const auto end = std::min(length, static_cast<std::size_t>(std::floor(center + reach + 0.5)));
   std::vector<double> exact(end - first);
   double sum = 0;
   // PIL multiplies with the inverse; dividing differs in the last bit.
