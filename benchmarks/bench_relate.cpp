@@ -2,7 +2,6 @@
 // over its floor: the raw matrix product for the flops that are kept plus LAPACK's QR of every head. Prints one JSON
 // object.
 
-#include <cblas.h>
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "benchmarks/measure.h"
+#include "benchmarks/raw_product.h"
 #include "headscope/base/parallel.h"
 #include "headscope/base/random.h"
 #include "headscope/relate/relate.h"
@@ -30,25 +30,6 @@ double kept_flops(const HeadSizes& sizes) {
   const double layer_pairs = layers * (layers - 1) / 2;
   const double heads = static_cast<double>(sizes.heads * (sizes.heads + 2 * sizes.kv_heads));
   return layer_pairs * heads * 2 * static_cast<double>(sizes.d_head * sizes.d_head * sizes.d_model);
-}
-
-// Seconds a raw product of large matrices would take for so many flops, on all threads.
-double product_seconds(const HeadSizes& sizes, double flops) {
-  const auto d = static_cast<int>(sizes.d_model);
-  const int side = 3072;
-  std::vector<float> a(static_cast<std::size_t>(side * d), 1.0F);
-  std::vector<float> b(a);
-  std::vector<float> c(static_cast<std::size_t>(side) * side);
-  openblas_set_num_threads(static_cast<int>(thread_count()));
-  std::vector<double> times;
-  for (int i = 0; i < 5; ++i) {
-    times.push_back(seconds([&] {
-      cblas_sgemm(CblasColMajor, CblasTrans, CblasNoTrans, side, side, d, 1, a.data(), d, b.data(), d, 0, c.data(),
-                  side);
-    }));
-  }
-  openblas_set_num_threads(1);
-  return median(times) * flops / (2.0 * side * side * d);
 }
 
 // Seconds of LAPACK's blocked Householder QR, with Q formed, of every head's Q, K, V and O.
@@ -83,7 +64,7 @@ void run(const char* path, int rounds) {
   std::vector<double> qr;
   std::vector<double> ratios;
   for (int round = 0; round < rounds; ++round) {
-    product.push_back(product_seconds(sizes, flops));
+    product.push_back(flops / raw_product_rate(static_cast<int>(sizes.d_model)));
     qr.push_back(qr_seconds(sizes));
     ours.push_back(seconds([&] { (void)relate(Model::open(path), options); }));
     ratios.push_back(ours.back() / (product.back() + qr.back()));

@@ -108,7 +108,44 @@ def relate_section(work: Path) -> str:
     )
 
 
-SECTIONS: dict[str, Callable[[Path], str]] = {"inspect": inspect_section, "load": load_section, "relate": relate_section}
+def scaling_section(work: Path) -> str:
+    # Llama-3-8B's attention; what relate does not look at is small.
+    small = ("--d-mlp", "256", "--vocab", "1000")
+    model = make_checkpoint(work / "scaling", "--preset", "llama-3-8b", *small, "--shard-size", "1GB", "--seed", "1")
+    lines = [json_lines(PROGRAMS / "bench_scaling", model, str(layers))[0] for layers in (4, 8, 16, 32)]
+    rows = [
+        [
+            str(line["layers"]),
+            f"{line['flops'] / 1e12:.2f}",
+            f"{line['bytes'] / 1e6:.0f} MB",
+            f"{line['seconds']:.1f} s",
+            f"{line['flops'] / line['seconds'] / 1e9:.0f}",
+            f"{line['raw_rate'] / 1e9:.0f}",
+            f"{line['seconds'] / line['flops'] * 1e12:.2f} s",
+            f"{line['processor'] / line['flops'] * 1e12:.2f} s",
+            f"{line['peak'] / 1e9:.2f} GB",
+        ]
+        for line in lines
+    ]
+    peak = max(line["peak"] for line in lines)
+    header = ["layers", "kept TFLOP", "weights read", "time", "GFLOP/s", "raw sgemm GFLOP/s", "time a TFLOP",
+              "processor time a TFLOP", "peak memory"]  # fmt: skip
+    return (
+        "## relate, how it grows\n\nLlama-3-8B's attention (32 layers, 32 heads and 8 KV heads of 128, width 4096, BF16), OK, "
+        f"earlier to later, {lines[0]['threads']} threads, from the file to edges, graph and hubs; the first layers, up to all "
+        "of them. The time a TFLOP stays the same where the time is linear in the flops kept; few layers pay for the QR of "
+        "every head. Where others use the machine, the raw product before and after each row and the processor time, that of "
+        "all threads added up, tell how much of the time was theirs. Largest "
+        f"peak: **{peak / 1e9:.2f} GB**, bound 3 GB{'' if peak < 3e9 else ': not met'}.\n\n" + table(header, rows)
+    )
+
+
+SECTIONS: dict[str, Callable[[Path], str]] = {
+    "inspect": inspect_section,
+    "load": load_section,
+    "relate": relate_section,
+    "scaling": scaling_section,
+}
 
 
 def machine() -> str:

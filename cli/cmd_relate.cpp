@@ -10,6 +10,7 @@
 
 #include "cli/commands.h"
 #include "cli/common_options.h"
+#include "cli/head_choice.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/relate_files.h"
@@ -33,8 +34,7 @@ struct Args {
   std::size_t top = 20;
   double q_level = 0;
   std::filesystem::path labels;
-  std::vector<std::size_t> layers;
-  std::vector<std::size_t> heads;
+  HeadChoiceWords chosen;
   bool earlier_only = false;
   std::size_t draws = 32;
   std::uint64_t seed = 0;
@@ -98,8 +98,8 @@ RunCommand describe(const Args& args, const Model& model) {
                       {"top", std::to_string(args.top)},
                       {"q", args.q_level > 0 ? fmt::format("{}", args.q_level) : "none"},
                       {"labels", args.labels.string()},
-                      {"layers", fmt::format("{}", fmt::join(args.layers, ","))},
-                      {"heads", fmt::format("{}", fmt::join(args.heads, ","))},
+                      {"layers", fmt::format("{}", fmt::join(args.chosen.layers, ","))},
+                      {"heads", fmt::format("{}", fmt::join(args.chosen.heads, ","))},
                       {"earlier_only", args.earlier_only ? "true" : "false"},
                       {"draws", std::to_string(args.draws)},
                       {"seed", std::to_string(args.seed)},
@@ -150,8 +150,10 @@ void run_relate(const Args& args, Session& session) {
   options.matched = {.draws = args.draws, .seed = args.seed};
   options.affinity.weights = args.weights == "raw" ? WeightProcessing::kRaw : WeightProcessing::kFolded;
   options.affinity.earlier_only = args.earlier_only;
-  options.affinity.layers = args.layers;
-  options.affinity.heads = args.heads;
+  HeadChoice chosen = parse_head_choice(args.chosen);
+  options.affinity.layers = std::move(chosen.layers);
+  options.affinity.heads = std::move(chosen.heads);
+  options.affinity.named_heads = std::move(chosen.named);
   options.affinity.memory = parse_size(args.memory) / 2;
 
   const Model model = Model::open(args.model);
@@ -219,8 +221,7 @@ void add_relate_command(CLI::App& app, Session& session) {
   command->add_option("--tokens-from", args->tokens_from, "unembedding or embedding")
       ->check(CLI::IsMember({"unembedding", "embedding"}))
       ->capture_default_str();
-  command->add_option("--layers", args->layers, "Only these layers")->delimiter(',');
-  command->add_option("--heads", args->heads, "Only these heads of each layer")->delimiter(',');
+  add_head_choice_options(*command, args->chosen);
   command->add_flag("--earlier-only", args->earlier_only,
                     "Leave out pairs that do not go from an earlier to a later layer");
   command->add_option("--draws", args->draws, "Random subspaces a side of the matched null")

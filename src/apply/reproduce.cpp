@@ -10,6 +10,7 @@
 #include "apply/embedded.h"
 #include "headscope/base/error.h"
 #include "headscope/io/json.h"
+#include "headscope/model/vocabulary.h"
 #include "headscope/relate/relate.h"
 
 namespace headscope {
@@ -17,10 +18,10 @@ namespace {
 
 const std::array<RolePair, 3> kCircuit = {{{Role::kO, Role::kQ}, {Role::kO, Role::kK}, {Role::kO, Role::kV}}};
 
-// What one weight processing gives: the projection kernel of all pairs, and the metrics of the circuit pairs.
+// What one weight processing gives: the projection kernel of all pairs, and more metrics of the circuit pairs.
 struct Measured {
-  RelateResult all_pairs;  // pk, 16 pairs
-  RelateResult circuit;    // pk, cs, simple-cs, cka, procrustes; OQ, OK, OV; top 20; labels
+  RelateResult circuit;            // pk, cs, simple-cs, cka, procrustes; OQ, OK, OV; top 20; labels
+  std::vector<Affinities> others;  // pk of the other 13 pairs
 };
 
 Measured measure(const Model& model, WeightProcessing weights, const HeadLabels& labels,
@@ -35,9 +36,10 @@ Measured measure(const Model& model, WeightProcessing weights, const HeadLabels&
     if (!progress) return {};
     return [&progress, from, to](double share) { progress(from + share * (to - from)); };
   };
-  options.pairs = all_role_pairs();
+  std::vector<RolePair> others = all_role_pairs();
+  std::erase_if(others, [](RolePair pair) { return std::ranges::find(kCircuit, pair) != kCircuit.end(); });
   options.affinity.progress = part(0, 0.3);
-  measured.all_pairs = relate(model, options);
+  measured.others = compute_affinities(model, Metric::kPk, others, options.affinity);
   options.pairs.assign(kCircuit.begin(), kCircuit.end());
   options.metrics = {Metric::kPk, Metric::kCs, Metric::kSimpleCs, Metric::kCka, Metric::kProcrustes};
   options.labels = &labels;
@@ -46,9 +48,14 @@ Measured measure(const Model& model, WeightProcessing weights, const HeadLabels&
   return measured;
 }
 
-const Affinities& find(const RelateResult& result, Metric metric, const std::string& pair) {
-  return *std::ranges::find_if(
-      result.affinities, [&](const Affinities& one) { return one.metric == metric && to_string(one.pair) == pair; });
+const Affinities& find(const Measured& measured, Metric metric, const std::string& pair) {
+  const auto is_it = [&](const Affinities& one) { return one.metric == metric && to_string(one.pair) == pair; };
+  const auto found = std::ranges::find_if(measured.circuit.affinities, is_it);
+  return found != measured.circuit.affinities.end() ? *found : *std::ranges::find_if(measured.others, is_it);
+}
+
+Informativeness informativeness_of(const Measured& measured, const std::string& pair, const HeadSizes& sizes) {
+  return informativeness(find(measured, Metric::kPk, pair), sizes.d_model, sizes.d_head);
 }
 
 std::vector<float> later_values(const Affinities& affinities) {
@@ -112,22 +119,22 @@ double number(JsonValue object, std::string_view key) {
   return object.find(key).as_number().value();
 }
 
-void add_kernel_figures(Table& table, JsonValue published) {
+void add_kernel_figures(Table& table, JsonValue published, const HeadSizes& sizes) {
   const JsonValue random = published.find("random");
   table.add("random mean", number(random, "mean"), number(random, "tolerance"), false,
-            [](const Measured& m) { return m.all_pairs.informativeness.front().random.mean; });
+            [&](const Measured& m) { return informativeness_of(m, "QQ", sizes).random.mean; });
   table.add("random sd", number(random, "sd"), number(random, "tolerance"), false,
-            [](const Measured& m) { return m.all_pairs.informativeness.front().random.deviation; });
+            [&](const Measured& m) { return informativeness_of(m, "QQ", sizes).random.deviation; });
   const JsonValue means = published.find("mean_pk");
   for (const std::string pair : {"QQ", "VO"}) {
     table.add("mean pk " + pair, number(means, pair), number(means, "tolerance"), true,
-              [&](const Measured& m) { return mean(find(m.all_pairs, Metric::kPk, pair)); });
+              [&](const Measured& m) { return mean(find(m, Metric::kPk, pair)); });
   }
   const JsonValue divergences = published.find("kl");
-  for (std::size_t i = 0; i < all_role_pairs().size(); ++i) {
-    const std::string pair = to_string(all_role_pairs()[i]);
+  for (const RolePair role_pair : all_role_pairs()) {
+    const std::string pair = to_string(role_pair);
     table.add("KL " + pair, number(divergences, pair), number(divergences, "tolerance"), false,
-              [i](const Measured& m) { return m.all_pairs.informativeness[i].paper; });
+              [&](const Measured& m) { return informativeness_of(m, pair, sizes).paper; });
   }
 }
 
@@ -138,16 +145,15 @@ void add_edge_figures(Table& table, JsonValue published) {
       const std::string pair = to_string(role_pair);
       table.add(fmt::format("top 3 % {} {}", info(metric).name, pair), number(cutoffs, pair),
                 number(cutoffs, "tolerance"), true, [&, measured_metric = metric](const Measured& m) {
-                  return cutoff(find(m.circuit, measured_metric, pair), number(cutoffs, "share"));
+                  return cutoff(find(m, measured_metric, pair), number(cutoffs, "share"));
                 });
     }
   }
   for (const RolePair role_pair : kCircuit) {
     const std::string pair = to_string(role_pair);
     const JsonValue largest = published.find("largest_pk");
-    table.add("largest pk " + pair, number(largest, pair), number(largest, "tolerance"), false, [&](const Measured& m) {
-      return static_cast<double>(later_values(find(m.circuit, Metric::kPk, pair)).front());
-    });
+    table.add("largest pk " + pair, number(largest, pair), number(largest, "tolerance"), false,
+              [&](const Measured& m) { return static_cast<double>(later_values(find(m, Metric::kPk, pair)).front()); });
     const JsonValue edges = published.find("top_edges").find(pair);
     table.add("top 20 edges shared " + pair, static_cast<double>(edges.size()), 1, false,
               [&](const Measured& m) { return shared_edges(m.circuit, pair, edges); });
@@ -184,6 +190,65 @@ void add_class_figures(Table& table, JsonValue published) {
   }
 }
 
+std::string trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  if (first == std::string_view::npos) return "";
+  return std::string(text.substr(first, text.find_last_not_of(' ') - first + 1));
+}
+
+std::vector<HeadRole> published_subspaces(JsonValue published) {
+  std::vector<HeadRole> subspaces;
+  for (const JsonValue profile : published.find("token_profiles").items()) {
+    const HeadId head = parse_head(profile.find("head").as_string().value()).value();
+    const char role = profile.find("role").as_string().value().front();
+    subspaces.push_back({head, *std::ranges::find(kRoles, role, letter)});
+  }
+  return subspaces;
+}
+
+void add_profiles(const Model& model, JsonValue published, Reproduction& result) {
+  const std::vector<HeadRole> subspaces = published_subspaces(published);
+  for (const JsonValue profile : published.find("token_profiles").items()) {
+    const HeadRole& subspace = subspaces[result.profiles.size()];
+    ReproducedProfile next{fmt::format("{} {}", to_string(subspace.head), letter(subspace.role)), {}};
+    for (const JsonValue word : profile.find("words").items()) next.published.emplace_back(word.as_string().value());
+    result.profiles.push_back(std::move(next));
+  }
+  const auto vocabulary = Vocabulary::load(model.checkpoint());
+  if (model.info().unembedding.empty()) {
+    result.no_profiles = "the model has no unembedding";
+  } else if (!vocabulary) {
+    result.no_profiles = "the model has no vocabulary (tokenizer.json, vocab.json)";
+  }
+  if (!result.no_profiles.empty()) return;
+  for (const WeightProcessing weights : {WeightProcessing::kFolded, WeightProcessing::kRaw}) {
+    TokenProfileOptions options;
+    options.weights = weights;
+    options.vocabulary_size = vocabulary->size();
+    const std::vector<TokenProfile> measured = token_profiles(model, subspaces, options);
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+      std::vector<std::string>& words =
+          weights == WeightProcessing::kFolded ? result.profiles[i].folded : result.profiles[i].raw;
+      for (const TokenScore& token : measured[i].top) words.push_back(trimmed(vocabulary->token(token.token)));
+    }
+  }
+}
+
+void add_uncompared(JsonValue published, Reproduction& result) {
+  const JsonValue identity = published.find("identity");
+  const std::string run_it = "needs the model to be run";
+  for (const auto [head, score] : identity.find("scores").members()) {
+    result.uncompared.push_back({fmt::format("identity score {}", to_string(parse_head(head).value())),
+                                 fmt::format("{}", *score.as_number()), run_it});
+  }
+  result.uncompared.push_back(
+      {"identity score, other heads", fmt::format("below {}", number(identity, "rest_below")), run_it});
+  const JsonValue two_layers = published.find("two_layer_model");
+  result.uncompared.push_back(
+      {"two-layer model", std::string(two_layers.find("finding").as_string().value()),
+       fmt::format("is about another model, {}", two_layers.find("model").as_string().value())});
+}
+
 void check_shape(const Model& model, JsonValue shape) {
   const HeadSizes& sizes = model.info().sizes;
   const auto expected = [&](std::string_view key) { return static_cast<std::size_t>(*shape.find(key).as_unsigned()); };
@@ -205,6 +270,12 @@ std::optional<bool> ReproducedFigure::met(WeightProcessing weights) const noexce
   return std::abs(ours(weights) - published) <= tolerance;
 }
 
+std::size_t ReproducedProfile::shared(WeightProcessing weights) const noexcept {
+  return static_cast<std::size_t>(std::ranges::count_if(published, [&](const std::string& word) {
+    return std::ranges::find(ours(weights), word) != ours(weights).end();
+  }));
+}
+
 Reproduction reproduce(const Model& model, const std::function<void(double)>& progress) {
   const JsonDocument document = JsonDocument::parse(kPublishedGpt2Small, "published figures");
   const JsonValue published = document.root();
@@ -218,10 +289,14 @@ Reproduction reproduce(const Model& model, const std::function<void(double)>& pr
   const Measured raw = measure(model, WeightProcessing::kRaw, labels, half(0.5));
 
   Table table(folded, raw);
-  add_kernel_figures(table, published);
+  add_kernel_figures(table, published, model.info().sizes);
   add_edge_figures(table, published);
   add_class_figures(table, published);
-  Reproduction result{std::string(published.find("source").as_string().value()), std::move(table).figures(), {}};
+  Reproduction result;
+  result.source = published.find("source").as_string().value();
+  result.figures = std::move(table).figures();
+  add_profiles(model, published, result);
+  add_uncompared(published, result);
   for (const WeightProcessing weights : {WeightProcessing::kFolded, WeightProcessing::kRaw}) {
     const bool all_met = std::ranges::all_of(
         result.figures, [&](const ReproducedFigure& figure) { return !figure.decides || figure.met(weights).value(); });

@@ -17,7 +17,27 @@ std::vector<double> singular_values(std::vector<double> matrix, std::size_t rows
   return values;
 }
 
+// U^T V, p x q.
+std::vector<double> product_of(std::span<const double> u, std::size_t p, std::span<const double> v, std::size_t q,
+                               std::size_t d) {
+  std::vector<double> product(p * q);
+  lapack::gemm(true, false, p, q, d, 1.0, u.data(), d, v.data(), d, 0.0, product.data(), p);
+  return product;
+}
+
+std::vector<double> cosines_of(std::vector<double> product, std::size_t p, std::size_t q) {
+  std::vector<double> cosines = singular_values(std::move(product), p, q);
+  for (double& cosine : cosines) cosine = std::min(cosine, 1.0);
+  return cosines;
+}
+
 }  // namespace
+
+std::vector<double> principal_cosines(std::span<const double> u, std::size_t p, std::span<const double> v,
+                                      std::size_t q, std::size_t d) {
+  if (p == 0 || q == 0) return {};
+  return cosines_of(product_of(u, p, v, q, d), p, q);
+}
 
 PrincipalAngles principal_angles(std::span<const double> u, std::size_t p, std::span<const double> v, std::size_t q,
                                  std::size_t d) {
@@ -26,11 +46,9 @@ PrincipalAngles principal_angles(std::span<const double> u, std::size_t p, std::
     std::swap(u, v);
     std::swap(p, q);
   }
-  std::vector<double> product(p * q);  // U^T V, p x q, p >= q
-  lapack::gemm(true, false, p, q, d, 1.0, u.data(), d, v.data(), d, 0.0, product.data(), p);
+  const std::vector<double> product = product_of(u, p, v, q, d);  // p >= q
   PrincipalAngles result;
-  result.cosines = singular_values(product, p, q);
-  for (double& cosine : result.cosines) cosine = std::min(cosine, 1.0);
+  result.cosines = cosines_of(product, p, q);
   for (const double cosine : result.cosines) result.angles.push_back(std::acos(cosine));
   if (result.cosines.front() * result.cosines.front() < 0.5) return result;
 

@@ -34,22 +34,24 @@ class ProductAffinity {
         options_(options),
         engine_(engine),
         sizes_(model.info().sizes),
-        selection_(sizes_, options.layers, options.heads) {}
+        selection_(sizes_, options.layers, options.heads, options.named_heads) {}
 
   // `done` and `total` count pairs of layers, for the progress.
   void run(std::span<Affinities*> group, std::size_t& done, std::size_t total) {
     for (Affinities* result : group) begin(*result);
     const FactorKey source_key = factor_key(metric_, group.front()->pair, Side::kSource);
     const std::size_t layers = selection_.layers().size();
-    const std::size_t heads = chosen(source_key).size();
+    const LayerHeads& heads = chosen(source_key);
     const std::size_t chunks = chunk_count(group.front()->pair);
     for (std::size_t c = 0; c < chunks; ++c) {
       Chunk chunk{c * layers / chunks, (c + 1) * layers / chunks - c * layers / chunks, {}};
-      chunk.values = Buffer<float>(chunk.layers * heads * factor_size());
+      const std::size_t first = heads.before(chunk.first_layer);
+      chunk.values = Buffer<float>((heads.before(chunk.first_layer + chunk.layers) - first) * factor_size());
       for (std::size_t i = 0; i < chunk.layers; ++i) {
         const LayerFactors loaded = load(chunk.first_layer + i, source_key);
-        std::copy_n(loaded.values.data(), loaded.values.size(), chunk.values.data() + i * heads * factor_size());
-        for (Affinities* result : group) describe(result->source, chunk.first_layer + i, loaded);
+        const std::size_t row = heads.before(chunk.first_layer + i);
+        std::copy_n(loaded.values.data(), loaded.values.size(), chunk.values.data() + (row - first) * factor_size());
+        for (Affinities* result : group) describe(result->source, row, loaded);
       }
       for (Affinities* result : group) {
         for (std::size_t target = 0; target < layers; ++target) {
@@ -63,7 +65,7 @@ class ProductAffinity {
 
   [[nodiscard]] std::size_t chunk_count(RolePair pair) const {
     const std::size_t layer_bytes =
-        chosen(factor_key(metric_, pair, Side::kSource)).size() * factor_size() * sizeof(float);
+        chosen(factor_key(metric_, pair, Side::kSource)).most() * factor_size() * sizeof(float);
     const std::size_t fitting = std::max<std::size_t>(1, options_.memory / std::max<std::size_t>(1, layer_bytes));
     return (selection_.layers().size() + fitting - 1) / fitting;
   }
@@ -72,12 +74,12 @@ class ProductAffinity {
  private:
   [[nodiscard]] std::size_t factor_size() const noexcept { return sizes_.d_model * sizes_.d_head; }
 
-  [[nodiscard]] const std::vector<std::size_t>& chosen(const FactorKey& key) const noexcept {
-    return metric_ != Metric::kCs && is_key_value(key.role) ? selection_.kv_heads() : selection_.query_heads();
+  [[nodiscard]] const LayerHeads& chosen(const FactorKey& key) const noexcept {
+    return selection_.heads(metric_ != Metric::kCs && is_key_value(key.role));
   }
 
   [[nodiscard]] LayerFactors load(std::size_t index, const FactorKey& key) const {
-    return load_factors(model_, selection_.layers()[index], key, options_.weights, chosen(key));
+    return load_factors(model_, selection_.layers()[index], key, options_.weights, chosen(key).of(index));
   }
 
   void begin(Affinities& result) const {
@@ -85,8 +87,10 @@ class ProductAffinity {
       const FactorKey key = factor_key(metric_, result.pair, side);
       const bool key_value = metric_ != Metric::kCs && is_key_value(key.role) && sizes_.kv_heads != sizes_.heads;
       AffinitySide& described = side == Side::kSource ? result.source : result.target;
-      for (const std::size_t layer : selection_.layers()) {
-        for (const std::size_t head : chosen(key)) described.heads.push_back({layer, head, key_value});
+      for (std::size_t i = 0; i < selection_.layers().size(); ++i) {
+        for (const std::size_t head : chosen(key).of(i)) {
+          described.heads.push_back({selection_.layers()[i], head, key_value});
+        }
       }
       described.ranks.resize(described.heads.size());
       described.moments.resize(described.heads.size());
@@ -95,11 +99,10 @@ class ProductAffinity {
     std::ranges::fill(result.values.values(), kNotComputed);
   }
 
-  static void describe(AffinitySide& side, std::size_t layer_index, const LayerFactors& loaded) {
-    std::copy(loaded.moments.begin(), loaded.moments.end(),
-              side.moments.begin() + static_cast<std::ptrdiff_t>(layer_index * loaded.heads));
-    std::copy(loaded.ranks.begin(), loaded.ranks.end(),
-              side.ranks.begin() + static_cast<std::ptrdiff_t>(layer_index * loaded.heads));
+  static void describe(AffinitySide& side, std::size_t first_head, const LayerFactors& loaded) {
+    const auto first = static_cast<std::ptrdiff_t>(first_head);
+    std::ranges::copy(loaded.moments, side.moments.begin() + first);
+    std::ranges::copy(loaded.ranks, side.ranks.begin() + first);
   }
 
   // One target layer against the sources of the chunk that are asked for.
@@ -113,23 +116,22 @@ class ProductAffinity {
     const bool first_chunk = chunk.first_layer == 0;
     if (end <= chunk.first_layer && !first_chunk) return;
 
-    const std::size_t target_heads = chosen(target_key).size();
-    const std::size_t source_heads = chosen(source_key).size();
+    const LayerHeads& source_heads = chosen(source_key);
+    const std::size_t row = source_heads.before(chunk.first_layer);
+    const std::size_t column = chosen(target_key).before(target);
     LayerFactors loaded;
-    FactorStack targets{nullptr, target_heads, sizes_.d_head, sizes_.d_model};
+    FactorStack targets{nullptr, chosen(target_key).of(target).size(), sizes_.d_head, sizes_.d_model};
     const bool resident = symmetric && target >= chunk.first_layer && target < chunk.first_layer + chunk.layers;
     if (resident) {
-      targets.values = chunk.values.data() + (target - chunk.first_layer) * target_heads * factor_size();
+      targets.values = chunk.values.data() + (column - row) * factor_size();
     } else {
       loaded = load(target, target_key);
       targets.values = loaded.values.data();
     }
-    if (first_chunk && !resident) describe(result.target, target, loaded);
+    if (first_chunk && !resident) describe(result.target, column, loaded);
     if (end <= chunk.first_layer) return;
-    const FactorStack sources{chunk.values.data(), (end - chunk.first_layer) * source_heads, sizes_.d_head,
-                              sizes_.d_model};
-    float* out = &result.values(chunk.first_layer * source_heads, target * target_heads);
-    engine_.compute(sources, targets, out, result.values.columns());
+    const FactorStack sources{chunk.values.data(), source_heads.before(end) - row, sizes_.d_head, sizes_.d_model};
+    engine_.compute(sources, targets, &result.values(row, column), result.values.columns());
   }
 
   void finish(Affinities& result) const {

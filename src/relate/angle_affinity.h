@@ -8,8 +8,8 @@ namespace headscope {
 /// binet-cauchy, chordal, grassmann, procrustes.
 void compute_angle_affinities(const Model& model, const AffinityOptions& options, Affinities& result);
 
-/// The metric of two subspaces of ranks p and q from their principal angles.
-[[nodiscard]] double angle_metric(Metric metric, std::span<const double> angles, std::span<const double> cosines,
-                                  std::size_t p, std::size_t q);
+/// The metric of two subspaces of R^d, given by orthonormal bases of p and q vectors.
+[[nodiscard]] double angle_metric(Metric metric, std::span<const double> u, std::size_t p, std::span<const double> v,
+                                  std::size_t q, std::size_t d);
 
 }  // namespace headscope

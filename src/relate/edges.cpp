@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "relate/later_pairs.h"
+
 namespace headscope {
 namespace {
 
@@ -15,15 +17,11 @@ struct Candidate {
 std::vector<Candidate> candidates(const Affinities& affinities) {
   const bool distance = info(affinities.metric).distance;
   std::vector<Candidate> found;
-  for (std::size_t i = 0; i < affinities.source.heads.size(); ++i) {
-    if (affinities.source.ranks[i] == 0) continue;
-    for (std::size_t j = 0; j < affinities.target.heads.size(); ++j) {
-      const bool later = affinities.source.heads[i].layer < affinities.target.heads[j].layer;
-      if (!later || affinities.target.ranks[j] == 0) continue;
-      const float value = affinities.values(i, j);
-      found.push_back({i, j, distance ? -value : value});
-    }
-  }
+  for_each_later(affinities, [&](std::size_t i, std::size_t j) {
+    if (affinities.source.ranks[i] == 0 || affinities.target.ranks[j] == 0) return;
+    const float value = affinities.values(i, j);
+    found.push_back({i, j, distance ? -value : value});
+  });
   return found;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 #include <set>
 #include <string_view>
@@ -11,28 +12,62 @@
 namespace headscope {
 namespace {
 
-std::vector<std::size_t> checked(const std::vector<std::size_t>& chosen, std::size_t count, std::string_view what) {
-  if (chosen.empty()) {
-    std::vector<std::size_t> all(count);
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    return all;
-  }
+std::set<std::size_t> checked(std::span<const std::size_t> chosen, std::size_t count, std::string_view what) {
   const std::set<std::size_t> sorted(chosen.begin(), chosen.end());
-  if (*sorted.rbegin() >= count) {
+  if (!sorted.empty() && *sorted.rbegin() >= count) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("{} {} asked for, the model has {}, numbered from 0", what, *sorted.rbegin(), count));
   }
-  return {sorted.begin(), sorted.end()};
+  return sorted;
+}
+
+std::set<std::size_t> all(std::size_t count) {
+  std::vector<std::size_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+  return {numbers.begin(), numbers.end()};
+}
+
+void check(HeadId id, const HeadSizes& sizes, const std::set<std::size_t>& layers) {
+  std::string trouble;
+  if (id.key_value) {
+    trouble = "choose the query heads that use it";
+  } else if (id.layer >= sizes.layers || id.head >= sizes.heads) {
+    trouble = fmt::format("the model has {} layers of {} heads, numbered from 0", sizes.layers, sizes.heads);
+  } else if (!layers.contains(id.layer)) {
+    trouble = fmt::format("layer {} is not among the chosen ones", id.layer);
+  }
+  if (trouble.empty()) return;
+  throw Error(ErrorKind::kInvalidArgument, fmt::format("head {} asked for, {}", to_string(id), trouble));
 }
 
 }  // namespace
 
-HeadSelection::HeadSelection(const HeadSizes& sizes, const std::vector<std::size_t>& layers,
-                             const std::vector<std::size_t>& heads)
-    : layers_(checked(layers, sizes.layers, "layer")), query_heads_(checked(heads, sizes.heads, "head")) {
-  std::set<std::size_t> used;
-  for (const std::size_t head : query_heads_) used.insert(head / (sizes.heads / sizes.kv_heads));
-  kv_heads_.assign(used.begin(), used.end());
+std::size_t LayerHeads::most() const noexcept {
+  std::size_t most = 0;
+  for (const std::vector<std::size_t>& heads : heads_) most = std::max(most, heads.size());
+  return most;
+}
+
+HeadSelection::HeadSelection(const HeadSizes& sizes, std::span<const std::size_t> layers,
+                             std::span<const std::size_t> heads, std::span<const HeadId> named) {
+  const std::set<std::size_t> chosen_layers =
+      layers.empty() ? all(sizes.layers) : checked(layers, sizes.layers, "layer");
+  const bool all_heads = heads.empty() && named.empty();
+  const std::set<std::size_t> in_every_layer = all_heads ? all(sizes.heads) : checked(heads, sizes.heads, "head");
+  for (const HeadId id : named) check(id, sizes, chosen_layers);
+
+  for (const std::size_t layer : chosen_layers) {
+    std::set<std::size_t> query = in_every_layer;
+    for (const HeadId id : named) {
+      if (id.layer == layer) query.insert(id.head);
+    }
+    if (query.empty()) continue;
+    std::set<std::size_t> key_value;
+    for (const std::size_t head : query) key_value.insert(head / (sizes.heads / sizes.kv_heads));
+    layers_.push_back(layer);
+    query_.add_layer({query.begin(), query.end()});
+    kv_.add_layer({key_value.begin(), key_value.end()});
+  }
 }
 
 }  // namespace headscope

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "headscope/base/error.h"
+#include "relate/later_pairs.h"
 
 namespace headscope {
 namespace {
@@ -23,13 +24,8 @@ double mass(const NullMoments& random, double begin, double end) {
 
 std::vector<double> later_values(const Affinities& affinities) {
   std::vector<double> values;
-  for (std::size_t i = 0; i < affinities.source.heads.size(); ++i) {
-    for (std::size_t j = 0; j < affinities.target.heads.size(); ++j) {
-      if (affinities.source.heads[i].layer < affinities.target.heads[j].layer) {
-        values.push_back(static_cast<double>(affinities.values(i, j)));
-      }
-    }
-  }
+  for_each_later(affinities,
+                 [&](std::size_t i, std::size_t j) { values.push_back(static_cast<double>(affinities.values(i, j))); });
   return values;
 }
 

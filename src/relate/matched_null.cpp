@@ -6,7 +6,6 @@
 #include "headscope/base/random.h"
 #include "headscope/linalg/anisotropic_normal.h"
 #include "headscope/linalg/orthonormal_basis.h"
-#include "headscope/linalg/principal_angles.h"
 #include "headscope/relate/null_model.h"
 #include "relate/angle_affinity.h"
 #include "relate/head_factors.h"
@@ -28,7 +27,7 @@ class MatchedNull {
         affinity_options_(affinity_options),
         options_(options),
         sizes_(model.info().sizes),
-        selection_(sizes_, affinity_options.layers, affinity_options.heads) {}
+        selection_(sizes_, affinity_options.layers, affinity_options.heads, affinity_options.named_heads) {}
 
   const Draws& draws(Role role, Side side) {
     Draws& found = draws_[{role, side}];
@@ -59,10 +58,10 @@ class MatchedNull {
     const auto found = distributions_.find(role);
     if (found != distributions_.end()) return found->second;
     CovarianceSum sum(sizes_.d_model);
-    const std::vector<std::size_t>& heads = is_key_value(role) ? selection_.kv_heads() : selection_.query_heads();
-    for (const std::size_t layer : selection_.layers()) {
-      const LayerFactors bases =
-          load_factors(model_, layer, {Metric::kPk, role, Side::kSource}, affinity_options_.weights, heads);
+    const LayerHeads& heads = selection_.heads(is_key_value(role));
+    for (std::size_t i = 0; i < selection_.layers().size(); ++i) {
+      const LayerFactors bases = load_factors(model_, selection_.layers()[i], {Metric::kPk, role, Side::kSource},
+                                              affinity_options_.weights, heads.of(i));
       sum.add(bases.values.values(), bases.heads * sizes_.d_head);
     }
     return distributions_.emplace(role, AnisotropicNormal(std::move(sum))).first->second;
@@ -90,9 +89,7 @@ std::vector<double> angle_values(Metric metric, const FactorStack& a, const Fact
     return std::vector<double>(begin, begin + stack.width * stack.d);
   };
   parallel_for(values.size(), [&](std::size_t index) {
-    const PrincipalAngles found =
-        principal_angles(basis(a, index / b.count), a.width, basis(b, index % b.count), b.width, a.d);
-    values[index] = angle_metric(metric, found.angles, found.cosines, a.width, b.width);
+    values[index] = angle_metric(metric, basis(a, index / b.count), a.width, basis(b, index % b.count), b.width, a.d);
   });
   return values;
 }

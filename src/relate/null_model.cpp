@@ -7,6 +7,8 @@
 #include <map>
 #include <numeric>
 
+#include "relate/later_pairs.h"
+
 namespace headscope {
 namespace {
 
@@ -23,16 +25,6 @@ double median(std::vector<double> values) {
 double on_null_scale(const MetricInfo& metric, float value) {
   const double wide = static_cast<double>(value);
   return metric.root ? wide * wide : wide;
-}
-
-// The earlier-to-later pairs, as row and column.
-template <typename Function>
-void for_each_later(const Affinities& affinities, const Function& function) {
-  for (std::size_t i = 0; i < affinities.source.heads.size(); ++i) {
-    for (std::size_t j = 0; j < affinities.target.heads.size(); ++j) {
-      if (affinities.source.heads[i].layer < affinities.target.heads[j].layer) function(i, j);
-    }
-  }
 }
 
 using MomentsOf = std::function<NullMoments(std::size_t, std::size_t)>;

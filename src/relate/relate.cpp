@@ -10,6 +10,7 @@
 #include "headscope/base/error.h"
 #include "headscope/tree/flexible_tree.h"
 #include "relate/edges.h"
+#include "relate/later_pairs.h"
 
 namespace headscope {
 namespace {
@@ -115,17 +116,13 @@ bool is_labeled(const HeadLabels& labels, HeadId id, const HeadSizes& sizes) {
 LabelScores label_scores(const Affinities& affinities, const HeadLabels& labels, const HeadSizes& sizes,
                          std::size_t top) {
   std::vector<ScoredPair> pairs;
-  for (std::size_t i = 0; i < affinities.source.heads.size(); ++i) {
-    for (std::size_t j = 0; j < affinities.target.heads.size(); ++j) {
-      const HeadId source = affinities.source.heads[i];
-      const HeadId target = affinities.target.heads[j];
-      if (source.layer >= target.layer) continue;
-      // A logarithm may be minus infinity; its order is all that counts.
-      const double value = std::max(static_cast<double>(affinities.values(i, j)), -1e300);
-      pairs.push_back({info(affinities.metric).distance ? -value : value,
-                       is_labeled(labels, source, sizes) && is_labeled(labels, target, sizes)});
-    }
-  }
+  for_each_later(affinities, [&](std::size_t i, std::size_t j) {
+    // A logarithm may be minus infinity; its order is all that counts.
+    const double value = std::max(static_cast<double>(affinities.values(i, j)), -1e300);
+    pairs.push_back(
+        {info(affinities.metric).distance ? -value : value, is_labeled(labels, affinities.source.heads[i], sizes) &&
+                                                                is_labeled(labels, affinities.target.heads[j], sizes)});
+  });
   return score_labels(pairs, top);
 }
 

@@ -160,6 +160,27 @@ TEST(Relate, RefusesToReplaceAnotherResultWithoutForce) {
   EXPECT_EQ(run_program(second).code, 0);
 }
 
+TEST(Relate, LooksOnlyAtTheLayersAndHeadsAskedFor) {
+  const TemporaryFolder folder;
+  const auto heads_of = [&](const std::string& name, std::vector<std::string> options) {
+    const std::string run = (folder.path() / name).string();
+    options.insert(options.begin(), {"relate", kModels + "grouped", "-o", run});
+    const Outcome outcome = run_program(options);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    std::istringstream table(read(fs::path(run) / "heads.csv"));
+    std::string heads;
+    std::string line;
+    std::getline(table, line);  // the header
+    while (std::getline(table, line)) heads += line.substr(0, line.find(',')) + " ";
+    return heads;
+  };
+  EXPECT_EQ(heads_of("range", {"--layers", "0-1", "--heads", "0,2-3"}),
+            "L0H0 L0H2 L0H3 L0KV0 L0KV1 L1H0 L1H2 L1H3 L1KV0 L1KV1 ");
+  EXPECT_EQ(heads_of("single", {"--heads", "L0H3,1.0"}), "L0H3 L0KV1 L1H0 L1KV0 ");
+  EXPECT_EQ(heads_of("mixed", {"--heads", "1,l1h2"}), "L0H1 L0KV0 L1H1 L1H2 L1KV0 L1KV1 ");
+  EXPECT_EQ(NpyFile::open(folder.path() / "mixed/affinity/pk_OK.npy").array().shape, (Shape{3, 3}));
+}
+
 TEST(Relate, FailsWithOneLineAndTheRightCodeOnWrongInput) {
   const TemporaryFolder folder;
   const std::string run = (folder.path() / "run").string();
@@ -172,6 +193,12 @@ TEST(Relate, FailsWithOneLineAndTheRightCodeOnWrongInput) {
   expect_failure({"relate", model, "-o", run, "--metric", "cka", "--null", "matched"}, 2,
                  "null 'matched' is not defined");
   expect_failure({"relate", model, "-o", run, "--layers", "7"}, 2, "layer 7 asked for, the model has 2");
+  for (const char* word : {"5-3", "-1", "x", "1-", "0-99999999999"}) {
+    expect_failure({"relate", model, "-o", run, "--layers=" + std::string(word)}, 2,
+                   "--layers: '" + std::string(word) + "' is neither a number from 0 nor a range such as 3-5");
+  }
+  expect_failure({"relate", model, "-o", run, "--heads", "L0"}, 2, "--heads: 'L0' is neither a number from 0");
+  expect_failure({"relate", model, "-o", run, "--heads", "9.0"}, 2, "head L9H0 asked for, the model has 2 layers");
   expect_failure({"relate", model, "-o", run, "--memory", "lots"}, 2, "'lots' is not a size");
   expect_failure({"relate", model, "-o", run, "--weights", "cooked"}, 2, "--weights");
   expect_failure({"relate", "/no/such", "-o", run}, 3, "/no/such: no such file or folder");

@@ -26,16 +26,41 @@ struct ReproducedFigure {
   [[nodiscard]] std::optional<bool> met(WeightProcessing weights) const noexcept;
 };
 
+/// Words published as close to one subspace of a head, beside the tokens closest to it here.
+struct ReproducedProfile {
+  std::string name;  ///< "L10H0 O"
+  std::vector<std::string> published;
+  std::vector<std::string> folded = {};  ///< Our closest tokens, best first, without the blanks around them.
+  std::vector<std::string> raw = {};
+
+  [[nodiscard]] const std::vector<std::string>& ours(WeightProcessing weights) const noexcept {
+    return weights == WeightProcessing::kFolded ? folded : raw;
+  }
+  /// How many of the published words are among ours.
+  [[nodiscard]] std::size_t shared(WeightProcessing weights) const noexcept;
+};
+
+/// A published figure that the model's weights alone do not give.
+struct UncomparedFigure {
+  std::string name;  ///< "identity score L0H3"
+  std::string published;
+  std::string reason;  ///< "needs the model to be run"
+};
+
 struct Reproduction {
   std::string source;  ///< The paper.
   std::vector<ReproducedFigure> figures;
+  std::vector<ReproducedProfile> profiles;
+  std::string no_profiles;  ///< Why the profiles hold no tokens of ours; empty if they do.
+  std::vector<UncomparedFigure> uncompared;
   /// The weights under which all deciding figures are met; nothing if neither does, so that the
   /// model is not GPT-2 small.
   std::optional<WeightProcessing> weights;
 };
 
 /// Computes every figure published for GPT-2 small's weights (data/published/gpt2-small.json) on
-/// a model of its shape, under both weight processings.
+/// a model of its shape, under both weight processings. Tokens have text only where the model
+/// comes with a vocabulary.
 ///
 /// `progress` is called with the share of the work that is done, and may throw to stop.
 ///

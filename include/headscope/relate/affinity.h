@@ -35,7 +35,9 @@ struct AffinityOptions {
   /// Only pairs whose source layer is smaller than the target's; the others cost nothing.
   bool earlier_only = false;
   std::vector<std::size_t> layers = {};  ///< Only these; all if empty.
-  std::vector<std::size_t> heads = {};   ///< Only these query heads, and the KV heads they use; all if empty.
+  /// Only these query heads of each layer, and the KV heads they use; all if this and `named_heads` are empty.
+  std::vector<std::size_t> heads = {};
+  std::vector<HeadId> named_heads = {};  ///< Single query heads, besides `heads`.
   /// Bytes that prepared heads may take. Below what the model needs, heads are
   /// prepared again for each part of the sources that fits.
   std::size_t memory = std::size_t{1} << 30;
@@ -52,7 +54,8 @@ struct AffinityOptions {
 /// angles are computed in double, with a decomposition for every pair of heads.
 ///
 /// \throws Error  kInvalidArgument if a metric is not defined for a pair, or a
-///                chosen layer or head does not exist; kNumeric and kFormat as
+///                chosen layer or head does not exist, or a named head is a KV head or
+///                outside the chosen layers; kNumeric and kFormat as
 ///                `Model::load_heads`.
 [[nodiscard]] std::vector<Affinities> compute_affinities(const Model& model, Metric metric,
                                                          std::span<const RolePair> pairs,

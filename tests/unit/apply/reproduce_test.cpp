@@ -24,5 +24,11 @@ TEST(ReproducedFigure, IsMetWithinItsToleranceAndHasNoVerdictWithoutOne) {
   EXPECT_EQ(orientation.met(WeightProcessing::kFolded), std::nullopt);
 }
 
+TEST(ReproducedProfile, CountsThePublishedWordsAmongOurs) {
+  const ReproducedProfile profile{"L9H6 Q", {"Dog", "Land", "egg"}, {"Dog", "Dog", "cat", "egg"}, {"dog", "Lands"}};
+  EXPECT_EQ(profile.shared(WeightProcessing::kFolded), 2u);
+  EXPECT_EQ(profile.shared(WeightProcessing::kRaw), 0u);
+}
+
 }  // namespace
 }  // namespace headscope

@@ -126,11 +126,45 @@ TEST_F(AffinityOptionsTest, SelectsLayersAndHeadsWithTheKeyValueHeadsTheyUse) {
   EXPECT_EQ(part[2].values(0, 1), whole[2].values(6, 7));
 }
 
+// Different numbers of heads in each layer, so that nothing can count on a grid.
+TEST_F(AffinityOptionsTest, SingleHeadsHaveTheValuesTheyHaveAmongAll) {
+  const std::vector<HeadId> named = {{1, 2, false}, {0, 3, false}, {1, 0, false}};
+  for (const Metric metric : {Metric::kPk, Metric::kCka, Metric::kGrassmann}) {
+    for (const std::size_t memory : {std::size_t{1}, std::size_t{1} << 30}) {
+      const auto whole = compute_affinities(model_, metric, pairs_);
+      const auto part = compute_affinities(model_, metric, pairs_, {.named_heads = named, .memory = memory});
+      EXPECT_EQ(part[0].source.heads, (std::vector<HeadId>{{0, 3, false}, {1, 0, false}, {1, 2, false}}));
+      EXPECT_EQ(part[1].target.heads, (std::vector<HeadId>{{0, 1, true}, {1, 0, true}, {1, 1, true}}));
+      const std::vector<std::size_t> query = {3, 4, 6};
+      const std::vector<std::size_t> key_value = {1, 2, 3};
+      for (std::size_t i = 0; i < 3; ++i) {
+        for (std::size_t j = 0; j < 3; ++j) {
+          EXPECT_FLOAT_EQ(part[0].values(i, j), whole[0].values(query[i], query[j]));
+          EXPECT_FLOAT_EQ(part[1].values(i, j), whole[1].values(query[i], key_value[j]));
+          EXPECT_FLOAT_EQ(part[2].values(i, j), whole[2].values(query[i], query[j]));
+        }
+        EXPECT_EQ(part[1].target.ranks[i], whole[1].target.ranks[key_value[i]]);
+      }
+    }
+  }
+}
+
+TEST_F(AffinityOptionsTest, NumbersOfHeadsAndSingleHeadsAddUp) {
+  const auto part = compute_affinities(model_, Metric::kPk, pairs_, {.heads = {1}, .named_heads = {{1, 3, false}}});
+  EXPECT_EQ(part[0].source.heads, (std::vector<HeadId>{{0, 1, false}, {1, 1, false}, {1, 3, false}}));
+}
+
 TEST_F(AffinityOptionsTest, RefusesWhatDoesNotExist) {
   EXPECT_ERROR(compute_affinities(model_, Metric::kPk, pairs_, {.layers = {2}}), ErrorKind::kInvalidArgument,
                "layer 2 asked for, the model has 2");
   EXPECT_ERROR(compute_affinities(model_, Metric::kPk, pairs_, {.heads = {9}}), ErrorKind::kInvalidArgument,
                "head 9 asked for");
+  EXPECT_ERROR(compute_affinities(model_, Metric::kPk, pairs_, {.named_heads = {{2, 0, false}}}),
+               ErrorKind::kInvalidArgument, "head L2H0 asked for, the model has 2 layers of 4 heads");
+  EXPECT_ERROR(compute_affinities(model_, Metric::kPk, pairs_, {.layers = {0}, .named_heads = {{1, 0, false}}}),
+               ErrorKind::kInvalidArgument, "head L1H0 asked for, layer 1 is not among the chosen ones");
+  EXPECT_ERROR(compute_affinities(model_, Metric::kPk, pairs_, {.named_heads = {{1, 0, true}}}),
+               ErrorKind::kInvalidArgument, "head L1KV0 asked for, choose the query heads that use it");
   EXPECT_ERROR(compute_affinities(model_, Metric::kCs, pairs_), ErrorKind::kInvalidArgument,
                "metric 'cs' is not defined for pair QQ");
 }

@@ -1,0 +1,68 @@
+#include "cli/head_choice.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include "headscope/base/error.h"
+
+namespace headscope::cli {
+namespace {
+
+// No model has as many layers or heads; a range must not fill the memory before the model is asked.
+constexpr std::size_t kMost = 100000;
+
+std::optional<std::size_t> parse_number(std::string_view text) {
+  std::size_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || rest != end || number >= kMost) return std::nullopt;
+  return number;
+}
+
+// "7" or "3-5". False if it is neither.
+bool add_range(std::string_view word, std::vector<std::size_t>& numbers) {
+  const std::size_t dash = word.find('-');
+  const auto first = parse_number(word.substr(0, dash));
+  const auto last = dash == std::string_view::npos ? first : parse_number(word.substr(dash + 1));
+  if (!first || !last || *last < *first) return false;
+  for (std::size_t number = *first; number <= *last; ++number) numbers.push_back(number);
+  return true;
+}
+
+}  // namespace
+
+void add_head_choice_options(CLI::App& command, HeadChoiceWords& words) {
+  command.add_option("--layers", words.layers, "Only these layers, from 0: numbers and ranges, e.g. 0,3-5")
+      ->delimiter(',');
+  command
+      .add_option("--heads", words.heads,
+                  "Only these heads: numbers and ranges for every layer, e.g. 0-3,7, or single heads, e.g. L4H7,4.8")
+      ->delimiter(',');
+}
+
+HeadChoice parse_head_choice(const HeadChoiceWords& words) {
+  HeadChoice choice;
+  for (const std::string& word : words.layers) {
+    if (add_range(word, choice.layers)) continue;
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("--layers: '{}' is neither a number from 0 nor a range such as 3-5", printable(word, 60)));
+  }
+  for (const std::string& word : words.heads) {
+    if (add_range(word, choice.heads)) continue;
+    const auto id = parse_head(word);
+    if (!id) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("--heads: '{}' is neither a number from 0, a range such as 3-5 nor a head such as L4H7 "
+                              "or 4.7",
+                              printable(word, 60)));
+    }
+    choice.named.push_back(*id);
+  }
+  return choice;
+}
+
+}  // namespace headscope::cli
