@@ -1,0 +1,3 @@
+#include "headscope/capture/tokenizer.h"
+
+#include <gtest/gtest.h>
