@@ -1,6 +1,6 @@
-// encode_texts FILE|MODEL [none] : encodes the texts on standard input, for comparison with other tokenizers. A text is its
-// length in 32 bits and its bytes. For each comes back: the number of tokens, then id, begin and end of each, all in 32
-// bits; or 2^32 - 1, the length of a message, and the message. FILE is a tokenizer.json.
+// encode_texts FILE|MODEL [none] : encodes the texts on standard input, for comparison with other tokenizers. A text is
+// its length in 32 bits and its bytes. For each comes back: the number of tokens, then id, begin and end of each, all
+// in 32 bits; or 2^32 - 1, the length of a message, and the message. FILE is a tokenizer.json.
 
 #include <cstdint>
 #include <cstring>

@@ -398,6 +398,42 @@ def word_level() -> Tokenizer:
     return tokenizer
 
 
+def only_cut(step: pre_tokenizers.PreTokenizer) -> Tokenizer:
+    """Every word is unknown, so that offsets show where a text is cut and nothing else."""
+    tokenizer = Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = step
+    return tokenizer
+
+
+@kind
+def cut_gpt2() -> Tokenizer:
+    return only_cut(pre_tokenizers.ByteLevel(add_prefix_space=False))
+
+
+@kind
+def cut_llama3() -> Tokenizer:
+    return only_cut(pre_tokenizers.Split(Regex(LLAMA3), "isolated"))
+
+
+@kind
+def cut_o200k() -> Tokenizer:
+    return only_cut(pre_tokenizers.Split(Regex(O200K), "isolated"))
+
+
+@kind
+def cut_classes() -> Tokenizer:
+    """What Oniguruma and PCRE2 do not agree on by themselves."""
+    pattern = r"\bfox\b|^ +|\w+(?=\s)|\d{1,2}+|[\p{Han}\p{Hiragana}]{,3}+|\p{^L}{2}|[^\S\n]+$|(?i)[a-f]'s?|\S"
+    return only_cut(pre_tokenizers.Split(Regex(pattern), "isolated"))
+
+
+@kind
+def cut_removed() -> Tokenizer:
+    steps = [pre_tokenizers.Split(Regex(r"\p{P}+"), "removed"), pre_tokenizers.Split("ing", "merged_with_previous")]
+    steps += [pre_tokenizers.Split(Regex(r"[aeiou]+"), "merged_with_next", invert=True)]
+    return only_cut(pre_tokenizers.Sequence(steps))
+
+
 def make(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, build in KINDS.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import struct
 import subprocess
@@ -19,6 +18,7 @@ sys.path.insert(0, str(ROOT / "tests/tokenizers"))
 
 import make_tokenizers  # noqa: E402
 from corpus import texts  # noqa: E402
+from unicode_differences import EVERY_CHARACTER, differences  # noqa: E402
 
 COUNT = 5000
 
@@ -62,14 +62,17 @@ def expected(tokenizer: Tokenizer, text: str, special: bool = True) -> list[tupl
     return [(i, places[begin], places[end]) for i, (begin, end) in zip(result.ids, result.offsets)]
 
 
-def special_tokens(path: Path) -> list[str]:
-    return [token["content"] for token in json.loads(path.read_text())["added_tokens"]]
+def compare(
+    path: Path, tokenizer: Tokenizer, kind: str, special: bool = True, without: frozenset[str] = frozenset()
+) -> None:
+    added = sorted(token.content for token in tokenizer.get_added_tokens_decoder().values())
+    unlike = without | differences(kind)
+    inputs = [text for text in texts(added, COUNT + 500) if unlike.isdisjoint(text)]
+    assert len(inputs) >= COUNT
+    check(path, tokenizer, inputs, special)
 
 
-def compare(path: Path, special: bool) -> None:
-    tokenizer = Tokenizer.from_file(str(path))
-    inputs = [text for text in texts(special_tokens(path), COUNT) if comparable(text)]
-    assert len(inputs) >= 0.9 * COUNT
+def check(path: Path, tokenizer: Tokenizer, inputs: list[str], special: bool = True) -> None:
     results = encode(path, inputs, *([] if special else ["none"]))
     wrong = []
     for text, found in zip(inputs, results):
@@ -79,10 +82,29 @@ def compare(path: Path, special: bool) -> None:
     assert not wrong, f"{len(wrong)} of {len(inputs)}, the first: {wrong[0]}"
 
 
-def comparable(text: str) -> bool:
-    return True
-
-
 @pytest.mark.parametrize("kind", make_tokenizers.KINDS)
 def test_agrees_with_tokenizers(folder: Path, kind: str) -> None:
-    compare(folder / f"{kind}.json", special=True)
+    path = folder / f"{kind}.json"
+    compare(path, Tokenizer.from_file(str(path)), kind)
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "roberta_prefix_space", "llama3", "bert_cased", "t5"])
+def test_agrees_without_special_tokens(folder: Path, kind: str) -> None:
+    path = folder / f"{kind}.json"
+    compare(path, Tokenizer.from_file(str(path)), kind, special=False)
+
+
+@pytest.mark.parametrize("kind", EVERY_CHARACTER)
+def test_agrees_on_every_character(folder: Path, kind: str) -> None:
+    path = folder / f"{kind}.json"
+    unlike = differences(kind)
+    planes = [range(0x110000)[begin : begin + 0x10000] for begin in (0, 0x10000, 0x20000, 0x30000, 0xE0000)]
+    characters = [chr(c) for plane in planes for c in plane if not 0xD800 <= c < 0xE000 and chr(c) not in unlike]
+    inputs = [" 1\n".join(f"a{c}B" for c in characters[i : i + 200]) for i in range(0, len(characters), 200)]
+    check(path, Tokenizer.from_file(str(path)), inputs)
+
+
+def test_a_megabyte_without_a_space_takes_no_longer_than_others(folder: Path) -> None:
+    for kind in ("gpt2", "llama2", "unigram_bytes", "bert_uncased", "word_level"):
+        path = folder / f"{kind}.json"
+        check(path, Tokenizer.from_file(str(path)), ["the" * 300_000])

@@ -108,36 +108,27 @@ Charsmap Charsmap::parse(std::string_view bytes, std::string_view where) {
   return map;
 }
 
-std::optional<std::string_view> Charsmap::text_at(std::uint32_t offset) const noexcept {
-  if (offset > texts_.size()) return std::nullopt;
-  if (offset < texts_.size() && is_continuation(texts_[offset])) return std::nullopt;
-  const std::string_view rest = std::string_view(texts_).substr(offset);
+std::optional<std::string_view> Charsmap::text_at(std::uint32_t place) const noexcept {
+  if (place > texts_.size()) return std::nullopt;
+  if (place < texts_.size() && is_continuation(texts_[place])) return std::nullopt;
+  const std::string_view rest = std::string_view(texts_).substr(place);
   return rest.substr(0, std::min(rest.find('\0'), rest.size()));
 }
 
-std::optional<Charsmap::Match> Charsmap::prefix(std::string_view text, bool longest) const noexcept {
-  std::optional<Match> found;
-  std::size_t node = headscope::offset(units_[0]);
-  for (std::size_t i = 0; i < text.size() && text[i] != '\0'; ++i) {
-    const std::uint32_t byte = static_cast<unsigned char>(text[i]);
+std::optional<std::string_view> Charsmap::replacement(std::string_view text) const noexcept {
+  std::size_t node = offset(units_[0]);
+  for (const char c : text) {
+    const std::uint32_t byte = static_cast<unsigned char>(c);
+    if (byte == 0) break;
     node ^= byte;
-    if (node >= units_.size() || label(units_[node]) != byte) return found;
+    if (node >= units_.size() || label(units_[node]) != byte) break;
     const std::uint32_t unit = units_[node];
-    node ^= headscope::offset(unit);
+    node ^= offset(unit);
     if (!has_leaf(unit)) continue;
-    if (node >= units_.size()) return found;
-    if (const auto replacement = text_at(leaf_value(units_[node]))) found = Match{i + 1, *replacement};
-    if (found && !longest) return found;
+    if (node >= units_.size()) break;
+    return text_at(leaf_value(units_[node]));
   }
-  return found;
-}
-
-std::optional<Charsmap::Match> Charsmap::shortest_prefix(std::string_view text) const noexcept {
-  return prefix(text, false);
-}
-
-std::optional<Charsmap::Match> Charsmap::longest_prefix(std::string_view text) const noexcept {
-  return prefix(text, true);
+  return std::nullopt;
 }
 
 void Charsmap::write(std::string_view text, PieceWriter& out) const {
@@ -148,16 +139,16 @@ void Charsmap::write(std::string_view text, PieceWriter& out) const {
     const std::string_view grapheme = text.substr(begin, end - begin);
     begin = end;
     if (grapheme.size() < 6) {
-      if (const auto match = shortest_prefix(grapheme)) {
-        changes.replace(grapheme, match->text);
+      if (const auto text_for_it = replacement(grapheme)) {
+        changes.replace(grapheme, *text_for_it);
         continue;
       }
     }
     for (std::size_t i = 0; i < grapheme.size();) {
       const DecodedChar c = decode_at(grapheme, i);
       const std::string_view part = grapheme.substr(i, c.size);
-      if (const auto match = shortest_prefix(part)) {
-        changes.replace(part, match->text);
+      if (const auto text_for_it = replacement(part)) {
+        changes.replace(part, *text_for_it);
       } else {
         changes.add(c.value, 0);
       }

@@ -20,22 +20,14 @@ class Charsmap {
   /// \throws Error  kFormat if the sizes contradict each other or the texts are not UTF-8.
   [[nodiscard]] static Charsmap parse(std::string_view bytes, std::string_view where);
 
-  struct Match {
-    std::size_t length;  ///< Bytes of the key.
-    std::string_view text;
-  };
-  /// The shortest key that `text` begins with.
-  [[nodiscard]] std::optional<Match> shortest_prefix(std::string_view text) const noexcept;
-  /// The longest one.
-  [[nodiscard]] std::optional<Match> longest_prefix(std::string_view text) const noexcept;
-
+  /// What the shortest key that `text` begins with stands for.
+  [[nodiscard]] std::optional<std::string_view> replacement(std::string_view text) const noexcept;
   /// As Hugging Face's `Precompiled`: a grapheme of fewer than 6 bytes is replaced as a whole by what its shortest
   /// prefix stands for, else its characters are replaced one by one.
   void write(std::string_view text, PieceWriter& out) const;
 
  private:
-  [[nodiscard]] std::optional<Match> prefix(std::string_view text, bool longest) const noexcept;
-  [[nodiscard]] std::optional<std::string_view> text_at(std::uint32_t offset) const noexcept;
+  [[nodiscard]] std::optional<std::string_view> text_at(std::uint32_t place) const noexcept;
 
   std::vector<std::uint32_t> units_;
   std::string texts_;

@@ -247,7 +247,7 @@ void read_normalizer(const Component& component, Normalizers& steps) {
     steps.push_back(read_bert(component));
   } else if (type == "Precompiled") {
     const std::string bytes = decode_base64(component.text("precompiled_charsmap"), component.where());
-    steps.push_back(std::make_unique<Precompiled>(Charsmap::parse(bytes, component.where())));
+    steps.push_back(make_charsmap_normalizer(Charsmap::parse(bytes, component.where())));
   } else {
     component.unsupported(fmt::format("normalizer '{}'", printable(type, 60)));
   }
@@ -265,6 +265,14 @@ std::unique_ptr<const Normalizer> make_bert_normalizer(const BertNormalizerOptio
 
 std::unique_ptr<const Normalizer> make_replace(std::string pattern, std::string content) {
   return std::make_unique<Replace>(Pattern::of_text(std::move(pattern)), std::move(content));
+}
+
+std::unique_ptr<const Normalizer> make_charsmap_normalizer(Charsmap map) {
+  return std::make_unique<Precompiled>(std::move(map));
+}
+
+std::unique_ptr<const Normalizer> make_nfc() {
+  return read_simple("NFC");
 }
 
 std::unique_ptr<const Normalizer> make_prepend(std::string content) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "capture/tokenizer/charsmap.h"
 #include "capture/tokenizer/component.h"
 #include "capture/tokenizer/piece_text.h"
 
@@ -30,6 +31,9 @@ void read_normalizer(const Component& component, Normalizers& steps);
 /// The text of `content` after these steps.
 [[nodiscard]] std::string normalized(const Normalizers& steps, std::string_view content);
 
+/// Composes what can be composed.
+[[nodiscard]] std::unique_ptr<const Normalizer> make_nfc();
+
 /// BERT's own normalizer.
 struct BertNormalizerOptions {
   bool clean_text = true;
@@ -41,6 +45,8 @@ struct BertNormalizerOptions {
 
 /// Replaces every occurrence of `pattern`, which is not empty.
 [[nodiscard]] std::unique_ptr<const Normalizer> make_replace(std::string pattern, std::string content);
+/// SentencePiece's table of replacements, as `Charsmap::write` applies it.
+[[nodiscard]] std::unique_ptr<const Normalizer> make_charsmap_normalizer(Charsmap map);
 /// Puts `content` before a text that is not empty.
 [[nodiscard]] std::unique_ptr<const Normalizer> make_prepend(std::string content);
 

@@ -28,8 +28,7 @@ class WordPieceModel : public TokenModel {
  public:
   struct Options {
     std::string unknown = "[UNK]";
-    std::string begin_prefix;              ///< Tokens that begin a word are written with this before them,
-    std::string continuing_prefix = "##";  ///< others with this.
+    std::string continuing_prefix = "##";  ///< Tokens that do not begin a word are written with this before them.
     std::size_t most_characters = 100;     ///< Longer words are unknown.
   };
   WordPieceModel(TokenTable tokens, const Options& options);
@@ -38,7 +37,6 @@ class WordPieceModel : public TokenModel {
 
  private:
   ByteTrie trie_;
-  ByteTrie::Node begin_;
   ByteTrie::Node continuing_;
   std::size_t most_characters_;
   std::optional<std::uint32_t> unknown_id_;

@@ -48,8 +48,8 @@ class PieceText {
   /// Where bytes [begin, end) of a piece came from, whole characters; the empty range stays at the piece's beginning.
   [[nodiscard]] Span origin_of(const Piece& piece, std::size_t begin, std::size_t end) const noexcept;
 
-  /// `divide(text, piece, cuts)` adds the spans to keep, relative to the piece; empty ones are dropped. Called for every
-  /// piece that is no token.
+  /// `divide(text, piece, cuts)` adds the spans to keep, relative to the piece; empty ones are dropped. Called for
+  /// every piece that is no token.
   template <typename Divide>
   void split(Divide&& divide);
 

@@ -18,7 +18,6 @@ void WordLevelModel::tokenize(std::string_view word, std::vector<WordToken>& out
 WordPieceModel::WordPieceModel(TokenTable tokens, const Options& options)
     : TokenModel(std::move(tokens)),
       trie_(this->tokens()),
-      begin_(trie_.walk(options.begin_prefix)),
       continuing_(trie_.walk(options.continuing_prefix)),
       most_characters_(options.most_characters),
       unknown_id_(this->tokens().find(options.unknown)) {}
@@ -29,7 +28,7 @@ void WordPieceModel::tokenize(std::string_view word, std::vector<WordToken>& out
       static_cast<std::size_t>(std::ranges::count_if(word, [](char c) { return !is_continuation(c); }));
   bool known = characters <= most_characters_;
   for (std::size_t begin = 0; known && begin < word.size();) {
-    ByteTrie::Node node = begin == 0 ? begin_ : continuing_;
+    ByteTrie::Node node = begin == 0 ? ByteTrie::kRoot : continuing_;
     std::size_t end = begin;
     std::uint32_t id = ByteTrie::kNoValue;
     for (std::size_t i = begin; i < word.size() && node != ByteTrie::kNone; ++i) {
