@@ -14,7 +14,7 @@ SHELL := /bin/bash
 .PHONY: build demo test bench fuzz lint format clean debian-% venv
 
 BUILD_PACKAGES := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libhwy-dev zlib1g-dev \
-	libopenblas-pthread-dev libstb-dev pkg-config
+	libopenblas-pthread-dev libstb-dev libpcre2-dev libutf8proc-dev pkg-config
 PYTHON_PACKAGES := python3 python3-venv
 TEST_PACKAGES := libgtest-dev libgmock-dev
 

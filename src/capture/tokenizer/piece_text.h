@@ -1,0 +1,183 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "capture/tokenizer/utf8.h"
+
+namespace headscope {
+
+/// Bytes [begin, end).
+struct Span {
+  std::uint32_t begin;
+  std::uint32_t end;
+};
+
+inline constexpr std::uint32_t kNoToken = 0xFFFFFFFF;
+
+/// A part of a text on its way to tokens.
+struct Piece {
+  std::uint32_t begin;  ///< In the text as it is now.
+  std::uint32_t end;
+  std::uint32_t shift;             ///< Where it begins in the original text.
+  std::uint32_t token = kNoToken;  ///< Set for an added token, which nothing touches any more.
+};
+
+class PieceWriter;
+
+/// A text that normalizers rewrite and pre-tokenizers cut, and that remembers where each of its bytes came from.
+///
+/// Pieces are ranges of one buffer, so cutting copies nothing; as long as nothing was rewritten the buffer is the
+/// caller's text and origins take no memory.
+class PieceText {
+ public:
+  /// `original` is UTF-8 and outlives this object.
+  explicit PieceText(std::string_view original)
+      : text_(original), pieces_{{0, static_cast<std::uint32_t>(original.size()), 0}} {}
+  PieceText(const PieceText&) = delete;
+  PieceText& operator=(const PieceText&) = delete;
+
+  [[nodiscard]] const std::vector<Piece>& pieces() const noexcept { return pieces_; }
+  [[nodiscard]] std::string_view text_of(const Piece& piece) const noexcept {
+    return text_.substr(piece.begin, piece.end - piece.begin);
+  }
+  /// Where bytes [begin, end) of a piece came from, whole characters; the empty range stays at the piece's beginning.
+  [[nodiscard]] Span origin_of(const Piece& piece, std::size_t begin, std::size_t end) const noexcept;
+
+  /// `divide(text, piece, cuts)` adds the spans to keep, relative to the piece; empty ones are dropped. Called for
+  /// every piece that is no token.
+  template <typename Divide>
+  void split(Divide&& divide);
+
+  /// `write(text, piece, writer)` writes the new text of a piece. Called for every piece that is no token.
+  template <typename Write>
+  void rewrite(Write&& write);
+
+  /// `test(text, piece)` for one piece that is no token at least.
+  template <typename Test>
+  [[nodiscard]] bool any(Test&& test) const;
+
+  /// A span of a piece that is an added token, or kNoToken.
+  struct Cut {
+    Span span;
+    std::uint32_t token = kNoToken;
+  };
+
+ private:
+  friend class PieceWriter;
+
+  [[nodiscard]] Span origin(std::size_t at) const noexcept {
+    return origins_.empty() ? character_around(at) : origins_[at];
+  }
+  [[nodiscard]] Span character_around(std::size_t at) const noexcept;
+
+  std::string_view text_;
+  std::string buffer_;         // what text_ shows once something was rewritten
+  std::vector<Span> origins_;  // of each byte of buffer_; empty as long as text_ is the original
+  std::vector<Piece> pieces_;
+};
+
+/// Writes the new text of one piece, with where it came from. Positions are bytes of the old text of the piece.
+class PieceWriter {
+ public:
+  PieceWriter(const PieceText& from, std::string& text, std::vector<Span>& origins)
+      : from_(from), text_(text), origins_(origins) {}
+
+  void begin_piece(const Piece& piece) noexcept {
+    piece_ = piece;
+    at_ = 0;
+  }
+
+  /// Bytes [begin, end) as they are.
+  void keep(std::size_t begin, std::size_t end) {
+    text_.append(from_.text_of(piece_).substr(begin, end - begin));
+    for (std::size_t i = begin; i < end; ++i) origins_.push_back(from_.origin(piece_.begin + i));
+  }
+
+  /// A text that comes from the character around byte `at`.
+  void put(std::string_view text, std::size_t at) {
+    text_.append(text);
+    origins_.insert(origins_.end(), text.size(), from_.origin(piece_.begin + at));
+  }
+
+  void put(char32_t c, std::size_t at) {
+    const std::size_t before = text_.size();
+    append_utf8(text_, c);
+    origins_.insert(origins_.end(), text_.size() - before, from_.origin(piece_.begin + at));
+  }
+
+  /// The next character, where rewriting goes through the old text in order: `change` > 0 says that it was added to the
+  /// one before, else that it takes the place of the next old character and of -change characters after that one.
+  void put_changed(char32_t c, std::ptrdiff_t change);
+
+ private:
+  void skip_character(std::string_view old) noexcept {
+    if (at_ < old.size()) at_ += decode_at(old, at_).size;
+  }
+
+  const PieceText& from_;
+  std::string& text_;
+  std::vector<Span>& origins_;
+  Piece piece_{};
+  std::size_t at_ = 0;  // of put_changed in the old text
+};
+
+template <typename Divide>
+void PieceText::split(Divide&& divide) {
+  std::vector<Piece> pieces;
+  pieces.reserve(pieces_.size());
+  std::vector<Cut> cuts;
+  for (const Piece& piece : pieces_) {
+    if (piece.token != kNoToken) {
+      pieces.push_back(piece);
+      continue;
+    }
+    cuts.clear();
+    divide(text_of(piece), piece, cuts);
+    for (const Cut& part : cuts) {
+      if (part.span.begin == part.span.end) continue;
+      const std::uint32_t begin = piece.begin + part.span.begin;
+      pieces.push_back({begin, piece.begin + part.span.end, origin(begin).begin, part.token});
+    }
+  }
+  pieces_ = std::move(pieces);
+}
+
+template <typename Write>
+void PieceText::rewrite(Write&& write) {
+  std::string text;
+  std::vector<Span> origins;
+  text.reserve(text_.size() + text_.size() / 8);
+  origins.reserve(text_.size() + text_.size() / 8);
+  PieceWriter writer(*this, text, origins);
+  std::vector<Piece> pieces;
+  pieces.reserve(pieces_.size());
+  for (const Piece& piece : pieces_) {
+    writer.begin_piece(piece);
+    const auto begin = static_cast<std::uint32_t>(text.size());
+    if (piece.token != kNoToken) {
+      writer.keep(0, piece.end - piece.begin);
+    } else {
+      write(text_of(piece), piece, writer);
+    }
+    pieces.push_back({begin, static_cast<std::uint32_t>(text.size()), piece.shift, piece.token});
+  }
+  buffer_ = std::move(text);
+  text_ = buffer_;
+  origins_ = std::move(origins);
+  pieces_ = std::move(pieces);
+}
+
+template <typename Test>
+bool PieceText::any(Test&& test) const {
+  for (const Piece& piece : pieces_) {
+    if (piece.token == kNoToken && test(text_of(piece), piece)) return true;
+  }
+  return false;
+}
+
+}  // namespace headscope

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headscope {
+
+/// A stretch of a text that a pattern matches, or one between two matches.
+struct Stretch {
+  std::size_t begin;
+  std::size_t end;
+  bool is_match;
+};
+
+/// A regular expression as tokenizer files write it: Oniguruma's syntax over Unicode text. It is translated to PCRE2's,
+/// where the two differ, and compiled once.
+class Regex {
+ public:
+  /// `where` begins the message of every error.
+  /// \throws Error  kUnsupported for anything that is not known to mean the same in both syntaxes; kFormat if the
+  ///                expression is malformed.
+  Regex(std::string_view pattern, std::string_view where);
+
+  [[nodiscard]] bool may_match_empty() const noexcept { return may_match_empty_; }
+
+ private:
+  friend class RegexSearch;
+  struct Code;
+
+  std::shared_ptr<const Code> code_;
+  std::string shown_;  // for messages
+  bool may_match_empty_ = false;
+};
+
+/// Looks for a regular expression in one text after the other. One thread at a time.
+class RegexSearch {
+ public:
+  /// `regex` outlives this object.
+  explicit RegexSearch(const Regex& regex);
+  RegexSearch(RegexSearch&&) noexcept;
+  RegexSearch& operator=(RegexSearch&&) noexcept;
+  ~RegexSearch();
+
+  /// Appends all stretches of `text` (UTF-8), matches and what is between them, in order. A match may be empty, but not
+  /// at the end of the match before it.
+  /// \throws Error  kResource if the expression backtracks more than ten million times on one match.
+  void find_all(std::string_view text, std::vector<Stretch>& stretches);
+
+ private:
+  struct State;
+
+  const Regex* regex_;
+  std::unique_ptr<State> state_;
+};
+
+/// The same expression in PCRE2's syntax, for PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE.
+/// \throws Error  as Regex's constructor.
+[[nodiscard]] std::string translate_regex(std::string_view pattern, std::string_view where);
+
+}  // namespace headscope

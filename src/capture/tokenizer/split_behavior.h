@@ -1,0 +1,30 @@
+#pragma once
+
+#include <vector>
+
+#include "capture/tokenizer/piece_text.h"
+#include "capture/tokenizer/pre_tokenizer.h"
+#include "capture/tokenizer/regex.h"
+
+namespace headscope {
+
+/// Appends the parts that are left of a text cut into these stretches.
+void cut_stretches(const std::vector<Stretch>& stretches, SplitBehavior behavior, std::vector<PieceText::Cut>& cuts);
+
+/// Every character of `text` for which `test` holds is a match.
+template <typename Test>
+void find_characters(std::string_view text, Test&& test, std::vector<Stretch>& stretches) {
+  std::size_t done = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    const DecodedChar c = decode_at(text, i);
+    if (test(c.value)) {
+      if (done < i) stretches.push_back({done, i, false});
+      done = i + c.size;
+      stretches.push_back({i, done, true});
+    }
+    i += c.size;
+  }
+  if (done < text.size()) stretches.push_back({done, text.size(), false});
+}
+
+}  // namespace headscope

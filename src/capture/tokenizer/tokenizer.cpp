@@ -1,0 +1,58 @@
+#include "headscope/capture/tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "capture/tokenizer/pipeline.h"
+#include "capture/tokenizer/utf8.h"
+#include "headscope/base/error.h"
+
+namespace headscope {
+namespace {
+
+// Places in the text and in what becomes of it are kept in 32 bits; normalizing may make it three times as long.
+constexpr std::size_t kLongestText = std::size_t{1} << 30;
+
+bool is_there(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
+}  // namespace
+
+std::optional<Tokenizer> Tokenizer::load(const Checkpoint& checkpoint) {
+  std::shared_ptr<const TokenizerPipeline> pipeline;
+  const std::filesystem::path& folder = checkpoint.path();
+  if (checkpoint.is_gguf()) {
+    pipeline = read_gguf_tokenizer(checkpoint);
+  } else if (const std::filesystem::path file = folder / "tokenizer.json"; is_there(file)) {
+    pipeline = read_tokenizer_json(JsonDocument::open(file).root(), file.string());
+  } else if (is_there(folder / "vocab.json") && is_there(folder / "merges.txt")) {
+    pipeline = read_bpe_files(checkpoint);
+  } else if (is_there(folder / "vocab.txt")) {
+    pipeline = read_word_piece_file(checkpoint);
+  }
+  if (!pipeline) return std::nullopt;
+  return Tokenizer(std::move(pipeline));
+}
+
+Tokenizer Tokenizer::from_json(std::string_view text, std::string_view where) {
+  return Tokenizer(read_tokenizer_json(JsonDocument::parse(text, where).root(), where));
+}
+
+std::vector<Token> Tokenizer::encode(std::string_view utf8, SpecialTokens special) const {
+  if (utf8.size() >= kLongestText) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("text: {} bytes, expected fewer than {}", utf8.size(), kLongestText));
+  }
+  const std::size_t valid = valid_utf8_prefix(utf8);
+  if (valid != utf8.size()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("text: byte {} of {} is not UTF-8; convert the text first", valid, utf8.size()));
+  }
+  return pipeline_->encode(utf8, special);
+}
+
+}  // namespace headscope
