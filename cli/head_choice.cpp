@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "headscope/base/error.h"
@@ -63,6 +65,38 @@ HeadChoice parse_head_choice(const HeadChoiceWords& words) {
     choice.named.push_back(*id);
   }
   return choice;
+}
+
+std::vector<HeadId> chosen_heads(const HeadChoice& choice, const HeadSizes& sizes) {
+  if (choice.layers.empty() && choice.heads.empty() && choice.named.empty()) return {};
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{}, the model has {} layers of {} heads", what, sizes.layers, sizes.heads));
+  };
+  for (const std::size_t layer : choice.layers) {
+    if (layer >= sizes.layers) refuse(fmt::format("--layers: there is no layer {}", layer));
+  }
+  for (const std::size_t head : choice.heads) {
+    if (head >= sizes.heads) refuse(fmt::format("--heads: there is no head {}", head));
+  }
+  std::set<HeadId> chosen;
+  const auto is_chosen_layer = [&](std::size_t layer) {
+    return choice.layers.empty() || std::ranges::find(choice.layers, layer) != choice.layers.end();
+  };
+  for (const HeadId& id : choice.named) {
+    if (id.key_value || id.layer >= sizes.layers || id.head >= sizes.heads || !is_chosen_layer(id.layer)) {
+      refuse(fmt::format("--heads: there is no query head {} in the chosen layers", to_string(id)));
+    }
+    chosen.insert(id);
+  }
+  const bool whole_layers = choice.heads.empty() && choice.named.empty();
+  for (std::size_t layer = 0; layer < sizes.layers; ++layer) {
+    if (!is_chosen_layer(layer)) continue;
+    for (std::size_t head = 0; head < sizes.heads; ++head) {
+      if (whole_layers || std::ranges::find(choice.heads, head) != choice.heads.end()) chosen.insert({layer, head});
+    }
+  }
+  return {chosen.begin(), chosen.end()};
 }
 
 }  // namespace headscope::cli

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "headscope/model/head_id.h"
+#include "headscope/model/head_sizes.h"
 
 namespace CLI {
 class App;
@@ -31,5 +32,9 @@ void add_head_choice_options(CLI::App& command, HeadChoiceWords& words);
 /// \throws Error  kInvalidArgument for a word that is neither a number, a range nor, among
 ///                heads, the name of a head.
 [[nodiscard]] HeadChoice parse_head_choice(const HeadChoiceWords& words);
+
+/// The query heads a choice leaves of a model, ascending, each once; empty for all.
+/// \throws Error  kInvalidArgument if a chosen layer or head does not exist, or nothing is left.
+[[nodiscard]] std::vector<HeadId> chosen_heads(const HeadChoice& choice, const HeadSizes& sizes);
 
 }  // namespace headscope::cli

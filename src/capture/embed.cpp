@@ -16,7 +16,7 @@ namespace headscope {
 namespace {
 
 [[noreturn]] void refuse(std::size_t index, const std::string& why) {
-  throw Error(ErrorKind::kInvalidArgument, fmt::format("input {}: {}", index, why));
+  throw Error(ErrorKind::kFormat, fmt::format("input {}: {}", index, why));
 }
 
 std::size_t rows(const StoredTensor* table) {

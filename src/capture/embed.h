@@ -8,7 +8,7 @@
 namespace headscope {
 
 /// Tokens that an input gives, class tokens and registers included.
-/// \throws Error  kInvalidArgument if the model cannot be run on the input.
+/// \throws Error  kFormat if the model cannot be run on the input.
 [[nodiscard]] std::size_t input_tokens(const Model& model, const Network& network, const ModelInput& input,
                                        std::size_t index);
 

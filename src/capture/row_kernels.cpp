@@ -195,6 +195,12 @@ void turn_pairs_here(const float* HWY_RESTRICT cosine, const float* HWY_RESTRICT
   }
 }
 
+double entropy_here(const float* p, std::size_t n) {
+  const Tag d;
+  const Vector tiny = hn::Set(d, 1e-30F);
+  return -static_cast<double>(sum(p, n, [&](Vector v) { return hn::Mul(v, hn::Log(d, hn::Max(v, tiny))); }));
+}
+
 void to_half_here(const float* x, unsigned short* out, std::size_t n) {
   const Tag d;
   const hn::Rebind<hwy::float16_t, Tag> half;
@@ -222,6 +228,7 @@ HWY_EXPORT(activate_here);
 HWY_EXPORT(activate_gate_here);
 HWY_EXPORT(add_scaled_here);
 HWY_EXPORT(turn_pairs_here);
+HWY_EXPORT(entropy_here);
 HWY_EXPORT(to_half_here);
 
 void layer_norm(std::span<const float> x, std::span<const float> gain, std::span<const float> bias, float epsilon,
@@ -256,6 +263,10 @@ void add_scaled(std::span<const float> y, std::span<const float> scale, std::spa
 
 void turn_pairs(std::span<const float> cosine, std::span<const float> sine, bool interleaved, float* x) {
   HWY_DYNAMIC_DISPATCH(turn_pairs_here)(cosine.data(), sine.data(), interleaved, x, cosine.size());
+}
+
+double entropy(std::span<const float> p) {
+  return HWY_DYNAMIC_DISPATCH(entropy_here)(p.data(), p.size());
 }
 
 void to_half(std::span<const float> x, std::span<unsigned short> out) {

@@ -36,6 +36,9 @@ void add_scaled(std::span<const float> y, std::span<const float> scale, std::spa
 /// number of pairs.
 void turn_pairs(std::span<const float> cosine, std::span<const float> sine, bool interleaved, float* x);
 
+/// -sum p ln p, with 0 ln 0 = 0.
+[[nodiscard]] double entropy(std::span<const float> p);
+
 /// Rounds to half precision, nearest even; beyond its range to infinity.
 void to_half(std::span<const float> x, std::span<unsigned short> out);
 

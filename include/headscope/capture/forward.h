@@ -84,9 +84,10 @@ struct ForwardOptions {
 ///
 /// The result does not depend on the number of threads.
 ///
-/// \throws Error  kUnsupported and kFormat as `resolve_network`; kInvalidArgument if an input is empty, of the wrong
-///                kind or size, has an id outside the vocabulary, or is longer than the table of positions;
-///                kResource if one input does not fit the memory; kNumeric if weights or activations are not finite.
+/// \throws Error  kUnsupported and kFormat as `resolve_network`; kFormat if an input is empty, of the wrong kind or
+///                size, has an id outside the vocabulary, or is longer than the table of positions;
+///                kResource if one input does not fit the memory; kNumeric if weights or activations are not finite;
+///                kInvalidArgument if a replaced head does not exist.
 void run_forward(const Model& model, std::span<const ModelInput> inputs, const ForwardOptions& options);
 
 /// Tokens an input gives, class tokens and registers included.

@@ -1,0 +1,63 @@
+#include "cli/input_options.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+
+#include "headscope/base/error.h"
+
+namespace headscope::cli {
+namespace {
+
+void append(std::vector<DescribedInput>& all, std::vector<DescribedInput> more) {
+  for (DescribedInput& one : more) all.push_back(std::move(one));
+}
+
+std::string joined(const std::vector<std::filesystem::path>& paths) {
+  std::string text;
+  for (const auto& path : paths) text += (text.empty() ? "" : ",") + path.string();
+  return text;
+}
+
+}  // namespace
+
+std::string InputWords::described() const {
+  return fmt::format("texts {} files {} ids {} images {} pixels {} lines {} special {} tokens {}", texts,
+                     joined(text_files), joined(ids), joined(images), joined(pixels), lines, !no_special, most_tokens);
+}
+
+void add_input_options(CLI::App& command, InputWords& words) {
+  const auto several = [&](const char* name, auto& values, const char* about) {
+    command.add_option(name, values, about)->allow_extra_args(false);
+  };
+  several("--text", words.texts, "Text for the model's own tokenizer; may stand several times, as all inputs may");
+  several("--text-file", words.text_files, "A file of text");
+  several("--ids", words.ids, "Token ids, an npy file [tokens] or [inputs, tokens]");
+  several("--image", words.images, "A PNG or JPEG file, prepared as the model's preprocessor_config.json says");
+  several("--pixels", words.pixels, "Normalized pixels, an npy file [channels, height, width] or [images, ...]");
+  command.add_flag("--lines", words.lines, "Each line of a text file is an input of its own");
+  command.add_flag("--no-special", words.no_special, "Do not add the tokenizer's special tokens");
+  command.add_option("--max-tokens", words.most_tokens, "Cut texts after so many tokens");
+}
+
+std::vector<DescribedInput> read_inputs(const Model& model, const InputWords& words) {
+  if (words.empty()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "nothing to run the model on: give --text, --text-file, --ids, --image or "
+                "--pixels");
+  }
+  InputOptions options;
+  if (words.no_special) options.special = SpecialTokens::kNone;
+  if (words.most_tokens > 0) options.most_tokens = words.most_tokens;
+  InputReader reader(model, options);
+  std::vector<DescribedInput> all;
+  for (const std::string& text : words.texts) all.push_back(reader.text(text));
+  for (const auto& path : words.text_files) append(all, reader.text_file(path, words.lines));
+  for (const auto& path : words.ids) append(all, reader.ids(path));
+  for (const auto& path : words.images) all.push_back(reader.image(path));
+  for (const auto& path : words.pixels) append(all, reader.pixels(path));
+  return all;
+}
+
+}  // namespace headscope::cli

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headscope/capture/forward.h"
+#include "headscope/capture/preprocess.h"
+#include "headscope/capture/tokenizer.h"
+#include "headscope/model/model.h"
+#include "headscope/model/vocabulary.h"
+
+namespace headscope {
+
+/// Where a patch lies: in the grid of patches, and in the picture it was cut from.
+struct PatchPlace {
+  std::size_t row = 0;
+  std::size_t column = 0;
+  PixelBox box;
+};
+
+/// One token of an input, for a person to read.
+struct InputToken {
+  std::optional<std::uint32_t> id = std::nullopt;
+  std::string text = {};  ///< "patch 3,4" for an image's, "[class]" for its class token.
+  std::size_t begin = 0;  ///< Bytes of the text it came from; both 0 where there is none.
+  std::size_t end = 0;
+  std::optional<PatchPlace> patch = std::nullopt;
+};
+
+/// An input and what is known of it.
+struct DescribedInput {
+  ModelInput input;
+  std::string source;  ///< The text itself, or the file's name.
+  std::vector<InputToken> tokens;
+  ImageSize picture;  ///< Of images: the picture's size before preprocessing.
+};
+
+struct InputOptions {
+  SpecialTokens special = SpecialTokens::kAdd;
+  /// Texts and ids are cut after so many tokens.
+  std::size_t most_tokens = std::numeric_limits<std::size_t>::max();
+};
+
+/// Makes inputs for a model out of what people have. Tokenizer, vocabulary and preprocessing are read when first asked
+/// for.
+class InputReader {
+ public:
+  explicit InputReader(const Model& model, InputOptions options = {});
+
+  /// Text through the model's own tokenizer.
+  /// \throws Error  kUnsupported if the model has no tokenizer or takes images; as `Tokenizer`.
+  [[nodiscard]] DescribedInput text(std::string_view utf8);
+  /// A file's text, at most 64 MiB: one input, or one for each of its lines that is not blank.
+  [[nodiscard]] std::vector<DescribedInput> text_file(const std::filesystem::path& path, bool lines = false);
+  /// An npy file of integers, [tokens] or [inputs, tokens].
+  [[nodiscard]] std::vector<DescribedInput> ids(const std::filesystem::path& path);
+  [[nodiscard]] DescribedInput ids(std::vector<std::uint32_t> ids, std::string source);
+  /// A PNG or JPEG file.
+  [[nodiscard]] DescribedInput image(const std::filesystem::path& path);
+  /// An npy file of normalized pixels, see `read_pixels`.
+  [[nodiscard]] std::vector<DescribedInput> pixels(const std::filesystem::path& path);
+
+ private:
+  void expect(Modality modality) const;
+  [[nodiscard]] std::string token_text(std::uint32_t id);
+  [[nodiscard]] DescribedInput described(PreprocessedImage image, std::string source) const;
+
+  const Model& model_;
+  InputOptions options_;
+  bool looked_for_vocabulary_ = false;
+  std::optional<Vocabulary> vocabulary_;
+  std::optional<Tokenizer> tokenizer_;
+  std::optional<Preprocessing> preprocessing_;
+};
+
+}  // namespace headscope

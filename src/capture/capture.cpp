@@ -1,0 +1,283 @@
+#include "headscope/capture/capture.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+#include <optional>
+
+#include "capture/row_kernels.h"
+#include "headscope/base/error.h"
+#include "headscope/capture/tokens_json.h"
+#include "headscope/io/csv.h"
+#include "headscope/model/network.h"
+
+namespace headscope {
+namespace {
+
+// Sums over the rows of one head's pattern in one input.
+struct RowSums {
+  std::size_t first_query = 0;
+  std::size_t rows = 0;
+  std::size_t with_previous = 0;
+  double entropy = 0;
+  double first = 0;
+  double itself = 0;
+  double previous = 0;
+};
+
+RowSums sum_rows(const MapRows& rows) {
+  RowSums sums;
+  sums.first_query = rows.first_query;
+  sums.rows = rows.values.rows();
+  for (std::size_t i = 0; i < rows.values.rows(); ++i) {
+    const std::size_t query = rows.first_query + i;
+    const float* row = rows.values.data() + i * rows.values.row_stride();
+    sums.entropy += entropy({row, rows.values.columns()});
+    sums.first += static_cast<double>(row[0]);
+    sums.itself += static_cast<double>(row[query]);
+    if (query == 0) continue;
+    sums.previous += static_cast<double>(row[query - 1]);
+    ++sums.with_previous;
+  }
+  return sums;
+}
+
+class Capturer {
+ public:
+  Capturer(const Model& model, std::span<const DescribedInput> inputs, RunFolder& run, const CaptureOptions& options)
+      : model_(model), inputs_(inputs), run_(run), options_(options), network_(resolve_network(model)) {
+    if (inputs.empty()) throw Error(ErrorKind::kInvalidArgument, "nothing to run the model on");
+    choose_heads();
+    std::vector<std::size_t> tokens;
+    for (const DescribedInput& input : inputs) tokens.push_back(token_count(model, input.input));
+    for (std::size_t i = 0; i < inputs.size(); ++i) describe(i, tokens[i]);
+    check_disk();
+    for (std::size_t i = 0; i < inputs.size(); ++i) begin_files(i);
+  }
+
+  CaptureResult run() {
+    std::vector<ModelInput> plain;
+    for (const DescribedInput& input : inputs_) plain.push_back(input.input);
+    ForwardOptions pass;
+    pass.wants_map = [this](std::size_t layer, std::size_t head) { return slot(layer, head) < result_.heads.size(); };
+    if (options_.scores) pass.on_scores = [this](const MapRows& rows) { write(scores_[rows.input], rows); };
+    if (options_.pattern) {
+      sums_.resize(inputs_.size() * result_.heads.size());
+      pass.on_pattern = [this](const MapRows& rows) {
+        write(patterns_[rows.input], rows);
+        const RowSums sums = sum_rows(rows);
+        const std::lock_guard lock(mutex_);
+        sums_[rows.input * result_.heads.size() + slot(rows.layer, rows.head)].push_back(sums);
+      };
+    }
+    if (options_.output) pass.on_output = [this](const OutputRows& rows) { keep_output(rows); };
+    pass.first_query = options_.first_query;
+    pass.last_query = options_.last_query;
+    pass.last_layer = result_.heads.back().layer + 1;
+    pass.replacements = options_.replacements;
+    pass.memory = options_.memory;
+    pass.progress = options_.progress;
+    run_forward(model_, plain, pass);
+    sum_up();
+    return std::move(result_);
+  }
+
+ private:
+  void choose_heads() {
+    const HeadSizes& sizes = model_.info().sizes;
+    result_.heads = options_.heads;
+    if (result_.heads.empty()) {
+      for (std::size_t layer = 0; layer < sizes.layers; ++layer) {
+        for (std::size_t head = 0; head < sizes.heads; ++head) result_.heads.push_back({layer, head});
+      }
+    }
+    slots_.assign(sizes.layers * sizes.heads, result_.heads.size());
+    for (std::size_t i = 0; i < result_.heads.size(); ++i) {
+      const HeadId& id = result_.heads[i];
+      if (id.key_value || id.layer >= sizes.layers || id.head >= sizes.heads) {
+        throw Error(ErrorKind::kInvalidArgument,
+                    fmt::format("{} is not a query head of the model, which has {} layers of {}", to_string(id),
+                                sizes.layers, sizes.heads));
+      }
+      slots_[id.layer * sizes.heads + id.head] = i;
+    }
+  }
+
+  [[nodiscard]] std::size_t slot(std::size_t layer, std::size_t head) const {
+    return slots_[layer * model_.info().sizes.heads + head];
+  }
+
+  void describe(std::size_t i, std::size_t tokens) {
+    CapturedInput input;
+    input.folder = i == 0 ? "" : fmt::format("inputs/{}/", i);
+    input.tokens = tokens;
+    input.queries = std::min(options_.last_query, tokens) - std::min(options_.first_query, tokens);
+    if (input.queries == 0) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("--queries leaves none of the {} tokens of input {}", tokens, i));
+    }
+    const std::size_t maps = (options_.pattern ? 1U : 0U) + (options_.scores ? 1U : 0U);
+    result_.bytes += maps * result_.heads.size() * input.queries * tokens * static_cast<std::size_t>(options_.element);
+    if (options_.output) result_.bytes += output_rows(tokens) * output_width() * sizeof(float);
+    result_.inputs.push_back(input);
+  }
+
+  [[nodiscard]] std::size_t output_rows(std::size_t tokens) const {
+    return network_.output.classifiers.empty() ? tokens : 1;
+  }
+  [[nodiscard]] std::size_t output_width() const {
+    const NetworkOutput& out = network_.output;
+    if (!out.classifiers.empty()) return out.classifiers.front().out();
+    return out.unembedding ? out.unembedding->out() : model_.info().sizes.d_model;
+  }
+  [[nodiscard]] bool has_head() const {
+    return network_.output.unembedding.has_value() || !network_.output.classifiers.empty();
+  }
+
+  void check_disk() const {
+    std::error_code error;
+    const auto space = std::filesystem::space(run_.path(), error);
+    if (error || space.available >= result_.bytes) return;
+    throw Error(ErrorKind::kResource,
+                fmt::format("{}: the maps take {} MB, the disk has {} MB left; choose fewer heads or queries, or "
+                            "--dtype f16",
+                            run_.path().string(), result_.bytes >> 20, space.available >> 20));
+  }
+
+  void begin_files(std::size_t i) {
+    const CapturedInput& input = result_.inputs[i];
+    const Shape shape = {result_.heads.size(), input.queries, input.tokens};
+    const auto map = [&](const char* name, const char* about) {
+      return run_.add_array({.name = input.folder + name,
+                             .kind = "array",
+                             .about = about,
+                             .shape = shape,
+                             .axes = {"head", "query", "key"}},
+                            options_.element);
+    };
+    if (options_.pattern) patterns_.push_back(map("pattern.npy", "Attention after the softmax; 0 where masked."));
+    if (options_.scores) {
+      scores_.push_back(map("scores.npy", "Scaled attention scores before mask and softmax, for all keys."));
+    }
+    if (options_.output) {
+      const bool hidden = !has_head();
+      outputs_.push_back(run_.add_array({.name = input.folder + "output.npy",
+                                         .kind = "array",
+                                         .about = hidden ? "The last hidden state." : "Logits.",
+                                         .shape = {output_rows(input.tokens), output_width()},
+                                         .axes = {"token", hidden ? "channel" : "class"}},
+                                        RunFloat::kF32));
+    }
+    MapsDescription maps{.heads = result_.heads,
+                         .first_query = options_.first_query,
+                         .queries = input.queries,
+                         .causal = network_.causal};
+    for (const NetworkLayer& layer : network_.layers) maps.windows.push_back(layer.window);
+    run_.add_text({.name = input.folder + "tokens.json",
+                   .kind = "tokens",
+                   .about = "The tokens or patches of the maps' axes, their heads and their mask."},
+                  tokens_json(inputs_[i], maps));
+  }
+
+  void write(RunArray& array, const MapRows& rows) const {
+    const std::size_t tokens = rows.values.columns();
+    const std::size_t queries = result_.inputs[rows.input].queries;
+    const std::size_t row = slot(rows.layer, rows.head) * queries + rows.first_query - options_.first_query;
+    // Maps come as whole rows one after another.
+    const std::span<const float> values(rows.values.data(), rows.values.rows() * tokens);
+    if (options_.element == RunFloat::kF32) {
+      array.write(row * tokens, values);
+      return;
+    }
+    std::vector<unsigned short> halves(values.size());
+    to_half(values, halves);
+    array.write(row * tokens, std::span<const unsigned short>(halves));
+  }
+
+  void keep_output(const OutputRows& rows) {
+    const std::size_t width = rows.values.columns();
+    for (std::size_t i = 0; i < rows.values.rows(); ++i) {
+      const std::span<const float> row(rows.values.data() + i * rows.values.row_stride(), width);
+      outputs_[rows.input].write((rows.first_row + i) * width, row);
+      if (has_head() && rows.first_row + i + 1 == rows.rows) result_.inputs[rows.input].likeliest = likeliest(row);
+    }
+  }
+
+  static std::vector<std::pair<std::size_t, double>> likeliest(std::span<const float> logits) {
+    std::vector<std::size_t> order(logits.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const std::size_t kept = std::min<std::size_t>(5, order.size());
+    std::partial_sort(
+        order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept), order.end(),
+        [&](std::size_t a, std::size_t b) { return logits[a] != logits[b] ? logits[a] > logits[b] : a < b; });
+    double sum = 0;
+    for (const float logit : logits)
+      sum += std::exp(static_cast<double>(logit) - static_cast<double>(logits[order[0]]));
+    std::vector<std::pair<std::size_t, double>> best;
+    for (std::size_t i = 0; i < kept; ++i) {
+      best.emplace_back(order[i],
+                        std::exp(static_cast<double>(logits[order[i]]) - static_cast<double>(logits[order[0]])) / sum);
+    }
+    return best;
+  }
+
+  // attention.csv. Sums come from several threads; they are added in the order of inputs and queries.
+  void sum_up() {
+    if (!options_.pattern) return;
+    CsvTable table({"head", "layer", "index", "entropy", "first", "self", "previous"});
+    for (std::size_t h = 0; h < result_.heads.size(); ++h) {
+      RowSums all;
+      for (std::size_t i = 0; i < inputs_.size(); ++i) {
+        std::vector<RowSums>& parts = sums_[i * result_.heads.size() + h];
+        std::ranges::sort(parts, {}, &RowSums::first_query);
+        for (const RowSums& part : parts) {
+          all.rows += part.rows;
+          all.with_previous += part.with_previous;
+          all.entropy += part.entropy;
+          all.first += part.first;
+          all.itself += part.itself;
+          all.previous += part.previous;
+        }
+      }
+      const auto rows = static_cast<double>(all.rows);
+      const double pairs = static_cast<double>(std::max<std::size_t>(all.with_previous, 1));
+      const HeadId id = result_.heads[h];
+      result_.attention.push_back({id, all.entropy / rows, all.first / rows, all.itself / rows, all.previous / pairs});
+      const HeadAttention& one = result_.attention.back();
+      table.add_row(std::vector<std::string>{to_string(id), std::to_string(id.layer), std::to_string(id.head),
+                                             csv_number(one.entropy), csv_number(one.first), csv_number(one.itself),
+                                             csv_number(one.previous)});
+    }
+    run_.add_text({.name = "attention.csv",
+                   .kind = "table",
+                   .about = "Every head's mean entropy in nats and mean attention on the first token, on itself and on "
+                            "the token before.",
+                   .shape = {table.rows(), table.columns()}},
+                  table.text());
+  }
+
+  const Model& model_;
+  std::span<const DescribedInput> inputs_;
+  RunFolder& run_;
+  const CaptureOptions& options_;
+  Network network_;
+  std::vector<std::size_t> slots_;  // by layer * heads + head: place on the maps' first axis, or one past it
+  std::vector<RunArray> patterns_;
+  std::vector<RunArray> scores_;
+  std::vector<RunArray> outputs_;
+  std::vector<std::vector<RowSums>> sums_;  // by input and head
+  std::mutex mutex_;
+  CaptureResult result_;
+};
+
+}  // namespace
+
+CaptureResult capture(const Model& model, std::span<const DescribedInput> inputs, RunFolder& run,
+                      const CaptureOptions& options) {
+  return Capturer(model, inputs, run, options).run();
+}
+
+}  // namespace headscope

@@ -1,0 +1,171 @@
+#include "headscope/capture/inputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "headscope/base/error.h"
+#include "headscope/io/byte_reader.h"
+#include "headscope/io/mapped_file.h"
+#include "headscope/io/npy.h"
+#include "headscope/model/network.h"
+
+namespace headscope {
+namespace {
+
+constexpr std::size_t kLongestText = std::size_t{64} << 20;
+
+bool is_blank(std::string_view line) {
+  return line.find_first_not_of(" \t\r\f\v") == std::string_view::npos;
+}
+
+std::vector<std::string> image_token_names(const Network& network, std::size_t d) {
+  std::vector<std::string> names;
+  const auto count = [&](const StoredTensor& tokens) {
+    return static_cast<std::size_t>(element_count(tokens.shape).value_or(0)) / d;
+  };
+  for (const StoredTensor* token : network.input.leading) {
+    for (std::size_t i = 0; i < count(*token); ++i) names.push_back(names.empty() ? "[class]" : "[distillation]");
+  }
+  if (network.input.registers == nullptr) return names;
+  for (std::size_t i = 0; i < count(*network.input.registers); ++i) names.push_back(fmt::format("[register {}]", i));
+  return names;
+}
+
+}  // namespace
+
+InputReader::InputReader(const Model& model, InputOptions options) : model_(model), options_(options) {}
+
+void InputReader::expect(Modality modality) const {
+  if (model_.info().modality == modality) return;
+  throw Error(ErrorKind::kUnsupported, fmt::format("{}: the model takes {}", model_.checkpoint().path().string(),
+                                                   modality == Modality::kText ? "images: use --image or --pixels"
+                                                                               : "tokens: use --text or --ids"));
+}
+
+std::string InputReader::token_text(std::uint32_t id) {
+  if (!looked_for_vocabulary_) vocabulary_ = Vocabulary::load(model_.checkpoint());
+  looked_for_vocabulary_ = true;
+  return vocabulary_ ? vocabulary_->token(id) : fmt::format("{}", id);
+}
+
+DescribedInput InputReader::text(std::string_view utf8) {
+  expect(Modality::kText);
+  if (!tokenizer_) tokenizer_ = Tokenizer::load(model_.checkpoint());
+  if (!tokenizer_) {
+    throw Error(ErrorKind::kUnsupported,
+                fmt::format("{}: has no tokenizer (tokenizer.json, vocab.json with merges.txt, "
+                            "vocab.txt): give token ids with --ids",
+                            model_.checkpoint().path().string()));
+  }
+  std::vector<Token> tokens = tokenizer_->encode(utf8, options_.special);
+  if (tokens.size() > options_.most_tokens) tokens.resize(options_.most_tokens);
+  DescribedInput result;
+  result.source = std::string(utf8);
+  for (const Token& token : tokens) {
+    result.input.ids.push_back(token.id);
+    result.tokens.push_back({.id = token.id, .text = token_text(token.id), .begin = token.begin, .end = token.end});
+  }
+  return result;
+}
+
+std::vector<DescribedInput> InputReader::text_file(const std::filesystem::path& path, bool lines) {
+  const MappedFile file = MappedFile::open(path);
+  if (file.bytes().size() > kLongestText) {
+    throw Error(ErrorKind::kFormat, fmt::format("{}: {} bytes of text, expected at most {}", path.string(),
+                                                file.bytes().size(), kLongestText));
+  }
+  std::string_view rest = as_text(file.bytes());
+  std::vector<DescribedInput> all;
+  if (!lines) {
+    all.push_back(text(rest));
+    return all;
+  }
+  while (!rest.empty()) {
+    const std::size_t end = rest.find('\n');
+    std::string_view line = rest.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (!is_blank(line)) all.push_back(text(line));
+    rest = end == std::string_view::npos ? "" : rest.substr(end + 1);
+  }
+  if (all.empty()) throw Error(ErrorKind::kFormat, fmt::format("{}: has no line with text in it", path.string()));
+  return all;
+}
+
+DescribedInput InputReader::ids(std::vector<std::uint32_t> ids, std::string source) {
+  expect(Modality::kText);
+  if (ids.size() > options_.most_tokens) ids.resize(options_.most_tokens);
+  DescribedInput result;
+  result.source = std::move(source);
+  for (const std::uint32_t id : ids) result.tokens.push_back({.id = id, .text = token_text(id)});
+  result.input.ids = std::move(ids);
+  return result;
+}
+
+std::vector<DescribedInput> InputReader::ids(const std::filesystem::path& path) {
+  const NpyFile file = NpyFile::open(path);
+  const Shape& shape = file.array().shape;
+  if (shape.empty() || shape.size() > 2 || element_count(shape) == 0U) {
+    throw Error(ErrorKind::kFormat, fmt::format("{}: is {}, expected token ids [tokens] or [inputs, tokens]",
+                                                path.string(), to_string(shape)));
+  }
+  const std::vector<std::int64_t> values = npy_values<std::int64_t>(file.array(), path.string());
+  std::vector<DescribedInput> all;
+  for (std::size_t first = 0; first < values.size(); first += shape.back()) {
+    std::vector<std::uint32_t> row;
+    for (std::size_t i = first; i < first + shape.back(); ++i) {
+      if (values[i] < 0 || values[i] > std::numeric_limits<std::uint32_t>::max()) {
+        throw Error(ErrorKind::kFormat, fmt::format("{}: id {} at {} is no token id", path.string(), values[i], i));
+      }
+      row.push_back(static_cast<std::uint32_t>(values[i]));
+    }
+    const std::string name = shape.size() == 1 ? path.string() : fmt::format("{}[{}]", path.string(), all.size());
+    all.push_back(ids(std::move(row), name));
+  }
+  return all;
+}
+
+DescribedInput InputReader::image(const std::filesystem::path& path) {
+  expect(Modality::kImage);
+  if (!preprocessing_) preprocessing_ = load_preprocessing(model_.checkpoint());
+  return described(open_preprocessed(path, *preprocessing_), path.string());
+}
+
+std::vector<DescribedInput> InputReader::pixels(const std::filesystem::path& path) {
+  expect(Modality::kImage);
+  const std::size_t channels = resolve_network(model_).input.patches.weight->shape[1];
+  std::vector<DescribedInput> all;
+  for (Pixels& one : read_pixels(path, channels)) {
+    const auto height = static_cast<double>(one.height);
+    const auto width = static_cast<double>(one.width);
+    const ImageSize size{one.height, one.width};
+    all.push_back(
+        described({std::move(one), size, {0, 0, height, width}}, fmt::format("{}[{}]", path.string(), all.size())));
+  }
+  return all;
+}
+
+DescribedInput InputReader::described(PreprocessedImage image, std::string source) const {
+  const Network network = resolve_network(model_);
+  const Shape& kernel = network.input.patches.weight->shape;
+  DescribedInput result;
+  result.source = std::move(source);
+  result.picture = image.original;
+  for (const std::string& name : image_token_names(network, model_.info().sizes.d_model)) {
+    result.tokens.push_back({.text = name});
+  }
+  const std::size_t columns = image.pixels.width / kernel[3];
+  const std::size_t rows = image.pixels.height / kernel[2];
+  for (std::size_t i = 0; i < rows * columns; ++i) {
+    PatchPlace place{i / columns, i % columns, {}};
+    const auto top = static_cast<double>(place.row * kernel[2]);
+    const auto left = static_cast<double>(place.column * kernel[3]);
+    place.box =
+        image.in_original({top, left, top + static_cast<double>(kernel[2]), left + static_cast<double>(kernel[3])});
+    result.tokens.push_back({.text = fmt::format("patch {},{}", place.row, place.column), .patch = place});
+  }
+  result.input.pixels = std::move(image.pixels);
+  return result;
+}
+
+}  // namespace headscope

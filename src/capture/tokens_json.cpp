@@ -1,0 +1,55 @@
+#include "headscope/capture/tokens_json.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace headscope {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json token(const InputToken& one) {
+  Json entry = {{"text", one.text}};
+  if (one.id) entry["id"] = *one.id;
+  if (one.end > one.begin) {
+    entry["begin"] = one.begin;
+    entry["end"] = one.end;
+  }
+  if (one.patch) {
+    entry["row"] = one.patch->row;
+    entry["column"] = one.patch->column;
+    const PixelBox& box = one.patch->box;
+    entry["box"] = {box.top, box.left, box.bottom, box.right};
+  }
+  return entry;
+}
+
+Json image(const DescribedInput& input) {
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+  for (const InputToken& one : input.tokens) {
+    if (!one.patch) continue;
+    rows = std::max(rows, one.patch->row + 1);
+    columns = std::max(columns, one.patch->column + 1);
+  }
+  return {{"height", input.picture.height}, {"width", input.picture.width}, {"grid", {rows, columns}}};
+}
+
+}  // namespace
+
+std::string tokens_json(const DescribedInput& input, const MapsDescription& maps) {
+  const bool is_image = !input.input.pixels.values.empty();
+  Json root = {{"kind", is_image ? "image" : "text"}, {"mask", maps.causal ? "causal" : "none"}};
+  if (std::ranges::any_of(maps.windows, [](std::size_t window) { return window > 0; })) root["windows"] = maps.windows;
+  root["source"] = input.source;
+  root["heads"] = Json::array();
+  for (const HeadId& id : maps.heads) root["heads"].push_back(to_string(id));
+  root["first_query"] = maps.first_query;
+  root["queries"] = maps.queries;
+  if (is_image) root["image"] = image(input);
+  root["tokens"] = Json::array();
+  for (const InputToken& one : input.tokens) root["tokens"].push_back(token(one));
+  return root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace headscope
