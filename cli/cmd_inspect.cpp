@@ -34,9 +34,9 @@ struct CommandState {
   bool exists;
 };
 
-std::vector<CommandState> command_states(const ModelInfo& info, const CLI::App& app) {
+std::vector<CommandState> command_states(const Model& model, const CLI::App& app) {
   std::vector<CommandState> states;
-  for (Readiness& readiness : headscope::readiness(info)) {
+  for (Readiness& readiness : headscope::readiness(model)) {
     const auto same_name = [&](const CLI::App* command) { return command->get_name() == readiness.command; };
     const bool exists = !app.get_subcommands(same_name).empty();
     states.push_back({std::move(readiness), exists});
@@ -69,7 +69,7 @@ Json name_or_null(const std::string& name) {
 Json as_json(const Model& model, const CLI::App& app) {
   const ModelInfo& info = model.info();
   Json commands = Json::object();
-  for (const CommandState& state : command_states(info, app)) {
+  for (const CommandState& state : command_states(model, app)) {
     commands[state.readiness.command] = {{"works", state.readiness.ready && state.exists},
                                          {"in_this_version", state.exists},
                                          {"reason", state.readiness.reason}};
@@ -148,7 +148,7 @@ void print_table(const Model& model, const CLI::App& app, bool all_tensors, std:
   print_names(out, "ignored", info.ignored, all_tensors);
   print_names(out, "missing", info.missing, all_tensors);
   out << '\n';
-  for (const CommandState& state : command_states(info, app)) {
+  for (const CommandState& state : command_states(model, app)) {
     const std::string_view verdict = !state.readiness.ready ? "no" : state.exists ? "yes" : "not in this version";
     print_row(out, state.readiness.command, fmt::format("{} ({})", verdict, state.readiness.reason));
   }

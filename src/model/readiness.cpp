@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "headscope/base/error.h"
+#include "headscope/model/network.h"
 
 namespace headscope {
 namespace {
@@ -15,7 +16,8 @@ std::string missing_text(const std::vector<std::string>& missing) {
 
 }  // namespace
 
-std::vector<Readiness> readiness(const ModelInfo& info) {
+std::vector<Readiness> readiness(const Model& model) {
+  const ModelInfo& info = model.info();
   std::vector<Readiness> all;
   all.push_back({"inspect", true, "needs the headers alone"});
   if (!info.missing.empty()) {
@@ -25,6 +27,16 @@ std::vector<Readiness> readiness(const ModelInfo& info) {
                    info.unembedding.empty() ? "Q, K, V and O of every layer; no token profiles, there is no vocabulary"
                                             : "Q, K, V and O of every layer, and token profiles"});
   }
+  std::string problem;
+  try {
+    (void)resolve_network(model);
+  } catch (const Error& error) {
+    problem = error.what();
+  }
+  const std::string takes =
+      info.modality == Modality::kImage ? "takes images (PNG, JPEG) or pixels" : "takes text or token ids";
+  all.push_back({"capture", problem.empty(), problem.empty() ? takes : problem});
+  all.push_back({"detect", problem.empty(), problem.empty() ? "runs the model on random inputs" : "as for capture"});
   return all;
 }
 

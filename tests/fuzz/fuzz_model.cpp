@@ -61,7 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   headscope::write("model.safetensors", input.substr(std::min(split + 1, input.size())));
   try {
     const headscope::Model model = headscope::Model::open(headscope::folder());
-    if (headscope::readiness(model.info()).empty()) std::abort();
+    if (headscope::readiness(model).empty()) std::abort();
     headscope::read_heads(model);
   } catch (const headscope::Error& error) {
     // Refusing is right, in a line of bearable length.

@@ -40,11 +40,11 @@ struct ReproducedProfile {
   [[nodiscard]] std::size_t shared(WeightProcessing weights) const noexcept;
 };
 
-/// A published figure that the model's weights alone do not give.
+/// A published figure that this model does not give.
 struct UncomparedFigure {
   std::string name;  ///< "identity score L0H3"
   std::string published;
-  std::string reason;  ///< "needs the model to be run"
+  std::string reason;  ///< "is about another model"
 };
 
 struct Reproduction {

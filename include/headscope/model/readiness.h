@@ -15,6 +15,6 @@ struct Readiness {
 };
 
 /// What a model's tensors allow, command by command.
-[[nodiscard]] std::vector<Readiness> readiness(const ModelInfo& info);
+[[nodiscard]] std::vector<Readiness> readiness(const Model& model);
 
 }  // namespace headscope

@@ -144,7 +144,7 @@ TEST(Model, ListsMissingTensorsAndRefusesToLoadTheirLayer) {
   EXPECT_ERROR(model.load_heads(1, Role::kV), ErrorKind::kFormat, "transformer.h.1.attn.c_attn.weight");
   EXPECT_ERROR(model.load_heads(0, Role::kQ), ErrorKind::kFormat, "transformer.h.0.ln_1.weight");
   EXPECT_NO_THROW((void)model.load_heads(0, Role::kQ, WeightProcessing::kRaw));
-  EXPECT_FALSE(readiness(model.info()).at(1).ready);
+  EXPECT_FALSE(readiness(model).at(1).ready);
 }
 
 TEST(Model, RefusesToLoadOWithoutTheScaleItsFamilyHas) {
