@@ -73,10 +73,11 @@ MappedFile::~MappedFile() {
 
 void release_pages(std::span<const std::byte> mapped) noexcept {
   // Whole pages inside the span: those at its ends may belong to a neighbor that is in use.
-  static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto begin = (reinterpret_cast<std::uintptr_t>(mapped.data()) + page - 1) / page * page;
-  const auto end = reinterpret_cast<std::uintptr_t>(mapped.data() + mapped.size()) / page * page;
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t before = (page - reinterpret_cast<std::uintptr_t>(mapped.data()) % page) % page;
+  if (mapped.size() < before + page) return;
+  const std::span<const std::byte> whole = mapped.subspan(before, (mapped.size() - before) / page * page);
+  ::madvise(const_cast<std::byte*>(whole.data()), whole.size(), MADV_DONTNEED);
 }
 
 }  // namespace headscope

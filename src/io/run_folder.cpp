@@ -28,7 +28,7 @@ std::string read_manifest(const fs::path& path) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) return {};
   const MappedFile file = MappedFile::open(path);
-  const std::string text(as_text(file.bytes()));
+  std::string text(as_text(file.bytes()));
   const JsonDocument document = JsonDocument::parse(text, path.string());
   const JsonValue root = document.root();
   if (!root.is_object() || !root.find("files").is_object() || !root.find("commands").is_object()) {

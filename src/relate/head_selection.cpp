@@ -13,7 +13,7 @@ namespace headscope {
 namespace {
 
 std::set<std::size_t> checked(std::span<const std::size_t> chosen, std::size_t count, std::string_view what) {
-  const std::set<std::size_t> sorted(chosen.begin(), chosen.end());
+  std::set<std::size_t> sorted(chosen.begin(), chosen.end());
   if (!sorted.empty() && *sorted.rbegin() >= count) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("{} {} asked for, the model has {}, numbered from 0", what, *sorted.rbegin(), count));

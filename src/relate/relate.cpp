@@ -222,7 +222,7 @@ bool has_role(HeadId id, Role role) {
   return !id.key_value || is_key_value(role);
 }
 
-std::vector<HeadRole> sorted(std::set<std::pair<HeadId, Role>> found) {
+std::vector<HeadRole> sorted(const std::set<std::pair<HeadId, Role>>& found) {
   std::vector<HeadRole> subspaces;
   for (const auto& [head, role] : found) subspaces.push_back({head, role});
   return subspaces;
@@ -246,7 +246,7 @@ std::vector<HeadRole> noteworthy_subspaces(const RelateResult& result, const Hea
       if (has_role(id, role)) add(id, role);
     }
   }
-  return sorted(std::move(found));
+  return sorted(found);
 }
 
 std::vector<HeadRole> all_subspaces(const RelateResult& result, const HeadSizes& sizes) {
@@ -258,7 +258,7 @@ std::vector<HeadRole> all_subspaces(const RelateResult& result, const HeadSizes&
       found.insert({subspace.head, subspace.role});
     }
   }
-  return sorted(std::move(found));
+  return sorted(found);
 }
 
 }  // namespace headscope

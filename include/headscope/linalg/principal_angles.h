@@ -22,7 +22,7 @@ struct PrincipalAngles {
 [[nodiscard]] PrincipalAngles principal_angles(std::span<const double> u, std::size_t p, std::span<const double> v,
                                                std::size_t q, std::size_t d);
 
-/// Their cosines alone, descending. Of close spaces it costs a tenth: no sines are taken.
+/// Their cosines alone, descending: one decomposition, of p x q, also where spaces are close.
 ///
 /// \throws Error  kNumeric if the decomposition does not converge.
 [[nodiscard]] std::vector<double> principal_cosines(std::span<const double> u, std::size_t p, std::span<const double> v,
