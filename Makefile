@@ -40,7 +40,7 @@ test: debian-build debian-test venv
 	ctest --preset asan
 	HEADSCOPE=build/headscope $(PYTHON) -m pytest -q tests/tools tests/cli
 
-bench: debian-build venv
+bench: debian-build venv .venv-bench/installed
 	cmake --preset release -DHEADSCOPE_TESTS=OFF -DHEADSCOPE_BENCHMARKS=ON
 	cmake --build --preset release
 	$(PYTHON) benchmarks/run.py
@@ -58,7 +58,7 @@ format: debian-lint
 	git ls-files '*.h' '*.cpp' | xargs clang-format -i
 
 clean:
-	rm -rf build .venv
+	rm -rf build .venv .venv-bench
 
 debian-build:
 	@tools/install_debian.sh $(BUILD_PACKAGES)
@@ -76,4 +76,12 @@ venv: .venv/installed
 	@echo "installing Python packages into .venv: $$(tr '\n' ' ' < tools/requirements.txt)"
 	python3 -m venv --clear .venv
 	.venv/bin/pip install --quiet --disable-pip-version-check -r tools/requirements.txt
+	@touch $@
+
+# PyTorch and transformers, which the benchmarks compare with; some gigabytes.
+.venv-bench/installed: tools/requirements-bench.txt
+	@tools/install_debian.sh $(PYTHON_PACKAGES)
+	@echo "installing Python packages into .venv-bench: $$(tr '\n' ' ' < tools/requirements-bench.txt)"
+	python3 -m venv --clear .venv-bench
+	.venv-bench/bin/pip install --quiet --disable-pip-version-check -r tools/requirements-bench.txt
 	@touch $@

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace headscope::cli {
@@ -23,12 +24,13 @@ Progress::~Progress() {
 }
 
 void Progress::reach(std::size_t done) {
-  done_ = done;
+  done_ = std::max(done_, done);  // parts that count for themselves may report out of order
   const auto now = Clock::now();
   if (session_.quiet || now < next_ || done_ == 0 || done_ == total_) return;
   const double elapsed = std::chrono::duration<double>(now - begin_).count();
   const double left = elapsed / static_cast<double>(done_) * static_cast<double>(total_ - done_);
-  const std::string text = fmt::format("{}: {} of {}, {:.0f} s left", label_, done_, total_, left);
+  const double percent = 100 * static_cast<double>(done_) / static_cast<double>(total_);
+  const std::string text = fmt::format("{}: {:.0f} %, {:.0f} s left", label_, percent, left);
   if (session_.terminal) {
     session_.err << '\r' << text << "\x1b[K" << std::flush;
     next_ = now + kRedraw;
