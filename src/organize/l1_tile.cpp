@@ -13,48 +13,68 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Tag = hn::CappedTag<float, kPanel / 2>;
 using Vector = hn::Vec<Tag>;
 
-// Rows of a register block: two columns of vectors make 16 accumulators where there are 32 registers, 8 elsewhere. Both
-// are enough chains to hide the latency of an addition.
+// A register block is kRows slices of `a`, each broadcast, against four vectors of slices of `b`. A broadcast takes a
+// slot of the units that do the arithmetic, so it has to serve many vectors; 16 accumulators, or 8 where there are only
+// 16 registers, are chains enough to hide the latency of an addition.
 #if HWY_TARGET <= HWY_AVX3  // smaller numbers are better targets
-constexpr std::size_t kRows = 8;
-#else
 constexpr std::size_t kRows = 4;
+#else
+constexpr std::size_t kRows = 2;
 #endif
+constexpr std::size_t kMostVectors = 4;
+// Features that are taken at a time: all panels' share of them stays in the first-level cache while every register
+// block of the tile passes over it.
+constexpr std::size_t kChunk = 64;
 
 // The additions are fused multiply-adds: on some processors maxima and additions share their ports, and
-// multiply-adds do not.
+// multiply-adds do not. `b` and `sums` hold, for each vector, where it begins.
 template <std::size_t kVectors>
-HWY_INLINE void max_block(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, const float* HWY_RESTRICT scale,
-                          std::size_t features, float* HWY_RESTRICT sums) {
+HWY_INLINE void max_block(const float* HWY_RESTRICT a, const float* const* b, const float* HWY_RESTRICT scale,
+                          std::size_t features, float* const* sums) {
   const Tag d;
-  const std::size_t lanes = hn::Lanes(d);
   Vector sum[kRows][kVectors];
-  for (std::size_t r = 0; r < kRows; ++r) {
-    for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = hn::LoadU(d, sums + r * kPanel + v * lanes);
+  const float* y_at[kVectors];
+  for (std::size_t v = 0; v < kVectors; ++v) {
+    y_at[v] = b[v];
+    for (std::size_t r = 0; r < kRows; ++r) sum[r][v] = hn::LoadU(d, sums[v] + r * kTileColumns);
   }
   for (std::size_t f = 0; f < features; ++f) {
     const auto weight = hn::Set(d, scale[f]);
     Vector y[kVectors];
-    for (std::size_t v = 0; v < kVectors; ++v) y[v] = hn::LoadU(d, b + f * kPanel + v * lanes);
+    for (std::size_t v = 0; v < kVectors; ++v) y[v] = hn::LoadU(d, y_at[v] + f * kPanel);
     for (std::size_t r = 0; r < kRows; ++r) {
       const auto x = hn::Set(d, a[f * kPanel + r]);
       for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(hn::Max(x, y[v]), weight, sum[r][v]);
     }
   }
-  for (std::size_t r = 0; r < kRows; ++r) {
-    for (std::size_t v = 0; v < kVectors; ++v) hn::StoreU(sum[r][v], d, sums + r * kPanel + v * lanes);
+  for (std::size_t v = 0; v < kVectors; ++v) {
+    for (std::size_t r = 0; r < kRows; ++r) hn::StoreU(sum[r][v], d, sums[v] + r * kTileColumns);
   }
 }
 
-void add_maxima_here(const float* a, const float* b, const float* scale, std::size_t features, bool diagonal,
-                     float* sums) {
+void add_maxima_here(const float* a, std::span<const float* const> b, const float* scale, std::size_t features,
+                     bool diagonal, float* sums) {
   const std::size_t lanes = hn::Lanes(Tag());
-  for (std::size_t row = 0; row < kPanel; row += kRows) {
-    std::size_t column = diagonal ? row / lanes * lanes : 0;
-    for (; column + 2 * lanes <= kPanel; column += 2 * lanes) {
-      max_block<2>(a + row, b + column, scale, features, sums + row * kPanel + column);
+  const std::size_t columns = b.size() * kPanel;
+  for (std::size_t begin = 0; begin < features; begin += kChunk) {
+    const std::size_t count = features - begin < kChunk ? features - begin : kChunk;
+    const float* s = scale + begin;
+    for (std::size_t row = 0; row < kPanel; row += kRows) {
+      const float* x = a + begin * kPanel + row;
+      for (std::size_t column = diagonal ? row / lanes * lanes : 0; column < columns;) {
+        const float* from[kMostVectors];
+        float* to[kMostVectors];
+        std::size_t vectors = 0;
+        for (; vectors < kMostVectors && column < columns; ++vectors, column += lanes) {
+          from[vectors] = b[column / kPanel] + begin * kPanel + column % kPanel;
+          to[vectors] = sums + row * kTileColumns + column;
+        }
+        if (vectors == 4) max_block<4>(x, from, s, count, to);
+        if (vectors == 3) max_block<3>(x, from, s, count, to);
+        if (vectors == 2) max_block<2>(x, from, s, count, to);
+        if (vectors == 1) max_block<1>(x, from, s, count, to);
+      }
     }
-    if (column < kPanel) max_block<1>(a + row, b + column, scale, features, sums + row * kPanel + column);
   }
 }
 
@@ -68,7 +88,7 @@ void add_common_differences_here(const float* HWY_RESTRICT a, const float* HWY_R
   for (std::size_t row = 0; row < kPanel; row += kFour) {
     for (std::size_t column = 0; column < kPanel; column += lanes) {
       Vector sum[kFour];
-      for (std::size_t r = 0; r < kFour; ++r) sum[r] = hn::LoadU(d, sums + (row + r) * kPanel + column);
+      for (std::size_t r = 0; r < kFour; ++r) sum[r] = hn::LoadU(d, sums + (row + r) * kTileColumns + column);
       for (std::size_t f = 0; f < features; ++f) {
         const auto y = hn::LoadU(d, b + f * kPanel + column);
         const auto there = hn::LoadU(d, b_present + f * kPanel + column);
@@ -78,7 +98,7 @@ void add_common_differences_here(const float* HWY_RESTRICT a, const float* HWY_R
           sum[r] = hn::MulAdd(hn::Abs(hn::Sub(x, y)), both, sum[r]);
         }
       }
-      for (std::size_t r = 0; r < kFour; ++r) hn::StoreU(sum[r], d, sums + (row + r) * kPanel + column);
+      for (std::size_t r = 0; r < kFour; ++r) hn::StoreU(sum[r], d, sums + (row + r) * kTileColumns + column);
     }
   }
 }
@@ -86,7 +106,7 @@ void add_common_differences_here(const float* HWY_RESTRICT a, const float* HWY_R
 void drain_here(float* HWY_RESTRICT sums, double* HWY_RESTRICT total) {
   const hn::CappedTag<double, 8> d;
   const hn::Rebind<float, decltype(d)> half;
-  for (std::size_t i = 0; i < kPanel * kPanel; i += hn::Lanes(d)) {
+  for (std::size_t i = 0; i < kPanel * kTileColumns; i += hn::Lanes(d)) {
     const auto wide = hn::PromoteTo(d, hn::LoadU(half, sums + i));
     hn::StoreU(hn::Add(hn::LoadU(d, total + i), wide), d, total + i);
     hn::StoreU(hn::Zero(half), half, sums + i);
@@ -138,7 +158,8 @@ HWY_EXPORT(add_folders_here);
 HWY_EXPORT(subtract_from_rows_here);
 HWY_EXPORT(add_rows_here);
 
-void add_maxima(const float* a, const float* b, const float* scale, std::size_t features, bool diagonal, float* sums) {
+void add_maxima(const float* a, std::span<const float* const> b, const float* scale, std::size_t features,
+                bool diagonal, float* sums) {
   HWY_DYNAMIC_DISPATCH(add_maxima_here)(a, b, scale, features, diagonal, sums);
 }
 

@@ -68,9 +68,11 @@ class Computation {
     }
     scale_ = Buffer<float>(batch_ * features_);
     for (std::size_t a = 0; a < panels_.panels; ++a) {
-      for (std::size_t b = a; b < panels_.panels; ++b) tiles_.emplace_back(a, b);
+      for (std::size_t b = a; b < panels_.panels; b += 2) {
+        tiles_.push_back({a, b, std::min<std::size_t>(2, panels_.panels - b)});
+      }
     }
-    totals_.assign(tiles_.size() * kPanel * kPanel, 0);
+    totals_.assign(tiles_.size() * kTileSize, 0);
   }
 
   DoubleMatrix run(const std::function<void(double)>& progress) {
@@ -91,6 +93,14 @@ class Computation {
   }
 
  private:
+  // One panel of slices against one or two others.
+  struct Tile {
+    std::size_t row;
+    std::size_t column;
+    std::size_t width;
+  };
+  static constexpr std::size_t kTileSize = kPanel * kTileColumns;
+
   // Numbers in the sums of one row folder over one block of column folders, for one panel.
   [[nodiscard]] std::size_t sum_size() const noexcept { return features_ * kPanel; }
   [[nodiscard]] std::size_t place(std::size_t panel, std::size_t in_batch) const noexcept {
@@ -151,22 +161,25 @@ class Computation {
     }
   }
 
-  void add_tile(const FolderBlock& block, std::size_t folders, std::size_t tile) {
-    alignas(64) float sums[kPanel * kPanel] = {};
-    double* total = totals_.data() + tile * kPanel * kPanel;
-    const auto [a, b] = tiles_[tile];
+  void add_tile(const FolderBlock& block, std::size_t folders, std::size_t index) {
+    alignas(64) float sums[kTileSize] = {};
+    double* total = totals_.data() + index * kTileSize;
+    const Tile& tile = tiles_[index];
     std::size_t pending = 0;
     for (std::size_t i = 0; i < folders; ++i) {
       if (pending + block.count > kFloatSum) {
         drain(sums, total);
         pending = 0;
       }
-      if (masked_) {
-        add_common_differences(sums_.data() + place(a, i), sums_.data() + place(b, i), scaled_.data() + place(a, i),
-                               present_.data() + place(b, i), block.count, sums);
-      } else {
-        add_maxima(sums_.data() + place(a, i), sums_.data() + place(b, i), scale_.data() + i * features_, block.count,
-                   a == b, sums);
+      const float* a = sums_.data() + place(tile.row, i);
+      const float* b[2] = {sums_.data() + place(tile.column, i), sums_.data() + place(tile.column + tile.width - 1, i)};
+      if (!masked_) {
+        add_maxima(a, std::span(b).first(tile.width), scale_.data() + i * features_, block.count,
+                   tile.row == tile.column, sums);
+      }
+      for (std::size_t w = 0; masked_ && w < tile.width; ++w) {
+        add_common_differences(a, b[w], scaled_.data() + place(tile.row, i),
+                               present_.data() + place(tile.column + w, i), block.count, sums + w * kPanel);
       }
       pending += block.count;
     }
@@ -177,11 +190,11 @@ class Computation {
     const std::size_t n = panels_.slices;
     DoubleMatrix result(n, n);
     for (std::size_t t = 0; t < tiles_.size(); ++t) {
-      const auto [a, b] = tiles_[t];
-      for (std::size_t i = a * kPanel; i < std::min(n, (a + 1) * kPanel); ++i) {
-        for (std::size_t j = std::max(i, b * kPanel); j < std::min(n, (b + 1) * kPanel); ++j) {
-          const double value = totals_[(t * kPanel + i % kPanel) * kPanel + j % kPanel];
-          result(i, j) = result(j, i) = value;
+      const std::size_t row = tiles_[t].row * kPanel;
+      const std::size_t column = tiles_[t].column * kPanel;
+      for (std::size_t i = row; i < std::min(n, row + kPanel); ++i) {
+        for (std::size_t j = std::max(i, column); j < std::min(n, column + tiles_[t].width * kPanel); ++j) {
+          result(i, j) = result(j, i) = totals_[t * kTileSize + (i - row) * kTileColumns + (j - column)];
         }
       }
     }
@@ -208,8 +221,8 @@ class Computation {
   Buffer<float> present_;  // the same, if masked
   Buffer<float> scaled_;
   Buffer<float> scale_;  // [row folder of the batch][feature]
-  std::vector<std::pair<std::size_t, std::size_t>> tiles_;
-  std::vector<double> totals_;  // [tile][kPanel][kPanel]
+  std::vector<Tile> tiles_;
+  std::vector<double> totals_;  // [tile][kPanel][kTileColumns]
 };
 
 class CpuSliceDistances final : public SliceDistances {
@@ -238,7 +251,7 @@ class CpuTreeDistance final : public TreeDistance {
     std::size_t depth = 2;
     while ((std::size_t{1} << depth) < slices.rows) ++depth;
     const std::size_t stack = panels * kFeatures * kPanel * (depth + 2) * 2 * sizeof(float);
-    const std::size_t totals = panels * (panels + 1) / 2 * kPanel * kPanel * sizeof(double);
+    const std::size_t totals = panels * (panels + 2) / 2 * kPanel * kPanel * sizeof(double);
     const std::size_t matrix = slices.slices * slices.slices * sizeof(double);
     return panel_bytes(slices, absent) + stack + totals + matrix + kBatchBytes;
   }

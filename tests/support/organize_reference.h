@@ -87,13 +87,18 @@ inline DoubleMatrix emd(const Tensor& x, std::size_t axis, const Levels& first, 
   return result;
 }
 
-/// exp(-EMD / (epsilon * median)), the median over the whole matrix.
+/// exp(-EMD / (epsilon * median)), the median over the whole matrix, or over what is not zero if that is zero.
 inline DoubleMatrix affinity_of(const DoubleMatrix& distances, double epsilon) {
   std::vector<double> all(distances.values().begin(), distances.values().end());
   std::sort(all.begin(), all.end());
-  const double median = (all[(all.size() - 1) / 2] + all[all.size() / 2]) / 2;
+  const auto middle = [&] { return all.empty() ? 1 : (all[(all.size() - 1) / 2] + all[all.size() / 2]) / 2; };
+  double median = middle();
+  if (median == 0) {
+    std::erase(all, 0.0);
+    median = middle();
+  }
   DoubleMatrix result = distances;
-  for (double& value : result.values()) value = median > 0 ? std::exp(-value / (epsilon * median)) : (value > 0 ? 0 : 1);
+  for (double& value : result.values()) value = std::exp(-value / (epsilon * median));
   return result;
 }
 
@@ -123,7 +128,7 @@ inline DoubleMatrix cosines(const Tensor& x, std::size_t axis) {
         }
       }
       const double norm = std::sqrt(mine) * std::sqrt(other);
-      result(s, t) = norm > 0 ? std::max(0.0, dot / norm) : (s == t ? 1 : 0);
+      result(s, t) = s == t ? 1 : norm > 0 ? std::max(0.0, dot / norm) : 0;
     }
   }
   return result;
