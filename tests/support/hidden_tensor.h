@@ -13,7 +13,8 @@
 namespace headscope::test {
 
 /// A tensor that is smooth on binary trees of its axes, the elements then shuffled: a sum over levels of
-/// `decay`^level * u(folder of the head) v(folder of the query) w(folder of the key), all drawn at random.
+/// `decay`^level * u(folder of the head) v(folder of the query) w(folder of the key). Of two sibling folders one has a
+/// positive factor and the other a negative one, of magnitudes from 0.5 to 1.5 drawn at random.
 struct HiddenTensor {
   std::array<std::size_t, 3> extents;
   std::array<std::vector<std::size_t>, 3> permutations;  // where each element of the smooth tensor went
@@ -29,7 +30,9 @@ struct HiddenTensor {
       std::array<std::vector<double>, 3> factors;
       for (std::size_t axis = 0; axis < 3; ++axis) {
         std::vector<double> folders(std::size_t{1} << level);
-        for (double& value : folders) value = normal(random);
+        for (std::size_t f = 0; f < folders.size(); ++f) {
+          folders[f] = (f % 2 == 0 ? 1 : -1) * (0.5 + uniform(random));
+        }
         for (std::size_t i = 0; i < shape[axis]; ++i) factors[axis].push_back(folders[folder(i, shape[axis], level)]);
       }
       for (std::size_t i = 0; i < values.size(); ++i) {
