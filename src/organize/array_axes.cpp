@@ -75,6 +75,10 @@ ArrayAxes read_axes(std::span<const std::size_t> shape, const NetworkTensorOptio
                                                   axes.heads_per_layer));
     }
   }
+  if (!options.head_names.empty() && options.head_names.size() != axes.heads) {
+    throw Error(ErrorKind::kFormat,
+                fmt::format("{}: {} names for {} heads", where, options.head_names.size(), axes.heads));
+  }
   return axes;
 }
 
@@ -92,8 +96,9 @@ Selection select(const ArrayAxes& axes, const NetworkTensorOptions& options, std
   for (std::size_t h = 0; h < axes.heads; ++h) {
     if (!wanted(options.layers, h / in_layer) || !wanted(options.heads, h % in_layer)) continue;
     chosen.heads.push_back(h);
-    chosen.head_names.push_back(axes.heads_per_layer == 0 ? fmt::format("H{}", h)
-                                                          : fmt::format("L{}H{}", h / in_layer, h % in_layer));
+    chosen.head_names.push_back(!options.head_names.empty()  ? options.head_names[h]
+                                : axes.heads_per_layer == 0 ? fmt::format("H{}", h)
+                                                            : fmt::format("L{}H{}", h / in_layer, h % in_layer));
   }
   chosen.queries = select_range(options.queries, options.skip_first, axes.queries, "query", where);
   chosen.keys = select_range(options.keys, options.skip_first, axes.keys, "key", where);

@@ -26,10 +26,13 @@ void copy_entries(std::span<const float> values, const ArrayAxes& axes, const Se
   });
 }
 
-std::vector<std::uint8_t> causal_mask(const ArrayAxes& axes, const Selection& chosen) {
+std::vector<std::uint8_t> causal_mask(const MaskChoice& choice, const ArrayAxes& axes, const Selection& chosen) {
   std::vector<std::uint8_t> mask;
   for (const std::size_t q : chosen.queries) {
-    for (const std::size_t k : chosen.keys) mask.push_back(k + axes.queries <= q + axes.keys ? 1 : 0);
+    for (const std::size_t k : chosen.keys) {
+      const bool seen = choice.first_query ? k <= q + *choice.first_query : k + axes.queries <= q + axes.keys;
+      mask.push_back(seen ? 1 : 0);
+    }
   }
   return mask;
 }
@@ -63,7 +66,7 @@ std::vector<std::uint8_t> make_mask(const MaskChoice& choice, const ArrayAxes& a
     case MaskChoice::Kind::kNone:
       return {};
     case MaskChoice::Kind::kCausal:
-      return causal_mask(axes, chosen);
+      return causal_mask(choice, axes, chosen);
     case MaskChoice::Kind::kExplicit:
       return explicit_mask(choice, axes, array_shape, chosen, where);
     case MaskChoice::Kind::kZeros:

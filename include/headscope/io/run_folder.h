@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <span>
@@ -8,8 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "headscope/base/matrix.h"
 #include "headscope/base/shape.h"
 #include "headscope/io/atomic_file.h"
+#include "headscope/io/npy.h"
 
 namespace headscope {
 
@@ -51,6 +54,9 @@ class RunFolder {
   ///                false; kIo, kResource (disk full).
   void add_text(const RunFile& file, std::string_view text);
   void add_array(const RunFile& file, std::span<const float> values);
+  void add_array(const RunFile& file, std::span<const std::int64_t> values);
+  /// Matrices by name, as one npz file of doubles.
+  void add_matrices(const RunFile& file, std::span<const std::pair<std::string, const DoubleMatrix*>> matrices);
 
   /// All files and the manifest appear.
   void commit();
@@ -62,6 +68,8 @@ class RunFolder {
 
  private:
   AtomicFile begin_file(const RunFile& file);
+  void add_npy(RunFile file, const NpyType& type, std::string_view dtype, std::size_t count,
+               std::span<const std::byte> bytes);
   [[nodiscard]] std::string manifest() const;
 
   std::filesystem::path path_;

@@ -68,13 +68,15 @@ struct NetworkTensor {
 struct MaskChoice {
   enum class Kind {
     kNone,      ///< None.
-    kCausal,    ///< Key j of n and query i of m with j > i + n - m: the last query sees everything.
+    kCausal,    ///< Keys after their query: j > i + `first_query`.
     kZeros,     ///< Those that are exactly zero.
     kExplicit,  ///< Those where `values` is zero.
   };
   Kind kind = Kind::kNone;
   std::span<const float> values = {};  ///< For kExplicit: of the shape [query, key], or that of the array itself.
   Shape shape = {};
+  /// For kCausal: which key the first query of the array is. By default the last query is the last key.
+  std::optional<std::size_t> first_query = {};
 };
 
 struct NetworkTensorOptions {
@@ -84,7 +86,8 @@ struct NetworkTensorOptions {
   MaskChoice mask = {};
   /// For hqk and qkh: how many heads each layer has, if the heads are those of whole layers.
   std::optional<std::size_t> heads_per_layer = {};
-  std::vector<std::size_t> layers = {};  ///< Only these; all if empty.
+  std::vector<std::string> head_names = {};  ///< Of all heads of the array, if they have names of their own.
+  std::vector<std::size_t> layers = {};      ///< Only these; all if empty.
   std::vector<std::size_t> heads = {};   ///< Only these of each layer (of all, where layers are not known).
   std::optional<std::pair<std::size_t, std::size_t>> queries = {};  ///< Only those from first up to, not with, second.
   std::optional<std::pair<std::size_t, std::size_t>> keys = {};
