@@ -10,6 +10,7 @@
 #include "headscope/io/json.h"
 #include "headscope/io/mapped_file.h"
 #include "headscope/io/npy.h"
+#include "headscope/io/npz.h"
 
 namespace headscope {
 namespace {
@@ -93,16 +94,35 @@ void RunFolder::add_text(const RunFile& file, std::string_view text) {
 }
 
 void RunFolder::add_array(const RunFile& file, std::span<const float> values) {
-  if (element_count(file.shape) != values.size()) {
+  add_npy(file, npy_type<float>(), "float32", values.size(), std::as_bytes(values));
+}
+
+void RunFolder::add_array(const RunFile& file, std::span<const std::int64_t> values) {
+  add_npy(file, npy_type<std::int64_t>(), "int64", values.size(), std::as_bytes(values));
+}
+
+void RunFolder::add_npy(RunFile file, const NpyType& type, std::string_view dtype, std::size_t count,
+                        std::span<const std::byte> bytes) {
+  if (element_count(file.shape) != count) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{}: {} values for shape {}", file.name, values.size(), to_string(file.shape)));
+                fmt::format("{}: {} values for shape {}", file.name, count, to_string(file.shape)));
   }
   AtomicFile out = begin_file(file);
-  out.write(npy_header(npy_type<float>(), file.shape));
-  out.write(std::as_bytes(values));
+  out.write(npy_header(type, file.shape));
+  out.write(bytes);
+  file.dtype = dtype;
+  pending_.emplace_back(std::move(file), std::move(out));
+}
+
+void RunFolder::add_matrices(const RunFile& file,
+                             std::span<const std::pair<std::string, const DoubleMatrix*>> matrices) {
+  NpzWriter writer(begin_file(file));
+  for (const auto& [name, matrix] : matrices) {
+    writer.add(name, matrix->values(), Shape{matrix->rows(), matrix->columns()});
+  }
   RunFile described = file;
-  described.dtype = "float32";
-  pending_.emplace_back(std::move(described), std::move(out));
+  described.dtype = "float64";
+  pending_.emplace_back(std::move(described), writer.finish());
 }
 
 RunArray RunFolder::add_array(const RunFile& file, RunFloat element) {

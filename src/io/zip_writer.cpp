@@ -158,12 +158,16 @@ void ZipWriter::add(std::string_view name, std::initializer_list<std::span<const
   entries_.push_back(entry);
 }
 
-void ZipWriter::commit() {
+AtomicFile ZipWriter::finish() {
   std::string directory;
   for (const Entry& entry : entries_) directory += central_header(entry.name, entry.crc, entry.size, entry.offset);
   file_.write(directory);
   file_.write(end_records(entries_.size(), position_, directory.size()));
-  file_.commit();
+  return std::move(file_);
+}
+
+void ZipWriter::commit() {
+  finish().commit();
 }
 
 }  // namespace headscope

@@ -59,6 +59,7 @@ class NpzWriter {
  public:
   /// \throws Error  as `AtomicFile`.
   explicit NpzWriter(std::filesystem::path path) : writer_(std::move(path)) {}
+  explicit NpzWriter(AtomicFile file) : writer_(std::move(file)) {}
 
   /// T is float, double or std::int64_t.
   ///
@@ -69,6 +70,8 @@ class NpzWriter {
 
   /// The file appears now, whole.
   void commit() { writer_.commit(); }
+  /// The file, whole but for its own commit.
+  [[nodiscard]] AtomicFile finish() { return writer_.finish(); }
 
  private:
   ZipWriter writer_;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <span>
@@ -10,8 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "headscope/base/matrix.h"
 #include "headscope/base/shape.h"
 #include "headscope/io/atomic_file.h"
+#include "headscope/io/npy.h"
 
 namespace headscope {
 
@@ -80,6 +83,9 @@ class RunFolder {
   void add_array(const RunFile& file, std::span<const float> values);
   /// An array that is written piece by piece.
   [[nodiscard]] RunArray add_array(const RunFile& file, RunFloat element);
+  void add_array(const RunFile& file, std::span<const std::int64_t> values);
+  /// Matrices by name, as one npz file of doubles.
+  void add_matrices(const RunFile& file, std::span<const std::pair<std::string, const DoubleMatrix*>> matrices);
 
   /// All files and the manifest appear. What the same command wrote before and did not write now is removed.
   void commit();
@@ -91,6 +97,8 @@ class RunFolder {
 
  private:
   AtomicFile begin_file(const RunFile& file);
+  void add_npy(RunFile file, const NpyType& type, std::string_view dtype, std::size_t count,
+               std::span<const std::byte> bytes);
   [[nodiscard]] std::string manifest() const;
   [[nodiscard]] std::vector<std::string> stale() const;
 

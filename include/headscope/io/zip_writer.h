@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "headscope/io/atomic_file.h"
@@ -26,6 +27,8 @@ class ZipWriter {
  public:
   /// \throws Error  as `AtomicFile`.
   explicit ZipWriter(std::filesystem::path path);
+  /// Into a file that was begun and is still empty.
+  explicit ZipWriter(AtomicFile file) : file_(std::move(file)) {}
 
   /// Appends an entry whose bytes are the pieces one after the other.
   ///
@@ -35,6 +38,8 @@ class ZipWriter {
 
   /// Writes the directory; the file appears now.
   void commit();
+  /// Writes the directory and gives the file up, whole but for its own commit. Nothing can be added afterwards.
+  [[nodiscard]] AtomicFile finish();
 
  private:
   struct Entry {

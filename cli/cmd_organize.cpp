@@ -1,0 +1,159 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/common_options.h"
+#include "cli/interrupt.h"
+#include "cli/map_source.h"
+#include "cli/organize_files.h"
+#include "cli/progress.h"
+#include "headscope/base/error.h"
+#include "headscope/base/parallel.h"
+
+namespace headscope::cli {
+namespace {
+
+struct Args {
+  MapSourceArgs source;
+  std::filesystem::path run;
+  std::optional<std::size_t> iterations;
+  std::optional<double> alpha;
+  std::optional<double> beta;
+  double epsilon = 1;
+  std::string tree = "flexible";
+  double stop_below = 0;
+  std::size_t dimensions = 8;
+  double time = 1;
+  std::size_t draws = 8;
+  std::uint64_t seed = 0;
+  std::string memory = "8G";
+  bool force = false;
+  bool json = false;
+};
+
+QuestionnaireOptions questionnaire_options(const Args& args, const NetworkTensor& tensor) {
+  QuestionnaireOptions options = tensor.heads() == 1 ? QuestionnaireOptions::for_one_map() : QuestionnaireOptions();
+  if (args.iterations) options.iterations = *args.iterations;
+  if (args.alpha) options.weights.alpha = *args.alpha;
+  if (args.beta) options.weights.beta = *args.beta;
+  options.epsilon = args.epsilon;
+  options.tree = args.tree == "binary" ? TreeKind::kBinary : TreeKind::kFlexible;
+  if (args.stop_below > 0) options.stop_below = args.stop_below;
+  // Beside the copies: the tensor itself and the one its coefficients are made in.
+  const std::size_t held = 2 * tensor.values.size() * sizeof(float) + tensor.present.size();
+  const std::size_t budget = parse_size(args.memory);
+  options.memory = budget > held ? budget - held : 0;
+  return options;
+}
+
+RunCommand describe_run(const Args& args, const MapSource& source, const QuestionnaireOptions& options) {
+  RunCommand command;
+  command.name = "organize";
+  command.arguments = {"organize", args.source.source.string(), "-o", args.run.string()};
+  command.identity = {{"source", source.fingerprint},
+                      {"maps", describe(args.source)},
+                      {"iterations", std::to_string(options.iterations)},
+                      {"alpha", fmt::format("{}", options.weights.alpha)},
+                      {"beta", fmt::format("{}", options.weights.beta)},
+                      {"epsilon", fmt::format("{}", options.epsilon)},
+                      {"tree", args.tree},
+                      {"stop_below", fmt::format("{}", args.stop_below)},
+                      {"embedding", fmt::format("{} dimensions at time {}", args.dimensions, args.time)},
+                      {"draws", std::to_string(args.draws)},
+                      {"seed", std::to_string(args.seed)},
+                      {"version", HEADSCOPE_VERSION}};
+  command.circumstances = {{"threads", std::to_string(thread_count())}, {"memory", args.memory}};
+  return command;
+}
+
+OrganizeResult compute(const Args& args, const NetworkTensor& tensor, QuestionnaireOptions options, Session& session) {
+  constexpr std::size_t kSteps = 1000;
+  constexpr double kQuestionnaire = 0.8;  // of the time, about
+  Progress progress(session, "organizing", kSteps);
+  const auto report = [&](double share) {
+    check_for_interrupt();
+    progress.reach(static_cast<std::size_t>(share * kSteps));
+  };
+  options.progress = [&](double share) { report(kQuestionnaire * share); };
+  Organization organization = organize(tensor, options);
+  SparsityOptions sparsity;
+  sparsity.draws = args.draws;
+  sparsity.seed = args.seed;
+  sparsity.progress = [&](double share) { report(kQuestionnaire + (1 - kQuestionnaire) * share); };
+  Sparsity measured =
+      measure_sparsity(tensor, organization.head.tree, organization.query.tree, organization.key.tree, sparsity);
+  std::vector<DiffusionMap> embeddings;
+  for (const TensorAxis axis : kTensorAxes) {
+    embeddings.push_back(diffusion_map(organization.axis(axis).affinity, {args.dimensions, args.time}));
+    check_for_interrupt();
+  }
+  return {std::move(organization), std::move(measured), std::move(embeddings)};
+}
+
+void run_organize(const Args& args, Session& session) {
+  const auto begin = std::chrono::steady_clock::now();
+  watch_for_interrupts();
+  const MapSource source = load_maps(args.source, /*keep_absent=*/false, parse_size(args.memory));
+  const QuestionnaireOptions options = questionnaire_options(args, source.tensor);
+  RunFolder run(args.run, describe_run(args, source, options), args.force);
+  const OrganizeResult result = compute(args, source.tensor, options, session);
+  add_organize_files(run, source, result);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  run.circumstances()["seconds"] = fmt::format("{:.2f}", seconds);
+  run.circumstances()["peak_memory"] = std::to_string(peak_memory());
+  check_for_interrupt();
+  const std::vector<std::string> files = run.files();
+  run.commit();
+  if (args.json) return print_organize_json(session.out, source, result, files, seconds);
+  print_organize_summary(session.out, source, result);
+  session.out << fmt::format("\n{} files in {} ({:.1f} s)\n", files.size(), printable(run.path().string(), 4096),
+                             seconds);
+}
+
+}  // namespace
+
+void add_organize_command(CLI::App& app, Session& session) {
+  auto args = std::make_shared<Args>();  // lives as long as the callback
+  CLI::App* command = app.add_subcommand("organize", "Trees, embeddings and sparsity of attention maps");
+  add_map_source_options(*command, args->source);
+  command->add_option("-o,--output", args->run, "Folder for the results")->required();
+  command->add_option("--what", args->source.what, "pattern (after the softmax) or scores (before)")
+      ->check(CLI::IsMember({"pattern", "scores"}))
+      ->capture_default_str();
+  command->add_option("--iterations", args->iterations, "Of the questionnaire (default 3; 10 for one map)");
+  command->add_option("--alpha", args->alpha, "Weight of coarse levels in the distance (default 0; 1 for one map)");
+  command->add_option("--beta", args->beta, "Weight of large folders in the distance (default 1; 0 for one map)");
+  command->add_option("--epsilon", args->epsilon, "Scale of the affinity")->capture_default_str();
+  command->add_option("--tree", args->tree, "flexible or binary")
+      ->check(CLI::IsMember({"flexible", "binary"}))
+      ->capture_default_str();
+  command->add_option("--stop-below", args->stop_below,
+                      "End early once the score changes by no more than this share; 0: never")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command->add_option("--dimensions", args->dimensions, "Coordinates of an embedding")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1000}))
+      ->capture_default_str();
+  command->add_option("--time", args->time, "Diffusion time of the embeddings")->capture_default_str();
+  command->add_option("--draws", args->draws, "Shuffled trees to compare sparsity with")
+      ->check(CLI::Range(std::size_t{2}, std::size_t{1000}))
+      ->capture_default_str();
+  command->add_option("--seed", args->seed, "Seed of the shuffled trees")->capture_default_str();
+  command->add_option("--memory", args->memory, "Budget, e.g. 8G")->capture_default_str();
+  command->add_flag("--force", args->force, "Replace the result of another run in the folder");
+  command->add_flag("--json", args->json, "Print the summary as JSON");
+  add_threads_option(*command);
+  add_quiet_option(*command, session);
+  command->footer(
+      "Example: headscope organize runs/gpt2 -o runs/gpt2 --skip-first 1\n"
+      "         headscope organize maps.npy --axes lhqk --mask causal -o runs/maps");
+  command->callback([args, &session] { run_organize(*args, session); });
+}
+
+}  // namespace headscope::cli

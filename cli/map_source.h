@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "headscope/organize/network_tensor.h"
+
+namespace CLI {
+class App;
+}
+
+namespace headscope::cli {
+
+/// Which maps a command works on, as typed.
+struct MapSourceArgs {
+  std::filesystem::path source;
+  std::string what = "pattern";
+  std::string axes = "hqk";
+  std::string array;  ///< Name of the array in an npz or safetensors file.
+  std::string mask;   ///< Empty: what the source says, else none.
+  std::vector<std::string> layers;
+  std::vector<std::string> heads;
+  std::string queries;
+  std::string keys;
+  std::size_t skip_first = 0;
+};
+
+/// SOURCE, --axes, --array, --mask, --skip-first, --layers, --heads, --queries, --keys; not --what.
+void add_map_source_options(CLI::App& command, MapSourceArgs& args);
+
+/// What the options decide, for a manifest.
+[[nodiscard]] std::string describe(const MapSourceArgs& args);
+
+struct MapSource {
+  NetworkTensor tensor;
+  std::string fingerprint;               ///< Of the whole array, before anything was chosen.
+  std::string file;                      ///< Where the array came from.
+  std::vector<std::string> query_names;  ///< Tokens, or positions where they are not known.
+  std::vector<std::string> key_names;
+};
+
+/// Reads maps from an .npy, .npz or .safetensors file, or from a folder with pattern.npy or scores.npy and the
+/// tokens.json that `capture` writes beside them. `memory` bounds what the array may take, three times over.
+///
+/// \throws Error  kInvalidArgument for options that make no sense; kIo, kFormat, kUnsupported if the source
+///                cannot be read; kResource if it is too large; and as `make_network_tensor`.
+[[nodiscard]] MapSource load_maps(const MapSourceArgs& args, bool keep_absent, std::size_t memory);
+
+}  // namespace headscope::cli

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "headscope/base/matrix.h"
+#include "headscope/organize/network_tensor.h"
+
+namespace headscope {
+
+/// Where the questionnaire begins: cosines between the slices of a tensor along an axis, taken as vectors, over the
+/// entries that are present in both, floored at 0:
+///
+///     A(s, t) = max(0, sum x_s x_t / sqrt(sum x_s^2 sum x_t^2)).
+///
+/// Where a sum of squares is zero there is no cosine: A is then 0, and 1 on the diagonal. Symmetric, in [0, 1].
+///
+/// Cost: matrix products of 2 n^2 * (size / n) flops in float; twice that if heads have masks of their own.
+[[nodiscard]] DoubleMatrix cosine_affinity(const NetworkTensor& tensor, TensorAxis axis);
+
+}  // namespace headscope

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headscope/organize/network_tensor.h"
+
+namespace headscope {
+
+/// An array as heads, queries and keys: heads of all layers count through, layer by layer.
+struct ArrayAxes {
+  std::size_t heads = 0;
+  std::size_t queries = 0;
+  std::size_t keys = 0;
+  std::size_t head_stride = 0;
+  std::size_t query_stride = 0;
+  std::size_t key_stride = 0;
+  std::size_t heads_per_layer = 0;  ///< 0: not known.
+};
+
+/// \throws Error  kInvalidArgument if `options.axes` is unknown, kFormat if the shape does not fit it.
+[[nodiscard]] ArrayAxes read_axes(std::span<const std::size_t> shape, const NetworkTensorOptions& options,
+                                  std::string_view where);
+
+/// What of an array is taken, ascending.
+struct Selection {
+  std::vector<std::size_t> heads;
+  std::vector<std::size_t> queries;
+  std::vector<std::size_t> keys;
+  std::vector<std::string> head_names;
+};
+
+/// \throws Error  kInvalidArgument if something chosen does not exist, kUnsupported if too little is left.
+[[nodiscard]] Selection select(const ArrayAxes& axes, const NetworkTensorOptions& options, std::string_view where);
+
+}  // namespace headscope

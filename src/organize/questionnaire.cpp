@@ -1,0 +1,219 @@
+#include "headscope/organize/questionnaire.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+
+#include "headscope/base/error.h"
+#include "headscope/base/parallel.h"
+#include "headscope/organize/cosine_affinity.h"
+#include "headscope/organize/tensor_haar.h"
+
+namespace headscope {
+namespace {
+
+PartitionTree tree_of_one() {
+  return PartitionTree(std::vector<PartitionTree::Level>{{{0}}});
+}
+
+// The mean of the two in the middle, or the one.
+double median(std::vector<double> values) {
+  const std::size_t upper = values.size() / 2;
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(upper), values.end());
+  const double high = values[upper];
+  if (values.size() % 2 == 1) return high;
+  return (*std::max_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(upper)) + high) / 2;
+}
+
+// Slices along each axis, ready for distances: all kept if the budget allows, else one at a time.
+class Distances {
+ public:
+  Distances(const NetworkTensor& tensor, const QuestionnaireOptions& options, const TreeDistance& engine)
+      : tensor_(tensor), engine_(engine) {
+    std::size_t all = 0;
+    for (const TensorAxis axis : kTensorAxes) {
+      if (tensor.extents[static_cast<std::size_t>(axis)] < 2) continue;
+      const std::size_t one = engine.bytes(tensor.slices(axis), tensor.absent());
+      if (one > options.memory) {
+        throw Error(ErrorKind::kResource,
+                    fmt::format("organize: the distances between {} slices need {} MB, the budget is {} MB; raise it, "
+                                "or choose fewer heads or shorter ranges",
+                                to_string(axis), one >> 20, options.memory >> 20));
+      }
+      all += one;
+    }
+    keep_ = all <= options.memory;
+  }
+
+  DoubleMatrix compute(TensorAxis axis, const PartitionTree& rows, const PartitionTree& columns,
+                       const FolderWeightOptions& weights, const std::function<void(double)>& progress) {
+    auto& bound = bound_[static_cast<std::size_t>(axis)];
+    if (!bound) bound = engine_.bind(tensor_.slices(axis), tensor_.absent());
+    DoubleMatrix result = bound->compute(rows, columns, weights, progress);
+    if (!keep_) bound.reset();
+    return result;
+  }
+
+ private:
+  const NetworkTensor& tensor_;
+  const TreeDistance& engine_;
+  bool keep_ = false;
+  std::array<std::unique_ptr<SliceDistances>, 3> bound_;
+};
+
+class Questionnaire {
+ public:
+  Questionnaire(const NetworkTensor& tensor, const QuestionnaireOptions& options, const TreeDistance& engine)
+      : tensor_(tensor),
+        options_(options),
+        distances_(tensor, options, engine),
+        head_({tree_of_one(), DoubleMatrix(1, 1)}),
+        query_(head_),
+        key_(head_) {
+    head_.affinity(0, 0) = 1;
+    // Every distance counts as a step, so does the beginning, and so does a score.
+    steps_ = 1 + options.iterations * (one_head() ? 3 : 4);
+  }
+
+  Organization run() {
+    begin();
+    std::vector<double> scores;
+    bool stopped = false;
+    for (std::size_t i = 0; i < options_.iterations && !stopped; ++i) {
+      if (!one_head()) refine(TensorAxis::kHead);
+      refine(TensorAxis::kQuery);
+      refine(TensorAxis::kKey);
+      scores.push_back(score());
+      finish_step();
+      stopped = i > 0 && i + 1 < options_.iterations && options_.stop_below &&
+                std::abs(scores[i] - scores[i - 1]) <= *options_.stop_below * scores[i - 1];
+    }
+    report(1);
+    return {head_, query_, key_, scores, stopped, notes_};
+  }
+
+ private:
+  [[nodiscard]] bool one_head() const noexcept { return tensor_.heads() == 1; }
+
+  void begin() {
+    const std::array<TensorAxis, 2> axes = {TensorAxis::kQuery, TensorAxis::kKey};
+    for (const TensorAxis axis : axes) at(axis).affinity = cosine_affinity(tensor_, axis);
+    note_slices_without_cosine();
+    parallel_for(axes.size(), [&](std::size_t i) { at(axes[i]).tree = make_tree(at(axes[i]).affinity); });
+    finish_step();
+  }
+
+  void refine(TensorAxis axis) {
+    const PartitionTree& rows = axis == TensorAxis::kHead ? query_.tree : head_.tree;
+    const PartitionTree& columns = axis == TensorAxis::kKey ? query_.tree : key_.tree;
+    const DoubleMatrix distances =
+        distances_.compute(axis, rows, columns, options_.weights, [this](double share) { report_within(share); });
+    note_if_alike(distances, axis);
+    AxisOrganization& organized = at(axis);
+    organized.affinity = distance_affinity(distances, options_.epsilon);
+    organized.tree = make_tree(organized.affinity);
+    finish_step();
+  }
+
+  [[nodiscard]] PartitionTree make_tree(const DoubleMatrix& affinity) const {
+    return options_.tree == TreeKind::kFlexible ? flexible_tree(affinity, options_.flexible)
+                                                : binary_tree(affinity, options_.binary);
+  }
+
+  double score() {
+    const HaarBasis head(head_.tree);
+    const HaarBasis query(query_.tree);
+    const HaarBasis key(key_.tree);
+    fill_values(tensor_, work_);
+    return coefficient_l1(work_.values(), {tensor_.extents, {&head, &query, &key}});
+  }
+
+  void note_slices_without_cosine() {
+    for (const TensorAxis axis : {TensorAxis::kQuery, TensorAxis::kKey}) {
+      const DoubleMatrix& affinity = at(axis).affinity;
+      std::size_t alone = 0;
+      for (std::size_t i = 0; i < affinity.rows(); ++i) {
+        const auto row = affinity.row(i);
+        alone += std::count_if(row.begin(), row.end(), [](double x) { return x > 0; }) == 1 ? 1 : 0;
+      }
+      if (alone == 0 || affinity.rows() < 2) continue;
+      notes_.push_back(fmt::format("{} of {} {} slices have a cosine with no other (zero, or apart from all): they begin "
+                                   "as components of their own",
+                                   alone, affinity.rows(), to_string(axis)));
+    }
+  }
+
+  void note_if_alike(const DoubleMatrix& distances, TensorAxis axis) {
+    const auto values = distances.values();
+    if (values.size() < 4 || std::any_of(values.begin(), values.end(), [](double x) { return x > 0; })) return;
+    const std::string note = fmt::format("all {} slices are equal: their tree says nothing", to_string(axis));
+    if (std::ranges::find(notes_, note) == notes_.end()) notes_.push_back(note);
+  }
+
+  AxisOrganization& at(TensorAxis axis) {
+    return axis == TensorAxis::kHead ? head_ : axis == TensorAxis::kQuery ? query_ : key_;
+  }
+
+  void report(double share) const {
+    if (options_.progress) options_.progress(share);
+  }
+  void report_within(double share) const {
+    report((static_cast<double>(done_) + 0.9 * share) / static_cast<double>(steps_));
+  }
+  void finish_step() {
+    ++done_;
+    report(static_cast<double>(done_) / static_cast<double>(steps_));
+  }
+
+  const NetworkTensor& tensor_;
+  const QuestionnaireOptions& options_;
+  Distances distances_;
+  AxisOrganization head_;
+  AxisOrganization query_;
+  AxisOrganization key_;
+  std::vector<std::string> notes_;
+  Buffer<float> work_;
+  std::size_t steps_ = 0;
+  std::size_t done_ = 0;
+};
+
+}  // namespace
+
+QuestionnaireOptions QuestionnaireOptions::for_one_map() {
+  QuestionnaireOptions options;
+  options.iterations = 10;
+  options.weights = {.alpha = 1, .beta = 0};
+  return options;
+}
+
+DoubleMatrix distance_affinity(const DoubleMatrix& distances, double epsilon) {
+  if (!std::isfinite(epsilon) || epsilon <= 0) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("organize: epsilon is {}, expected a positive number", epsilon));
+  }
+  DoubleMatrix result = distances;
+  std::vector<double> all(distances.values().begin(), distances.values().end());
+  if (all.empty()) return result;
+  double middle = median(all);
+  if (middle == 0) {
+    std::erase(all, 0.0);
+    middle = all.empty() ? 1 : median(std::move(all));
+  }
+  const double scale = 1 / (epsilon * middle);
+  parallel_for(result.rows(), [&](std::size_t i) {
+    for (double& value : result.row(i)) value = std::exp(-value * scale);
+  });
+  return result;
+}
+
+Organization organize(const NetworkTensor& tensor, const QuestionnaireOptions& options, const TreeDistance& engine) {
+  if (options.iterations == 0) {
+    throw Error(ErrorKind::kInvalidArgument, "organize: 0 iterations, expected at least 1");
+  }
+  return Questionnaire(tensor, options, engine).run();
+}
+
+}  // namespace headscope

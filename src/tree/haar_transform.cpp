@@ -1,0 +1,177 @@
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <numeric>
+#include <vector>
+
+#include "headscope/base/parallel.h"
+#include "headscope/linalg/transpose.h"
+#include "headscope/tree/haar.h"
+#include "tree/haar_rows.h"
+
+namespace headscope {
+namespace {
+
+// What a block of lines may take: about half of a second-level cache.
+constexpr std::size_t kBlockBytes = std::size_t{256} << 10;
+// Elements that are transposed at a time, so that they stay in the first-level cache until they are moved on.
+constexpr std::size_t kTransposed = 32;
+constexpr std::align_val_t kAlignment{64};
+
+// Numbers at an address SIMD loads like.
+template <typename T>
+class Scratch {
+ public:
+  T* reserve(std::size_t count) {
+    if (count > size_) {
+      data_.reset(static_cast<T*>(::operator new(count * sizeof(T), kAlignment)));
+      size_ = count;
+    }
+    return data_.get();
+  }
+
+ private:
+  struct Free {
+    void operator()(T* data) const noexcept { ::operator delete(data, kAlignment); }
+  };
+  std::unique_ptr<T, Free> data_;
+  std::size_t size_ = 0;
+};
+
+void transpose_any(const float* in, std::size_t in_stride, std::size_t rows, std::size_t columns, float* out,
+                   std::size_t out_stride) {
+  transpose(in, in_stride, rows, columns, out, out_stride);
+}
+
+void transpose_any(const double* in, std::size_t in_stride, std::size_t rows, std::size_t columns, double* out,
+                   std::size_t out_stride) {
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 0; j < columns; ++j) out[j * out_stride + i] = in[i * in_stride + j];
+  }
+}
+
+// The lines of an array [outer, n, inner] cut into blocks of up to `width`.
+template <typename T>
+class Lines {
+ public:
+  Lines(std::size_t outer, const HaarBasis& basis, std::size_t inner)
+      : basis_(basis), n_(basis.size()), outer_(outer), inner_(inner) {
+    const std::size_t lines = inner_ == 1 ? outer_ : inner_;
+    const std::size_t most = std::max(kHaarWidthUnit, kBlockBytes / (n_ * sizeof(T)));
+    const std::size_t wanted = std::min<std::size_t>({most, lines, 128});
+    width_ = (wanted + kHaarWidthUnit - 1) / kHaarWidthUnit * kHaarWidthUnit;
+    across_ = (lines + width_ - 1) / width_;
+  }
+
+  [[nodiscard]] std::size_t blocks() const noexcept { return inner_ == 1 ? across_ : across_ * outer_; }
+  [[nodiscard]] std::size_t width() const noexcept { return width_; }
+
+  // Block `index` as rows [n, width]: element i in row `row(i)`, zeros where there are no more lines.
+  void load(const T* values, std::size_t index, bool placed, T* rows) const {
+    const auto [begin, count] = extent(index);
+    if (inner_ != 1) {
+      for (std::size_t i = 0; i < n_; ++i) {
+        T* row = rows + position(i, placed) * width_;
+        std::memcpy(row, values + begin + i * inner_, count * sizeof(T));
+        std::fill(row + count, row + width_, T{0});
+      }
+      return;
+    }
+    T chunk[kTransposed * 128];
+    if (count < width_) std::fill(chunk, chunk + kTransposed * width_, T{0});
+    for (std::size_t i = 0; i < n_; i += kTransposed) {
+      const std::size_t some = std::min(kTransposed, n_ - i);
+      transpose_any(values + begin + i, n_, count, some, chunk, width_);
+      for (std::size_t e = 0; e < some; ++e) {
+        std::memcpy(rows + position(i + e, placed) * width_, chunk + e * width_, width_ * sizeof(T));
+      }
+    }
+  }
+
+  void store(const T* rows, std::size_t index, bool placed, T* values) const {
+    const auto [begin, count] = extent(index);
+    if (inner_ != 1) {
+      for (std::size_t i = 0; i < n_; ++i) {
+        std::memcpy(values + begin + i * inner_, rows + position(i, placed) * width_, count * sizeof(T));
+      }
+      return;
+    }
+    if (!placed) return transpose_any(rows, width_, n_, count, values + begin, n_);
+    T chunk[kTransposed * 128];
+    for (std::size_t i = 0; i < n_; i += kTransposed) {
+      const std::size_t some = std::min(kTransposed, n_ - i);
+      for (std::size_t e = 0; e < some; ++e) {
+        std::memcpy(chunk + e * width_, rows + position(i + e, true) * width_, width_ * sizeof(T));
+      }
+      transpose_any(chunk, width_, some, count, values + begin + i, n_);
+    }
+  }
+
+ private:
+  struct Extent {
+    std::size_t begin;  // of the block's first number in the array
+    std::size_t count;  // of lines
+  };
+  [[nodiscard]] Extent extent(std::size_t index) const noexcept {
+    const std::size_t first = index % across_ * width_;
+    if (inner_ == 1) return {first * n_, std::min(width_, outer_ - first)};
+    return {index / across_ * n_ * inner_ + first, std::min(width_, inner_ - first)};
+  }
+  [[nodiscard]] std::size_t position(std::size_t i, bool placed) const noexcept {
+    return placed ? basis_.place()[i] : i;
+  }
+
+  const HaarBasis& basis_;
+  std::size_t n_;
+  std::size_t outer_;
+  std::size_t inner_;
+  std::size_t width_ = 0;
+  std::size_t across_ = 0;  // blocks side by side
+};
+
+template <typename T>
+void transform(std::span<T> values, std::size_t outer, const HaarBasis& basis, std::size_t inner,
+               HaarDirection direction) {
+  assert(values.size() == outer * basis.size() * inner);
+  if (values.empty()) return;
+  const Lines<T> lines(outer, basis, inner);
+  const bool forward = direction == HaarDirection::kForward;
+  parallel_for(lines.blocks(), [&](std::size_t index) {
+    thread_local Scratch<T> scratch;
+    T* rows = scratch.reserve(basis.size() * lines.width());
+    lines.load(values.data(), index, forward, rows);
+    reflect_rows(rows, lines.width(), basis.reflections(), !forward);
+    lines.store(rows, index, !forward, values.data());
+  });
+}
+
+}  // namespace
+
+void haar_transform(std::span<float> values, std::size_t outer, const HaarBasis& basis, std::size_t inner,
+                    HaarDirection direction) {
+  transform(values, outer, basis, inner, direction);
+}
+
+void haar_transform(std::span<double> values, std::size_t outer, const HaarBasis& basis, std::size_t inner,
+                    HaarDirection direction) {
+  transform(values, outer, basis, inner, direction);
+}
+
+double haar_l1(std::span<const float> values, std::size_t outer, const HaarBasis& basis, std::size_t inner) {
+  assert(values.size() == outer * basis.size() * inner);
+  if (values.empty()) return 0;
+  const Lines<float> lines(outer, basis, inner);
+  std::vector<double> sums(lines.blocks());
+  parallel_for(lines.blocks(), [&](std::size_t index) {
+    thread_local Scratch<float> scratch;
+    float* rows = scratch.reserve(basis.size() * lines.width());
+    lines.load(values.data(), index, /*placed=*/true, rows);
+    reflect_rows(rows, lines.width(), basis.reflections(), /*backwards=*/false);
+    sums[index] = sum_of_magnitudes(rows, basis.size(), lines.width());
+  });
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+}  // namespace headscope

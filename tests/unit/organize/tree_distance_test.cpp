@@ -1,0 +1,191 @@
+#include "headscope/organize/tree_distance.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <random>
+#include <vector>
+
+#include "headscope/base/parallel.h"
+#include "support/expect_error.h"
+#include "support/organize_reference.h"
+#include "support/random.h"
+#include "support/random_tree.h"
+
+namespace headscope {
+namespace {
+
+using test::reference::Tensor;
+
+struct Case {
+  std::array<std::size_t, 3> extents;
+  std::vector<float> values;
+  std::vector<std::uint8_t> present;
+
+  Case(std::array<std::size_t, 3> shape, std::uint64_t seed)
+      : extents(shape), values(test::normals(shape[0] * shape[1] * shape[2], seed)) {}
+
+  // Some entries absent at random, the same for all of axis 0 if `shared`; the values there are wild.
+  void hide(double share, bool shared, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    present.resize(values.size());
+    const std::size_t map = extents[1] * extents[2];
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      present[i] = shared && i >= map ? present[i % map] : test::uniform(random) >= share;
+      if (present[i] == 0) values[i] = 1e30F;
+    }
+  }
+
+  [[nodiscard]] TensorSlices slices(std::size_t axis, bool shared = false) const {
+    const std::array<std::size_t, 3> strides = {extents[1] * extents[2], extents[2], 1};
+    const std::size_t a = axis == 0 ? 1 : 0;
+    const std::size_t b = axis == 2 ? 1 : 2;
+    TensorSlices result{values.data(), extents[axis], extents[a], extents[b], strides[axis], strides[a], strides[b],
+                        nullptr, 0, 0, 0};
+    if (present.empty()) return result;
+    const std::array<std::size_t, 3> mask_strides = {shared ? 0 : strides[0], strides[1], strides[2]};
+    result.present = present.data();
+    result.present_slice_stride = mask_strides[axis];
+    result.present_row_stride = mask_strides[a];
+    result.present_column_stride = mask_strides[b];
+    return result;
+  }
+  [[nodiscard]] Tensor reference(AbsentEntries absent) const {
+    return {extents, {values.begin(), values.end()}, present, absent == AbsentEntries::kZero};
+  }
+};
+
+DoubleMatrix distances(const TensorSlices& slices, AbsentEntries absent, const PartitionTree& rows,
+                       const PartitionTree& columns, const FolderWeightOptions& weights = {}) {
+  return cpu_tree_distance()->bind(slices, absent)->compute(rows, columns, weights, {});
+}
+
+void expect_near(const DoubleMatrix& found, const DoubleMatrix& expected) {
+  ASSERT_EQ(found.rows(), expected.rows());
+  double largest = 0;
+  for (const double value : expected.values()) largest = std::max(largest, value);
+  for (std::size_t i = 0; i < found.rows(); ++i) {
+    for (std::size_t j = 0; j < found.rows(); ++j) {
+      ASSERT_NEAR(found(i, j), expected(i, j), 2e-6 * largest) << i << ", " << j;
+    }
+  }
+}
+
+void expect_reference(const Case& c, AbsentEntries absent, bool shared, const FolderWeightOptions& weights) {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const PartitionTree rows = test::random_tree(c.extents[axis == 0 ? 1 : 0], 7);
+    const PartitionTree columns = test::random_tree(c.extents[axis == 2 ? 1 : 2], 8);
+    expect_near(distances(c.slices(axis, shared), absent, rows, columns, weights),
+                test::reference::emd(c.reference(absent), axis, test::levels_of(rows), test::levels_of(columns),
+                                     weights.alpha, weights.beta));
+  }
+}
+
+const std::vector<std::array<std::size_t, 3>> kShapes = {{1, 1, 1}, {3, 4, 5}, {9, 33, 6}, {40, 7, 13}, {2, 70, 3},
+                                                         {5, 1, 150}, {1, 12, 40}};
+
+TEST(TreeDistance, EqualsItsDefinition) {
+  for (const auto& shape : kShapes) {
+    const Case c(shape, 1);
+    expect_reference(c, AbsentEntries::kZero, false, {});
+    expect_reference(c, AbsentEntries::kZero, false, {.alpha = 1, .beta = 0});
+    expect_reference(c, AbsentEntries::kLeftOut, false, {.alpha = 0.5, .beta = -0.3});
+  }
+}
+
+TEST(TreeDistance, CountsAbsentEntriesAsZero) {
+  for (const auto& shape : kShapes) {
+    Case c(shape, 2);
+    c.hide(0.4, false, 5);
+    expect_reference(c, AbsentEntries::kZero, false, {});
+  }
+}
+
+TEST(TreeDistance, LeavesAbsentEntriesOut) {
+  for (const bool shared : {false, true}) {
+    for (const auto& shape : kShapes) {
+      Case c(shape, 3);
+      c.hide(0.6, shared, 6);
+      expect_reference(c, AbsentEntries::kLeftOut, shared, {});
+      expect_reference(c, AbsentEntries::kLeftOut, shared, {.alpha = 1, .beta = 0});
+    }
+  }
+}
+
+TEST(TreeDistance, OfEqualSlicesIsExactlyZeroAndTheirRowsAreEqual) {
+  Case c({45, 11, 20}, 4);
+  std::copy_n(c.values.begin() + 2 * 220, 220, c.values.begin() + 41 * 220);
+  const DoubleMatrix d = distances(c.slices(0), AbsentEntries::kZero, test::random_tree(11, 1), test::random_tree(20, 2));
+  EXPECT_EQ(d(2, 41), 0);
+  for (std::size_t i = 0; i < 45; ++i) {
+    EXPECT_EQ(d(i, i), 0);
+    EXPECT_EQ(d(2, i), d(41, i));
+    EXPECT_EQ(d(i, 2), d(2, i));
+  }
+}
+
+TEST(TreeDistance, DoesNotSeeWhatAllSlicesShare) {
+  Case c({10, 8, 9}, 5);
+  const PartitionTree rows = test::random_tree(8, 1);
+  const PartitionTree columns = test::random_tree(9, 2);
+  const DoubleMatrix before = distances(c.slices(0), AbsentEntries::kZero, rows, columns);
+  for (float& value : c.values) value += 30;
+  const DoubleMatrix after = distances(c.slices(0), AbsentEntries::kZero, rows, columns);
+  for (std::size_t i = 0; i < 100; ++i) EXPECT_NEAR(after.values()[i], before.values()[i], 1e-4);
+}
+
+TEST(TreeDistance, DoesNotDependOnTheNumberOfThreads) {
+  Case c({70, 40, 90}, 6);
+  const PartitionTree rows = test::random_tree(40, 1);
+  const PartitionTree columns = test::random_tree(90, 2);
+  const auto run = [&](std::size_t threads) {
+    set_thread_count(threads);
+    const DoubleMatrix d = distances(c.slices(0), AbsentEntries::kZero, rows, columns);
+    set_thread_count(0);
+    return std::vector<double>(d.values().begin(), d.values().end());
+  };
+  EXPECT_EQ(run(1), run(4));
+}
+
+TEST(TreeDistance, StopsWhenItsProgressThrows) {
+  const Case c({40, 30, 200}, 7);
+  struct Stop {};
+  const auto bound = cpu_tree_distance()->bind(c.slices(0), AbsentEntries::kZero);
+  double last = 0;
+  EXPECT_NO_THROW(static_cast<void>(
+      bound->compute(test::random_tree(30, 1), test::random_tree(200, 2), {}, [&](double share) { last = share; })));
+  EXPECT_EQ(last, 1);
+  EXPECT_THROW(static_cast<void>(bound->compute(test::random_tree(30, 1), test::random_tree(200, 2), {},
+                                                [](double) { throw Stop(); })),
+               Stop);
+}
+
+TEST(WeightedFolders, AreDistinctAndListEveryFolderAfterWhatItHolds) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    const PartitionTree tree = test::random_tree(60, seed);
+    const auto folders = weighted_folders(tree, {.alpha = 0.7, .beta = 0.3});
+    EXPECT_LE(folders.size(), 2 * 60 - 1u);
+    double total = 0;
+    double expected = 0;
+    for (std::size_t f = 0; f < folders.size(); ++f) {
+      total += folders[f].weight;
+      if (f + 1 == folders.size()) continue;
+      const auto& parent = folders[folders[f].parent];
+      EXPECT_GT(folders[f].parent, f);
+      EXPECT_LE(parent.begin, folders[f].begin);
+      EXPECT_GE(parent.end, folders[f].end);
+      EXPECT_GT(parent.size(), folders[f].size());
+    }
+    const auto levels = test::levels_of(tree);
+    for (std::size_t k = 0; k < levels.size(); ++k) {
+      for (const auto& folder : levels[k]) expected += test::reference::weight(folder.size(), 60, k + 1, 0.7, 0.3);
+    }
+    EXPECT_NEAR(total, expected, 1e-12 * expected);
+  }
+  EXPECT_ERROR(weighted_folders(test::random_tree(4, 1), {.alpha = INFINITY}), ErrorKind::kInvalidArgument,
+               "alpha is inf");
+}
+
+}  // namespace
+}  // namespace headscope
