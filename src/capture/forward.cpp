@@ -213,7 +213,7 @@ class Pass {
     add_branch(written_, layer.mlp_scale, after_mlp, post);
     check_layer(index, layer);
     if (releases_pages()) {
-      for (const StoredTensor* tensor : tensors_of(layer)) release_pages(tensor->bytes);
+      for (const StoredTensor* tensor : tensors_of(layer)) checkpoint_.release(*tensor);
     }
   }
 

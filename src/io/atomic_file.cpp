@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
@@ -51,10 +52,14 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
   fail("cannot create", error);
 }
 
+AtomicFile::AtomicFile(std::filesystem::path path, std::shared_ptr<std::vector<std::byte>> memory)
+    : path_(std::move(path)), memory_(std::move(memory)) {}
+
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : path_(std::move(other.path_)),
       temporary_(std::exchange(other.temporary_, {})),
-      descriptor_(std::exchange(other.descriptor_, -1)) {}
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      memory_(std::move(other.memory_)) {}
 
 AtomicFile::~AtomicFile() {
   discard();
@@ -72,7 +77,13 @@ void AtomicFile::fail(const char* what, int error) {
               fmt::format("{}: {}: {}", path_.string(), what, std::strerror(error)));
 }
 
+void AtomicFile::write_memory(std::size_t offset, std::span<const std::byte> bytes) {
+  if (memory_->size() < offset + bytes.size()) memory_->resize(offset + bytes.size());
+  std::ranges::copy(bytes, memory_->begin() + static_cast<std::ptrdiff_t>(offset));
+}
+
 void AtomicFile::write(std::span<const std::byte> bytes) {
+  if (memory_) return write_memory(memory_->size(), bytes);
   while (!bytes.empty()) {
     const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
     if (written > 0) {
@@ -90,6 +101,7 @@ void AtomicFile::write(std::string_view text) {
 }
 
 void AtomicFile::write_at(std::size_t offset, std::span<const std::byte> bytes) {
+  if (memory_) return write_memory(offset, bytes);
   while (!bytes.empty()) {
     const ssize_t written = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (written > 0) {
@@ -105,6 +117,7 @@ void AtomicFile::write_at(std::size_t offset, std::span<const std::byte> bytes) 
 }
 
 void AtomicFile::commit() {
+  if (memory_) return;
   // Without the flush a crash after the rename could leave the new name on an empty file.
   while (::fsync(descriptor_) != 0) {
     if (errno != EINTR) fail("cannot write", errno);

@@ -185,6 +185,31 @@ Checkpoint Checkpoint::open(const fs::path& path) {
   return checkpoint;
 }
 
+Checkpoint Checkpoint::from_memory(fs::path path, std::vector<StoredTensor> tensors, std::string_view config) {
+  Checkpoint checkpoint(std::move(path));
+  checkpoint.config_ = JsonDocument::parse(config, checkpoint.config_path().string());
+  if (!checkpoint.config_->root().is_object()) {
+    throw Error(ErrorKind::kFormat, fmt::format("{}: is not a JSON object", checkpoint.config_path().string()));
+  }
+  for (const StoredTensor& tensor : tensors) {
+    const auto elements = element_count(tensor.shape);
+    const auto bytes = elements ? stored_bytes(tensor.dtype, *elements) : std::nullopt;
+    if (bytes && *bytes == tensor.bytes.size()) continue;
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("{}: tensor '{}' has {} bytes, which do not fit {} of {}", checkpoint.path_.string(),
+                    printable(tensor.name), tensor.bytes.size(), info(tensor.dtype).name, to_string(tensor.shape)));
+  }
+  checkpoint.memory_ = std::move(tensors);
+  checkpoint.index_tensors();
+  return checkpoint;
+}
+
+void Checkpoint::release(const StoredTensor& tensor) const noexcept {
+  // Anonymous memory given back to the system comes back as zeros.
+  if (!in_memory()) release_pages(tensor.bytes);
+}
+
 void Checkpoint::open_folder() {
   const std::vector<fs::path> files = files_in(path_);
   const std::vector<fs::path> candidates = with_extension(files, ".safetensors");
@@ -222,13 +247,14 @@ void Checkpoint::index_tensors() {
   };
   for (const SafetensorsFile& file : safetensors_) add(file.tensors());
   for (const GgufFile& file : gguf_) add(file.tensors());
+  add(memory_);
   const auto by_name = [](const StoredTensor* a, const StoredTensor* b) { return a->name < b->name; };
   std::sort(tensors_.begin(), tensors_.end(), by_name);
   const auto twice = std::adjacent_find(tensors_.begin(), tensors_.end(),
                                         [](const auto* a, const auto* b) { return a->name == b->name; });
   if (twice != tensors_.end()) {
-    throw Error(ErrorKind::kFormat,
-                fmt::format("{}: tensor '{}' is in two files", path_.string(), printable((*twice)->name)));
+    throw Error(ErrorKind::kFormat, fmt::format("{}: tensor '{}' is {}", path_.string(), printable((*twice)->name),
+                                                in_memory() ? "there twice" : "in two files"));
   }
 }
 

@@ -68,7 +68,14 @@ RunFolder::RunFolder(fs::path path, RunCommand command, bool force)
   }
 }
 
+RunFolder::RunFolder(RunCommand command, HeldRun& held)
+    : path_("memory"), command_(std::move(command)), force_(true), held_(&held) {}
+
 AtomicFile RunFolder::begin_file(const RunFile& file) {
+  if (held_ != nullptr) {
+    memory_.push_back(std::make_shared<std::vector<std::byte>>());
+    return {path_ / file.name, memory_.back()};
+  }
   const Json files = parsed(previous_).value("files", Json::object());
   if (!force_ && files.contains(file.name)) {
     const Json writer = files[file.name].value("command", Json(""));
@@ -176,6 +183,13 @@ std::string RunFolder::manifest() const {
 }
 
 void RunFolder::commit() {
+  if (held_ != nullptr) {
+    held_->command = command_;
+    for (std::size_t i = 0; i < pending_.size(); ++i) held_->files.push_back({pending_[i].first, memory_[i]});
+    pending_.clear();
+    memory_.clear();
+    return;
+  }
   AtomicFile manifest_file(path_ / kManifest);
   manifest_file.write(manifest());
   for (auto& [ignored, out] : pending_) out.commit();
@@ -186,6 +200,12 @@ void RunFolder::commit() {
     fs::remove((path_ / name).parent_path(), ignored);  // if that has emptied it
   }
   pending_.clear();
+}
+
+void save_run(const HeldRun& held, const fs::path& path, bool force) {
+  RunFolder run(path, held.command, force);
+  for (const HeldFile& one : held.files) run.add_text(one.file, as_text(*one.bytes));
+  run.commit();
 }
 
 }  // namespace headscope

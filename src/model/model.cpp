@@ -78,7 +78,10 @@ void sort_tensors(const Checkpoint& checkpoint, const HeadMap& map, ModelInfo& i
 }  // namespace
 
 Model Model::open(const std::filesystem::path& path) {
-  Checkpoint checkpoint = Checkpoint::open(path);
+  return of(Checkpoint::open(path));
+}
+
+Model Model::of(Checkpoint checkpoint) {
   refuse_packed_weights(checkpoint);
   const FamilyMatch match = find_family(checkpoint);
 
@@ -142,7 +145,7 @@ std::array<HeadWeights, 4> Model::load_layer(std::size_t layer, WeightProcessing
 
 void Model::release_layer(std::size_t layer) const {
   for (const HeadSlice& slice : layer_tensors(layer).slices) {
-    if (slice.tensor != nullptr) release_pages(slice.tensor->bytes);
+    if (slice.tensor != nullptr) checkpoint_.release(*slice.tensor);
   }
 }
 

@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace headscope {
 
@@ -15,6 +17,8 @@ class AtomicFile {
   /// \throws Error  kIo if the folder cannot be written to, kResource if its disk is
   ///                full, kInvalidArgument if `path` ends in a slash.
   explicit AtomicFile(std::filesystem::path path);
+  /// One that never reaches a disk: what is written goes to `memory`. `path` is what messages call it.
+  AtomicFile(std::filesystem::path path, std::shared_ptr<std::vector<std::byte>> memory);
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&&) = delete;
   AtomicFile(const AtomicFile&) = delete;
@@ -30,7 +34,7 @@ class AtomicFile {
   void write(std::string_view text);
 
   /// Writes at a place of its own, whatever `write` has reached; the file grows as needed, with zeros between. Several
-  /// threads may do so at once.
+  /// threads may do so at once; in memory, within what was written before.
   /// \throws Error  as `write`; the file is given up when it is destroyed.
   void write_at(std::size_t offset, std::span<const std::byte> bytes);
 
@@ -40,11 +44,13 @@ class AtomicFile {
 
  private:
   [[noreturn]] void fail(const char* what, int error);
+  void write_memory(std::size_t offset, std::span<const std::byte> bytes);
   void discard() noexcept;
 
   std::filesystem::path path_;
   std::filesystem::path temporary_;  ///< Empty once there is no such file.
   int descriptor_ = -1;
+  std::shared_ptr<std::vector<std::byte>> memory_;  ///< Null for a file on a disk.
 };
 
 }  // namespace headscope

@@ -25,8 +25,20 @@ class Checkpoint {
   ///                loading one runs whatever code it contains.
   [[nodiscard]] static Checkpoint open(const std::filesystem::path& path);
 
+  /// Tensors that lie in memory, with the text of their config.json: a model that is running, not saved. Nothing is
+  /// copied: the bytes must stay where they are as long as this lives, little-endian and in C order. `path` is what
+  /// messages call the model and where its tokenizer's files are looked for; it need not exist.
+  /// \throws Error  kInvalidArgument if a tensor's bytes do not fit its type and shape;
+  ///                kFormat if two have the same name, or the configuration is not a JSON object.
+  [[nodiscard]] static Checkpoint from_memory(std::filesystem::path path, std::vector<StoredTensor> tensors,
+                                              std::string_view config);
+
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   [[nodiscard]] bool is_gguf() const noexcept { return !gguf_.empty(); }
+  /// Whether the tensors are somebody's memory and not files.
+  [[nodiscard]] bool in_memory() const noexcept { return !memory_.empty(); }
+  /// The tensor is not needed at the moment: if it lies in a file, its pages stop counting as this process's memory.
+  void release(const StoredTensor& tensor) const noexcept;
   /// How many files hold the tensors.
   [[nodiscard]] std::size_t file_count() const noexcept { return safetensors_.size() + gguf_.size(); }
 
@@ -56,6 +68,7 @@ class Checkpoint {
   std::optional<JsonDocument> config_;
   std::vector<SafetensorsFile> safetensors_;
   std::vector<GgufFile> gguf_;
+  std::vector<StoredTensor> memory_;
   std::vector<const StoredTensor*> tensors_;
 };
 

@@ -1,10 +1,11 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +37,18 @@ struct RunCommand {
   std::map<std::string, std::string> identity;
   /// What does not: threads, seconds, memory.
   std::map<std::string, std::string> circumstances;
+};
+
+/// A file that was kept in memory: what it would be on disk.
+struct HeldFile {
+  RunFile file;
+  std::shared_ptr<const std::vector<std::byte>> bytes;
+};
+
+/// What a command wrote, in memory.
+struct HeldRun {
+  RunCommand command;
+  std::vector<HeldFile> files;
 };
 
 /// Bytes an element of an array takes on disk.
@@ -76,6 +89,9 @@ class RunFolder {
   ///                identity and `force` is false; kFormat if the manifest is
   ///                malformed; kIo if the folder cannot be made.
   RunFolder(std::filesystem::path path, RunCommand command, bool force);
+  /// A folder that never reaches a disk: `commit` leaves the files in `held`, which must outlive it. Its path, for
+  /// messages, is "memory".
+  RunFolder(RunCommand command, HeldRun& held);
 
   /// \throws Error  kInvalidArgument if another command wrote a file of this name and `force` was
   ///                false; kIo, kResource (disk full).
@@ -105,8 +121,14 @@ class RunFolder {
   std::filesystem::path path_;
   RunCommand command_;
   bool force_;
-  std::string previous_;                                // the manifest as it was; empty if there was none
-  std::deque<std::pair<RunFile, AtomicFile>> pending_;  // a deque: RunArrays point to its files
+  std::string previous_;                                         // the manifest as it was; empty if there was none
+  std::deque<std::pair<RunFile, AtomicFile>> pending_;           // a deque: RunArrays point to its files
+  HeldRun* held_ = nullptr;                                      // where the files go that never reach a disk
+  std::vector<std::shared_ptr<std::vector<std::byte>>> memory_;  // of those, in the order of pending_
 };
+
+/// Writes what was kept in memory, or read from another folder, to a folder as the command would have.
+/// \throws Error  as `RunFolder` and its `add_text`.
+void save_run(const HeldRun& held, const std::filesystem::path& path, bool force);
 
 }  // namespace headscope

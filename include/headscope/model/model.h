@@ -46,6 +46,8 @@ class Model {
   ///                quantization that is not decoded; kFormat if a tensor's
   ///                shape contradicts the configuration. A missing tensor is no error here.
   [[nodiscard]] static Model open(const std::filesystem::path& path);
+  /// The same of a checkpoint that is there already, e.g. in memory.
+  [[nodiscard]] static Model of(Checkpoint checkpoint);
 
   [[nodiscard]] const ModelInfo& info() const noexcept { return info_; }
   [[nodiscard]] const Checkpoint& checkpoint() const noexcept { return checkpoint_; }

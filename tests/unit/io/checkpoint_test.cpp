@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -160,6 +162,48 @@ TEST(Checkpoint, OpensEveryPartOfASplitGguf) {
   const auto second = folder.write("m-00002-of-00002.gguf", gguf_part(2));
   EXPECT_EQ(Checkpoint::open(first).file_count(), 2u);
   EXPECT_ERROR(Checkpoint::open(second), ErrorKind::kFormat, "pass the first part");
+}
+
+
+const std::vector<float> kValues = {1, 2, 3, 4, 5, 6};
+
+StoredTensor tensor(const std::string& name, const Shape& shape) {
+  return {.name = name, .dtype = DType::kF32, .shape = shape, .bytes = std::as_bytes(std::span(kValues))};
+}
+
+TEST(Checkpoint, ReadsTensorsInMemoryWhereTheyAre) {
+  const Checkpoint checkpoint =
+      Checkpoint::from_memory("running", {tensor("b", {2, 3}), tensor("a", {6})}, R"({"model_type": "gpt2"})");
+  EXPECT_TRUE(checkpoint.in_memory());
+  EXPECT_FALSE(checkpoint.is_gguf());
+  EXPECT_EQ(checkpoint.config().find("model_type").as_string(), "gpt2");
+  EXPECT_EQ(checkpoint.tensors().front()->name, "a");
+  ASSERT_NE(checkpoint.find("b"), nullptr);
+  EXPECT_EQ(static_cast<const void*>(checkpoint.find("b")->bytes.data()), kValues.data());
+  EXPECT_EQ(checkpoint.file_of(*checkpoint.find("b")), "running");
+}
+
+TEST(Checkpoint, RefusesMemoryThatContradictsItself) {
+  EXPECT_ERROR(Checkpoint::from_memory("running", {tensor("a", {7})}, "{}"), ErrorKind::kInvalidArgument,
+               "running: tensor 'a' has 24 bytes, which do not fit F32 of [7]");
+  EXPECT_ERROR(Checkpoint::from_memory("running", {tensor("a", {std::size_t{1} << 62, 8})}, "{}"),
+               ErrorKind::kInvalidArgument, "do not fit");
+  EXPECT_ERROR(Checkpoint::from_memory("running", {tensor("a", {6}), tensor("a", {6})}, "{}"), ErrorKind::kFormat,
+               "running: tensor 'a' is there twice");
+  EXPECT_ERROR(Checkpoint::from_memory("running", {}, "[]"), ErrorKind::kFormat, "config.json: is not a JSON object");
+  EXPECT_ERROR(Checkpoint::from_memory("running", {}, "{"), ErrorKind::kFormat, "running/config.json");
+}
+
+// Pages of a file come back when they are touched; memory given to the system comes back as zeros.
+TEST(Checkpoint, ReleasingATensorInMemoryKeepsItsValues) {
+  const std::vector<float> large(std::size_t{1} << 20, 7.0F);
+  const StoredTensor stored{.name = "a",
+                            .dtype = DType::kF32,
+                            .shape = {large.size()},
+                            .bytes = std::as_bytes(std::span(large))};
+  const Checkpoint checkpoint = Checkpoint::from_memory("running", {stored}, "{}");
+  checkpoint.release(*checkpoint.find("a"));
+  EXPECT_EQ(std::count(large.begin(), large.end(), 7.0F), static_cast<std::ptrdiff_t>(large.size()));
 }
 
 }  // namespace

@@ -98,5 +98,45 @@ TEST(RunFolder, RefusesAFolderItCannotMake) {
                "cannot make the folder");
 }
 
+
+void fill(RunFolder& run) {
+  run.add_text({.name = "edges.csv", .kind = "table", .about = "Edges.", .shape = {2, 3}}, "x\n");
+  RunArray maps = run.add_array({.name = "maps/a.npy", .kind = "array", .about = "Maps.", .shape = {2, 3}}, RunFloat::kF32);
+  maps.write(3, std::vector<float>{4, 5, 6});
+  maps.write(0, std::vector<float>{1, 2, 3});
+  DoubleMatrix matrix(2, 2);
+  matrix(1, 0) = 5;
+  const std::vector<std::pair<std::string, const DoubleMatrix*>> matrices = {{"m", &matrix}};
+  run.add_matrices({.name = "both.npz", .kind = "arrays", .about = "Matrices."}, matrices);
+  run.commit();
+}
+
+TEST(RunFolder, InMemoryHoldsWhatWouldBeOnDiskAndCanBeSavedThere) {
+  const TemporaryFolder folder;
+  RunFolder on_disk(folder.path() / "disk", command("relate", "a"), false);
+  fill(on_disk);
+  HeldRun held;
+  RunFolder in_memory(command("relate", "a"), held);
+  fill(in_memory);
+  ASSERT_EQ(held.files.size(), 3u);
+  for (const HeldFile& one : held.files) {
+    const std::string text(reinterpret_cast<const char*>(one.bytes->data()), one.bytes->size());
+    EXPECT_EQ(text, read(folder.path() / "disk" / one.file.name)) << one.file.name;
+  }
+  save_run(held, folder.path() / "saved", false);
+  for (const char* name : {"edges.csv", "maps/a.npy", "both.npz", "manifest.json"}) {
+    EXPECT_EQ(read(folder.path() / "saved" / name), read(folder.path() / "disk" / name)) << name;
+  }
+}
+
+TEST(RunFolder, InMemoryWithoutACommitHoldsNothing) {
+  HeldRun held;
+  {
+    RunFolder run(command("relate", "a"), held);
+    run.add_text({.name = "edges.csv", .kind = "table", .about = "Edges."}, "x\n");
+  }
+  EXPECT_TRUE(held.files.empty());
+}
+
 }  // namespace
 }  // namespace headscope
