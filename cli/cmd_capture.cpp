@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/common_options.h"
 #include "cli/head_choice.h"
+#include "cli/host.h"
 #include "cli/input_options.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
@@ -204,11 +205,12 @@ nlohmann::ordered_json as_json(const CaptureResult& result, const std::vector<st
 
 void run_capture(const Args& args, Session& session) {
   const auto begin = std::chrono::steady_clock::now();
-  const Model model = Model::open(args.model);
+  const auto opened = open_model(session, args.model);
+  const Model& model = *opened;
   CaptureOptions options = parse_options(args, model);
-  const std::vector<DescribedInput> inputs = read_inputs(model, args.inputs);
+  const std::vector<DescribedInput> inputs = read_inputs(model, args.inputs, session);
   watch_for_interrupts();
-  RunFolder run(args.run, describe(args, model), args.force);
+  RunFolder run = open_run(session, args.run, describe(args, model), args.force);
   std::optional<Effect> effect;
   if (!args.ablated.empty()) effect = add_effect(args, model, inputs, run, options);
   constexpr std::size_t kSteps = 1000;

@@ -10,6 +10,7 @@
 
 #include "cli/commands.h"
 #include "cli/common_options.h"
+#include "cli/host.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "headscope/base/error.h"
@@ -120,10 +121,11 @@ nlohmann::ordered_json as_json(const DetectResult& result, const Args& args) {
 
 void run_detect(Args& args, Session& session) {
   const auto begin = std::chrono::steady_clock::now();
-  const Model model = Model::open(args.model);
+  const auto opened = open_model(session, args.model);
+  const Model& model = *opened;
   watch_for_interrupts();
   args.detect.memory = parse_size(args.memory);
-  RunFolder run(args.run, describe(args, model), args.force);
+  RunFolder run = open_run(session, args.run, describe(args, model), args.force);
   constexpr std::size_t kSteps = 1000;
   DetectResult result;
   {

@@ -11,6 +11,7 @@
 
 #include "cli/commands.h"
 #include "cli/common_options.h"
+#include "cli/host.h"
 #include "cli/progress.h"
 #include "headscope/base/error.h"
 #include "headscope/model/model.h"
@@ -178,7 +179,8 @@ void add_inspect_command(CLI::App& app, Session& session) {
   add_quiet_option(*command, session);
   command->footer("Example: headscope inspect models/gpt2 --json");
   command->callback([args, &app, &session] {
-    const Model model = Model::open(args->model);
+    const auto opened = open_model(session, args->model);
+  const Model& model = *opened;
     if (args->check) check_weights(model, session);
     if (args->json) {
       // Names are bytes from a file; what is not UTF-8 is replaced rather than refused.

@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/common_options.h"
+#include "cli/host.h"
 #include "cli/interrupt.h"
 #include "cli/map_source.h"
 #include "cli/organize_files.h"
@@ -99,9 +100,9 @@ OrganizeResult compute(const Args& args, const NetworkTensor& tensor, Questionna
 void run_organize(const Args& args, Session& session) {
   const auto begin = std::chrono::steady_clock::now();
   watch_for_interrupts();
-  const MapSource source = load_maps(args.source, /*keep_absent=*/false, parse_size(args.memory));
+  const MapSource source = load_maps(args.source, /*keep_absent=*/false, parse_size(args.memory), session);
   const QuestionnaireOptions options = questionnaire_options(args, source.tensor);
-  RunFolder run(args.run, describe_run(args, source, options), args.force);
+  RunFolder run = open_run(session, args.run, describe_run(args, source, options), args.force);
   const OrganizeResult result = compute(args, source.tensor, options, session);
   add_organize_files(run, source, result);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

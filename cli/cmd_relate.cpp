@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/common_options.h"
 #include "cli/head_choice.h"
+#include "cli/host.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/relate_files.h"
@@ -156,14 +157,15 @@ void run_relate(const Args& args, Session& session) {
   options.affinity.named_heads = std::move(chosen.named);
   options.affinity.memory = parse_size(args.memory) / 2;
 
-  const Model model = Model::open(args.model);
+  const auto opened = open_model(session, args.model);
+  const Model& model = *opened;
   HeadLabels labels;
   if (!args.labels.empty()) {
     labels = load_labels(args.labels);
     options.labels = &labels;
   }
   watch_for_interrupts();
-  RunFolder run(args.run, describe(args, model), args.force);
+  RunFolder run = open_run(session, args.run, describe(args, model), args.force);
   constexpr std::size_t kSteps = 1000;
   RelateResult result;
   {

@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/common_options.h"
+#include "cli/host.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "headscope/apply/reproduce.h"
@@ -125,7 +126,8 @@ void add_reproduce_command(CLI::App& app, Session& session) {
   add_quiet_option(*command, session);
   command->footer("Example: headscope reproduce models/gpt2");
   command->callback([args, &session] {
-    const Model model = Model::open(args->model);
+    const auto opened = open_model(session, args->model);
+  const Model& model = *opened;
     watch_for_interrupts();
     constexpr std::size_t kSteps = 1000;
     Reproduction result;

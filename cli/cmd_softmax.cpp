@@ -12,6 +12,7 @@
 
 #include "cli/commands.h"
 #include "cli/common_options.h"
+#include "cli/host.h"
 #include "cli/interrupt.h"
 #include "cli/map_source.h"
 #include "cli/progress.h"
@@ -199,8 +200,8 @@ void run_softmax(const Args& args, Session& session) {
   const auto begin = std::chrono::steady_clock::now();
   watch_for_interrupts();
   SoftmaxOptions options = softmax_options(args);
-  const MapSource source = load_maps(args.source, /*keep_absent=*/true, parse_size(args.memory));
-  RunFolder run(args.run, describe_run(args, source, options), args.force);
+  const MapSource source = load_maps(args.source, /*keep_absent=*/true, parse_size(args.memory), session);
+  RunFolder run = open_run(session, args.run, describe_run(args, source, options), args.force);
   std::vector<Row> rows;
   CsvTable levels({"head", "pair", "axis", "level_a", "level_b", "folders_a", "folders_b", "rand_index"});
   {

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/host.h"
 #include "headscope/base/error.h"
 
 namespace headscope::cli {
@@ -18,6 +19,17 @@ std::string joined(const std::vector<std::filesystem::path>& paths) {
   std::string text;
   for (const auto& path : paths) text += (text.empty() ? "" : ",") + path.string();
   return text;
+}
+
+// A host's inputs, called as those of a file of that name would be.
+std::vector<DescribedInput> described(InputReader& reader, const std::vector<ModelInput>& inputs,
+                                      const std::string& name) {
+  std::vector<DescribedInput> all;
+  for (const ModelInput& one : inputs) {
+    const std::string source = inputs.size() == 1 ? name : fmt::format("{}[{}]", name, all.size());
+    all.push_back(one.ids.empty() ? reader.pixels(one.pixels, source) : reader.ids(one.ids, source));
+  }
+  return all;
 }
 
 }  // namespace
@@ -41,7 +53,7 @@ void add_input_options(CLI::App& command, InputWords& words) {
   command.add_option("--max-tokens", words.most_tokens, "Cut texts after so many tokens");
 }
 
-std::vector<DescribedInput> read_inputs(const Model& model, const InputWords& words) {
+std::vector<DescribedInput> read_inputs(const Model& model, const InputWords& words, const Session& session) {
   if (words.empty()) {
     throw Error(ErrorKind::kInvalidArgument,
                 "nothing to run the model on: give --text, --text-file, --ids, --image or "
@@ -54,9 +66,15 @@ std::vector<DescribedInput> read_inputs(const Model& model, const InputWords& wo
   std::vector<DescribedInput> all;
   for (const std::string& text : words.texts) all.push_back(reader.text(text));
   for (const auto& path : words.text_files) append(all, reader.text_file(path, words.lines));
-  for (const auto& path : words.ids) append(all, reader.ids(path));
+  for (const auto& path : words.ids) {
+    const auto* given = given_inputs(session, path);
+    append(all, given == nullptr ? reader.ids(path) : described(reader, *given, path.string()));
+  }
   for (const auto& path : words.images) all.push_back(reader.image(path));
-  for (const auto& path : words.pixels) append(all, reader.pixels(path));
+  for (const auto& path : words.pixels) {
+    const auto* given = given_inputs(session, path);
+    append(all, given == nullptr ? reader.pixels(path) : described(reader, *given, path.string()));
+  }
   return all;
 }
 

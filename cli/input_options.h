@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/session.h"
 #include "headscope/capture/inputs.h"
 
 namespace CLI {
@@ -36,6 +37,7 @@ void add_input_options(CLI::App& command, InputWords& words);
 
 /// Reads them in the order texts, text files, ids, images, pixels.
 /// \throws Error  as `InputReader`; kInvalidArgument if there is nothing to read.
-[[nodiscard]] std::vector<DescribedInput> read_inputs(const Model& model, const InputWords& words);
+[[nodiscard]] std::vector<DescribedInput> read_inputs(const Model& model, const InputWords& words,
+                                                      const Session& session);
 
 }  // namespace headscope::cli

@@ -1,11 +1,13 @@
 #include "cli/interrupt.h"
 
 #include <csignal>
+#include <utility>
 
 namespace headscope::cli {
 namespace {
 
 volatile std::sig_atomic_t received = 0;
+thread_local std::function<void()> host;
 
 void remember(int signal) {
   received = signal;
@@ -15,12 +17,22 @@ void remember(int signal) {
 }  // namespace
 
 void watch_for_interrupts() {
+  if (host) return;
   std::signal(SIGINT, remember);
   std::signal(SIGTERM, remember);
 }
 
 void check_for_interrupt() {
+  if (host) return host();
   if (received != 0) throw Interrupted{received};
+}
+
+HostInterrupts::HostInterrupts(std::function<void()> ask) {
+  host = std::move(ask);
+}
+
+HostInterrupts::~HostInterrupts() {
+  host = nullptr;
 }
 
 }  // namespace headscope::cli

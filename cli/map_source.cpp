@@ -9,6 +9,7 @@
 #include <limits>
 #include <optional>
 
+#include "cli/host.h"
 #include "headscope/base/error.h"
 #include "headscope/io/decode.h"
 #include "headscope/io/json.h"
@@ -53,9 +54,12 @@ Range checked_range(const std::string& text, std::string_view option) {
 
 // An array with what is known about it.
 struct LoadedArray {
-  std::vector<float> values;
+  std::vector<float> owned;
   Shape shape;
   std::string where;
+  std::span<const float> given = {};  // a host's, in place of `owned`
+
+  [[nodiscard]] std::span<const float> values() const noexcept { return given.empty() ? owned : given; }
 };
 
 void check_size(std::span<const std::size_t> shape, std::size_t memory, const std::string& where) {
@@ -105,12 +109,16 @@ LoadedArray load_safetensors(const fs::path& path, const std::string& wanted, st
   const StoredTensor& tensor = *std::ranges::find(file.tensors(), name, &StoredTensor::name);
   LoadedArray result{{}, tensor.shape, fmt::format("{}: tensor '{}'", path.string(), printable(name))};
   check_size(result.shape, memory, result.where);
-  result.values.resize(static_cast<std::size_t>(element_count(tensor.shape).value_or(0)));
-  decode(tensor.dtype, tensor.bytes, result.values);
+  result.owned.resize(static_cast<std::size_t>(element_count(tensor.shape).value_or(0)));
+  decode(tensor.dtype, tensor.bytes, result.owned);
   return result;
 }
 
-LoadedArray load_file(const fs::path& path, const std::string& wanted, std::size_t memory) {
+LoadedArray load_file(const fs::path& path, const std::string& wanted, std::size_t memory, const Session& session) {
+  if (const GivenArray* given = given_array(session, path)) {
+    check_size(given->shape, memory, path.string());
+    return {{}, given->shape, path.string(), given->values};
+  }
   const std::string extension = path.extension().string();
   if (extension == ".npy") return load_npy(path, memory);
   if (extension == ".npz") return load_npz(path, wanted, memory);
@@ -129,12 +137,8 @@ struct RunMaps {
 };
 
 // The one place that knows how `capture` describes maps.
-RunMaps read_tokens(const fs::path& path) {
+RunMaps parse_tokens(const JsonValue root, const fs::path& path) {
   RunMaps maps;
-  std::error_code ignored;
-  if (!fs::exists(path, ignored)) return maps;
-  const JsonDocument document = JsonDocument::open(path);
-  const JsonValue root = document.root();
   const auto mask = root.find("mask").as_string();
   if (!root.find("mask").is_null() && mask != "causal" && mask != "none") {
     throw Error(ErrorKind::kFormat, fmt::format("{}: 'mask' is neither \"causal\" nor \"none\"", path.string()));
@@ -152,6 +156,13 @@ RunMaps read_tokens(const fs::path& path) {
     maps.tokens.emplace_back(text.value_or(""));
   }
   return maps;
+}
+
+RunMaps read_tokens(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return {};
+  const JsonDocument document = JsonDocument::open(path);
+  return parse_tokens(document.root(), path);
 }
 
 // Causal within the window of each head's layer, [head, query, key].
@@ -193,8 +204,8 @@ std::vector<std::size_t> choose_heads(const MapSourceArgs& args, const std::vect
                   "numbers of heads");
     }
     const bool of_layer = layers.empty() || within(layers, id->layer);
-    const bool of_heads = args.heads.empty() || within(numbers, id ? id->head : h) ||
-                          (id && std::ranges::find(ids, *id) != ids.end());
+    const bool of_heads =
+        args.heads.empty() || within(numbers, id ? id->head : h) || (id && std::ranges::find(ids, *id) != ids.end());
     if (of_layer && of_heads) chosen.push_back(h);
   }
   if (chosen.empty()) {
@@ -209,10 +220,10 @@ std::vector<std::string> head_names(const std::string& axes, const Shape& shape,
   if (!maps.heads.empty()) return maps.heads;
   std::vector<std::string> names;
   const bool layered = axes == "lhqk" && shape.size() == 4;
-  const std::size_t heads = layered                                   ? shape[0] * shape[1]
+  const std::size_t heads = layered                              ? shape[0] * shape[1]
                             : axes == "hqk" && shape.size() == 3 ? shape[0]
                             : axes == "qkh" && shape.size() == 3 ? shape[2]
-                                                                      : 1;
+                                                                 : 1;
   for (std::size_t h = 0; h < heads; ++h) {
     names.push_back(layered ? fmt::format("L{}H{}", h / shape[1], h % shape[1]) : fmt::format("H{}", h));
   }
@@ -226,7 +237,7 @@ std::string fingerprint_of(const LoadedArray& array) {
     for (const std::byte byte : bytes) hash = (hash ^ static_cast<std::uint64_t>(byte)) * 0x100000001B3U;
   };
   add(std::as_bytes(std::span(array.shape)));
-  const auto bytes = std::as_bytes(std::span(array.values));
+  const auto bytes = std::as_bytes(array.values());
   constexpr std::size_t kPage = 4096;
   const std::size_t pages = bytes.size() / kPage;
   const std::size_t stride = std::max<std::size_t>(1, pages / 4096);
@@ -282,7 +293,7 @@ void flatten_layers(NetworkTensorOptions& options, LoadedArray& array, LoadedArr
 
 // Sets the kind of mask and loads what it needs.
 void choose_mask(const MapSourceArgs& args, const RunMaps& maps, const LoadedArray& array, std::size_t memory,
-                 MaskChoice& choice, LoadedArray& mask) {
+                 const Session& session, MaskChoice& choice, LoadedArray& mask) {
   const std::string word = !args.mask.empty() ? args.mask : maps.causal ? "causal" : "none";
   if (args.mask.empty() && !maps.windows.empty() && array.shape.size() == 3) {
     mask = {window_mask(maps, array.shape), array.shape, ""};
@@ -293,31 +304,42 @@ void choose_mask(const MapSourceArgs& args, const RunMaps& maps, const LoadedArr
   } else if (word == "zeros") {
     choice.kind = MaskChoice::Kind::kZeros;
   } else if (word != "none") {
-    if (fs::path(word).extension() != ".npy") {
+    if (given_array(session, word) == nullptr && fs::path(word).extension() != ".npy") {
       throw Error(ErrorKind::kInvalidArgument,
                   fmt::format("--mask: '{}' is none of none, causal, zeros, nor an .npy file", printable(word)));
     }
-    mask = load_npy(word, memory);
+    mask = load_file(word, "", memory, session);
     choice.kind = MaskChoice::Kind::kExplicit;
   }
 }
 
+// What a host says about its maps.
+RunMaps given_tokens(const GivenArray& given) {
+  if (given.tokens.empty()) return {};
+  const JsonDocument document = JsonDocument::parse(given.tokens, "tokens.json");
+  return parse_tokens(document.root(), "tokens.json");
+}
+
 }  // namespace
 
-MapSource load_maps(const MapSourceArgs& args, bool keep_absent, std::size_t memory) {
+MapSource load_maps(const MapSourceArgs& args, bool keep_absent, std::size_t memory, const Session& session) {
   std::error_code ignored;
-  if (!fs::exists(args.source, ignored)) {
+  const GivenArray* given = given_array(session, args.source);
+  if (given == nullptr && !fs::exists(args.source, ignored)) {
     throw Error(ErrorKind::kIo, fmt::format("{}: no such file or folder", args.source.string()));
   }
-  const bool is_run = fs::is_directory(args.source, ignored);
+  const bool is_run = given == nullptr && fs::is_directory(args.source, ignored);
   const fs::path file = is_run ? args.source / (args.what + ".npy") : args.source;
   if (is_run && !fs::exists(file, ignored)) {
-    throw Error(ErrorKind::kIo, fmt::format("{}: has no {}.npy; 'headscope capture' writes maps, or name a file of them",
-                                            args.source.string(), args.what));
+    throw Error(ErrorKind::kIo,
+                fmt::format("{}: has no {}.npy; 'headscope capture' writes maps, or name a file of them",
+                            args.source.string(), args.what));
   }
-  LoadedArray array = load_file(file, args.array, memory);
+  LoadedArray array = load_file(file, args.array, memory, session);
   const std::string fingerprint = fingerprint_of(array);
-  const RunMaps maps = is_run ? read_tokens(args.source / "tokens.json") : RunMaps{};
+  const RunMaps maps = is_run             ? read_tokens(args.source / "tokens.json")
+                       : given != nullptr ? given_tokens(*given)
+                                          : RunMaps{};
 
   NetworkTensorOptions options;
   options.axes = is_run ? "hqk" : args.axes;
@@ -329,13 +351,13 @@ MapSource load_maps(const MapSourceArgs& args, bool keep_absent, std::size_t mem
   if (!args.queries.empty()) options.queries = checked_range(args.queries, "--queries");
   if (!args.keys.empty()) options.keys = checked_range(args.keys, "--keys");
   LoadedArray mask;
-  choose_mask(args, maps, array, memory, options.mask, mask);
+  choose_mask(args, maps, array, memory, session, options.mask, mask);
   flatten_layers(options, array, mask);
-  options.mask.values = mask.values;
+  options.mask.values = mask.values();
   options.mask.shape = mask.shape;
 
-  MapSource source{make_network_tensor(array.values, array.shape, options, array.where), fingerprint, array.where, {},
-                   {}};
+  MapSource source{
+      make_network_tensor(array.values(), array.shape, options, array.where), fingerprint, array.where, {}, {}};
   source.query_names = position_names(source.tensor.query_positions, maps.first_query.value_or(0), maps.tokens);
   source.key_names = position_names(source.tensor.key_positions, 0, maps.tokens);
   return source;

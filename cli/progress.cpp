@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "cli/host.h"
+
 namespace headscope::cli {
 namespace {
 
@@ -25,6 +27,9 @@ Progress::~Progress() {
 
 void Progress::reach(std::size_t done) {
   done_ = std::max(done_, done);  // parts that count for themselves may report out of order
+  if (session_.host != nullptr && session_.host->watch) {
+    session_.host->watch(label_, static_cast<double>(done_) / static_cast<double>(total_));
+  }
   const auto now = Clock::now();
   if (session_.quiet || now < next_ || done_ == 0 || done_ == total_) return;
   const double elapsed = std::chrono::duration<double>(now - begin_).count();

@@ -31,7 +31,9 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   return what + "; 'headscope --help' shows the commands";
 }
 
-int parse_and_run(int argc, const char* const* argv, Session& session) {
+}  // namespace
+
+void run_or_throw(int argc, const char* const* argv, Session& session) {
   CLI::App app{"headscope: what the attention heads of a transformer do to each other", "headscope"};
   app.set_version_flag("--version", "headscope " HEADSCOPE_VERSION);
   app.require_subcommand(1);
@@ -48,14 +50,13 @@ int parse_and_run(int argc, const char* const* argv, Session& session) {
   } catch (const CLI::Success& asked) {
     app.exit(asked, session.out, session.err);  // --help and --version
   } catch (const CLI::ParseError& error) {
-    return fail(session, usage_message(app, error), kUsage);
+    throw Error(ErrorKind::kInvalidArgument, usage_message(app, error));
   }
   session.out.flush();
-  if (!session.out) return fail(session, "cannot write the result to standard output (is the disk full?)", kResource);
-  return 0;
+  if (!session.out) {
+    throw Error(ErrorKind::kResource, "cannot write the result to standard output (is the disk full?)");
+  }
 }
-
-}  // namespace
 
 int exit_code(ErrorKind kind) noexcept {
   switch (kind) {
@@ -77,7 +78,8 @@ int exit_code(ErrorKind kind) noexcept {
 
 int run(int argc, const char* const* argv, Session session) {
   try {
-    return parse_and_run(argc, argv, session);
+    run_or_throw(argc, argv, session);
+    return 0;
   } catch (const Error& error) {
     return fail(session, error.what(), exit_code(error.kind()));
   } catch (const Interrupted& interrupted) {

@@ -13,4 +13,8 @@ namespace headscope::cli {
 /// whatever goes wrong into one line on `session.err` and an exit code.
 [[nodiscard]] int run(int argc, const char* const* argv, Session session);
 
+/// The same for a host that handles errors itself.
+/// \throws Error  whatever went wrong, a command line that makes no sense included (kInvalidArgument).
+void run_or_throw(int argc, const char* const* argv, Session& session);
+
 }  // namespace headscope::cli

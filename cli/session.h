@@ -4,12 +4,15 @@
 
 namespace headscope::cli {
 
+struct Host;
+
 /// Where a command writes: results to `out`, everything else to `err`.
 struct Session {
   std::ostream& out;
   std::ostream& err;
   bool terminal = false;  ///< `err` is a terminal: a line may be drawn over.
   bool quiet = false;     ///< No progress.
+  Host* host = nullptr;   ///< Who runs the command inside itself; nullptr for a process of its own.
 };
 
 }  // namespace headscope::cli

@@ -136,13 +136,17 @@ std::vector<DescribedInput> InputReader::pixels(const std::filesystem::path& pat
   const std::size_t channels = resolve_network(model_).input.patches.weight->shape[1];
   std::vector<DescribedInput> all;
   for (Pixels& one : read_pixels(path, channels)) {
-    const auto height = static_cast<double>(one.height);
-    const auto width = static_cast<double>(one.width);
-    const ImageSize size{one.height, one.width};
-    all.push_back(
-        described({std::move(one), size, {0, 0, height, width}}, fmt::format("{}[{}]", path.string(), all.size())));
+    all.push_back(pixels(std::move(one), fmt::format("{}[{}]", path.string(), all.size())));
   }
   return all;
+}
+
+DescribedInput InputReader::pixels(Pixels pixels, std::string source) const {
+  expect(Modality::kImage);
+  const auto height = static_cast<double>(pixels.height);
+  const auto width = static_cast<double>(pixels.width);
+  const ImageSize size{pixels.height, pixels.width};
+  return described({std::move(pixels), size, {0, 0, height, width}}, std::move(source));
 }
 
 DescribedInput InputReader::described(PreprocessedImage image, std::string source) const {

@@ -65,6 +65,7 @@ class InputReader {
   [[nodiscard]] DescribedInput image(const std::filesystem::path& path);
   /// An npy file of normalized pixels, see `read_pixels`.
   [[nodiscard]] std::vector<DescribedInput> pixels(const std::filesystem::path& path);
+  [[nodiscard]] DescribedInput pixels(Pixels pixels, std::string source) const;
 
  private:
   void expect(Modality modality) const;
