@@ -4,6 +4,7 @@
 #   make          build the program, build/headscope
 #   make demo     see it work
 #   make test     everything CI runs
+#   make python   build the wheel, install it in a fresh environment, test it there
 #   make bench    measure, and write benchmarks/results.md
 #   make fuzz     a minute of fuzzing for every parser (FUZZ_SECONDS=600 for ten)
 #   make lint     clang-format and clang-tidy
@@ -11,12 +12,14 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
-.PHONY: build demo test bench fuzz lint format clean debian-% venv
+.PHONY: build demo test python python-torch wheel bench fuzz lint format clean debian-% venv
 
 BUILD_PACKAGES := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libhwy-dev zlib1g-dev \
 	libopenblas-pthread-dev libstb-dev libpcre2-dev libutf8proc-dev pkg-config
 PYTHON_PACKAGES := python3 python3-venv
-TEST_PACKAGES := libgtest-dev libgmock-dev
+# ccache: the wheel holds what the program is made of, and need not compile it a second time.
+WHEEL_PACKAGES := $(PYTHON_PACKAGES) python3-dev ccache
+TEST_PACKAGES := libgtest-dev libgmock-dev $(WHEEL_PACKAGES)
 
 FUZZ_PACKAGES := clang libclang-rt-14-dev
 LINT_PACKAGES := clang-format clang-tidy
@@ -39,6 +42,23 @@ test: debian-build debian-test venv
 	cmake --build --preset asan
 	ctest --preset asan
 	HEADSCOPE=build/headscope $(PYTHON) -m pytest -q tests/tools tests/cli
+	$(MAKE) python
+
+# pip builds in an environment of its own, from what pyproject.toml declares. The compiler goes by the same name as in the
+# presets, so that ccache, where there is one, knows what it has compiled.
+wheel: debian-build debian-wheel
+	rm -rf build/wheel
+	python3 -m venv --clear .venv-python
+	CXX=$${CXX:-c++} .venv-python/bin/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel .
+
+python: wheel
+	.venv-python/bin/pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt build/wheel/*.whl
+	.venv-python/bin/python -m pytest -q tests/python
+
+# The same with PyTorch and transformers, some gigabytes.
+python-torch: python
+	.venv-python/bin/pip install --quiet --disable-pip-version-check -r tools/requirements-bench.txt
+	.venv-python/bin/python -m pytest -q tests/python
 
 bench: debian-build venv .venv-bench/installed
 	cmake --preset release -DHEADSCOPE_TESTS=OFF -DHEADSCOPE_BENCHMARKS=ON
@@ -58,12 +78,14 @@ format: debian-lint
 	git ls-files '*.h' '*.cpp' | xargs clang-format -i
 
 clean:
-	rm -rf build .venv .venv-bench
+	rm -rf build .venv .venv-bench .venv-python
 
 debian-build:
 	@tools/install_debian.sh $(BUILD_PACKAGES)
 debian-test:
-	@tools/install_debian.sh $(TEST_PACKAGES) $(PYTHON_PACKAGES)
+	@tools/install_debian.sh $(TEST_PACKAGES)
+debian-wheel:
+	@tools/install_debian.sh $(WHEEL_PACKAGES)
 debian-fuzz:
 	@tools/install_debian.sh $(FUZZ_PACKAGES)
 debian-lint:

@@ -1,0 +1,31 @@
+"""quickstart.py MODEL RUN: which heads of a model talk to which, written to the folder RUN."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+import headscope
+
+
+def main(model_path: str, run: str) -> None:
+    model = headscope.load(model_path)
+    print(model)
+
+    relation = headscope.relate(model, top=5)
+    for edge in relation.edges:
+        print(f"{edge['pair']} {edge['source']} -> {edge['target']}  pk {edge['score']:.2f}")
+    print("hub:", relation.hubs["head"][0], "-", relation.hubs["reason"][0])
+    print("mean affinity:", float(np.nanmean(relation.affinity("OQ"))))
+
+    detection = headscope.detect(model, sequences=4)
+    print("induction heads:", ", ".join(detection.heads("induction")))
+
+    relation.save(run)
+    detection.save(run)
+    print("saved:", headscope.open(run))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace headscope::python {
+
+// One function a file: adds its classes and functions to the module.
+void bind_errors(nanobind::module_& m);
+void bind_model(nanobind::module_& m);
+void bind_run(nanobind::module_& m);
+
+}  // namespace headscope::python

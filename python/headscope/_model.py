@@ -1,0 +1,76 @@
+"""Models."""
+
+from __future__ import annotations
+
+import html
+from os import PathLike, fspath
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _native
+
+
+class Model:
+    """A model whose heads can be asked for. Opening reads headers only; weights are read when they are asked for."""
+
+    def __init__(self, native: _native.Model) -> None:
+        self._native = native
+        #: What is known from the headers: family, sizes, tensors used, ignored and missing, ...
+        self.info: dict[str, Any] = native.info()
+
+    @staticmethod
+    def open(path: str | PathLike[str]) -> Model:
+        return Model(_native.Model.open(fspath(path)))
+
+    @property
+    def path(self) -> str:
+        return str(self.info["path"])
+
+    @property
+    def family(self) -> str:
+        return str(self.info["family"])
+
+    @property
+    def layers(self) -> int:
+        return int(self.info["layers"])
+
+    @property
+    def heads(self) -> list[str]:
+        """Names of all query heads, layer by layer: ``L4H7``."""
+        return self._native.heads()
+
+    def weights(self, layer: int, role: str, weights: str = "folded") -> NDArray[np.float32]:
+        """The matrices of a role (Q, K, V, O) of one layer, [head, d_model, d_head]; K and V have one for each KV head.
+
+        ``folded`` has the norm before attention multiplied in, ``raw`` is as stored.
+        """
+        loaded: NDArray[np.float32] = self._native.weights(layer, role, weights)
+        return loaded
+
+    def fingerprint(self) -> str:
+        """16 hexadecimal digits that tell checkpoints apart."""
+        return self._native.fingerprint()
+
+    def readiness(self) -> dict[str, tuple[bool, str]]:
+        """For every command whether it can work on the model, and why (not)."""
+        return self._native.readiness()
+
+    def __repr__(self) -> str:
+        about = self.info
+        kv = f" ({about['kv_heads']} KV)" if about["kv_heads"] != about["heads"] else ""
+        return (
+            f"<headscope {about['family']}: {about['layers']} layers of {about['heads']} heads{kv}, "
+            f"width {about['d_model']}, heads of {about['d_head']}, {', '.join(about['dtypes'])}>"
+        )
+
+    def _repr_html_(self) -> str:
+        shown = ("path", "family", "layers", "heads", "kv_heads", "d_model", "d_head", "position", "norm")
+        rows = "".join(f"<tr><th>{key}</th><td>{html.escape(str(self.info[key]))}</td></tr>" for key in shown)
+        return f"<table>{rows}</table>"
+
+
+def load(path: str | PathLike[str]) -> Model:
+    """A model on disk: a folder with config.json and safetensors files, or a .gguf file."""
+    return Model.open(path)

@@ -1,0 +1,268 @@
+"""Pictures of results. Every function takes axes to draw on, or makes some, and returns them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._errors import ArgumentError
+from ._tables import Table
+from ._trees import Tree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from .results import Capture, Detection, Invariance, Organization, Relation
+
+#: Of pairs of roles; distinct for people who do not see all colors (Okabe and Ito).
+_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
+#: Labels on an axis, at most.
+_MOST_LABELS = 40
+
+
+def _axes(ax: Axes | None, width: float = 6.4, height: float = 4.8) -> Axes:
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def _label(axis: Any, names: list[str], rotation: float = 0) -> None:
+    """Names along an axis, some of them where there are many."""
+    step = max(1, -(-len(names) // _MOST_LABELS))
+    places = list(range(0, len(names), step))
+    axis.set_ticks(places, [names[i][:16].replace("$", r"\$") for i in places], fontsize=7, rotation=rotation)
+
+
+def _image(ax: Axes, values: NDArray[Any], rows: list[str], columns: list[str], label: str, cmap: str = "viridis") -> None:
+    image = ax.imshow(values, cmap=cmap, aspect="auto", interpolation="nearest", rasterized=values.size > 10000)
+    ax.figure.colorbar(image, ax=ax, label=label)
+    _label(ax.yaxis, rows)
+    _label(ax.xaxis, columns, 90)
+
+
+def _place(head: str) -> tuple[int, int]:
+    layer, _, number = head[1:].replace("KV", "H").partition("H")
+    return int(layer), int(number)
+
+
+def wiring(relation: Relation, ax: Axes | None = None, pairs: list[str] | None = None) -> Axes:
+    """The kept edges, layers from left to right; wider lines for larger z."""
+    ax = _axes(ax, 8, 5)
+    edges = relation.edges
+    shown = pairs if pairs is not None else list(dict.fromkeys(edges["pair"]))
+    z_name = next((name for name in edges.names if name.startswith("z_")), "score")
+    strength = np.nan_to_num(np.asarray(edges[z_name], dtype=float))
+    widest = max(float(np.max(np.abs(strength), initial=0)), 1e-12)
+    busy: Counter[str] = Counter()
+    for edge, z in zip(edges, strength, strict=True):
+        if edge["pair"] not in shown:
+            continue
+        busy.update((edge["source"], edge["target"]))
+        color = _COLORS[shown.index(edge["pair"]) % len(_COLORS)]
+        ax.annotate("", _place(edge["target"]), _place(edge["source"]), arrowprops={
+            "arrowstyle": "-", "color": color, "alpha": 0.6, "linewidth": 0.3 + 2 * abs(z) / widest,
+            "connectionstyle": "arc3,rad=0.1"})
+    names = [str(name) for name in relation.heads["head"]]
+    places = np.array([_place(name) for name in names])
+    ax.scatter(places[:, 0], places[:, 1], s=[8 + 12 * busy[name] for name in names], color="#444444", zorder=3)
+    for name, _ in busy.most_common(20):
+        ax.annotate(name, _place(name), xytext=(3, 3), textcoords="offset points", fontsize=7)
+    for i, pair in enumerate(shown):
+        ax.plot([], [], color=_COLORS[i % len(_COLORS)], label=pair)
+    if shown:
+        ax.legend(fontsize=8, frameon=False)
+    ax.set(xlabel="layer", ylabel="head", title="Strongest edges between heads")
+    ax.locator_params(integer=True)
+    return ax
+
+
+def affinity_matrix(relation: Relation, ax: Axes | None = None, pair: str | None = None, metric: str | None = None) -> Axes:
+    """One affinity, source heads by target heads."""
+    name = next(iter(relation.affinities))
+    metric, pair = metric or name.rpartition("_")[0], pair or name.rpartition("_")[2]
+    values = relation.affinity(pair, metric)
+    ax = _axes(ax)
+
+    def side(size: int, role: str) -> list[str]:
+        kind = "kv" if role in "KV" and "kv" in relation.heads["kind"] and size != np.sum(relation.heads["kind"] == "query") else "query"
+        return [str(head) for head, of in zip(relation.heads["head"], relation.heads["kind"], strict=True) if of == kind]
+
+    _image(ax, values, side(values.shape[0], pair[0]), side(values.shape[1], pair[1]), metric)
+    ax.set(title=f"{metric}, {pair}", ylabel="source head", xlabel="target head")
+    return ax
+
+
+def relation_tree(relation: Relation, ax: Axes | None = None) -> Axes:
+    return tree(relation.tree, ax)
+
+
+def informativeness(relation: Relation, ax: Axes | None = None, pair: str | None = None) -> Axes:
+    """KL(random || observed) by roles; with ``pair`` the two distributions it compares."""
+    table = relation.informativeness
+    if table is None:
+        raise ArgumentError("informativeness is known for the metric pk alone")
+    ax = _axes(ax, 4.8, 4)
+    if pair is not None:
+        return _distributions(relation, table, ax, pair)
+    roles = "QKVO"
+    values = np.full((4, 4), np.nan)
+    for row in table:
+        values[roles.index(row["pair"][0]), roles.index(row["pair"][1])] = row["kl"]
+    image = ax.imshow(values, cmap="magma_r")
+    ax.figure.colorbar(image, ax=ax, label="KL(random || observed), nats")
+    for i, j in zip(*np.nonzero(~np.isnan(values)), strict=True):
+        dark = values[i, j] > 0.6 * np.nanmax(values)
+        ax.text(j, i, f"{values[i, j]:.2f}", ha="center", va="center", color="white" if dark else "black", fontsize=8)
+    ax.set_xticks(range(4), list(roles))
+    ax.set_yticks(range(4), list(roles))
+    ax.set(xlabel="target role", ylabel="source role", title="Informativeness of role pairs")
+    return ax
+
+
+def _distributions(relation: Relation, table: Table, ax: Axes, pair: str) -> Axes:
+    row = next((row for row in table if row["pair"] == pair), None)
+    if row is None:
+        raise ArgumentError(f"informativeness of '{pair}' was not computed")
+    values = relation.affinity(pair, "pk")
+    names = [str(head) for head in relation.heads["head"]]
+    query = [_place(n)[0] for n, kind in zip(names, relation.heads["kind"], strict=True) if kind == "query"]
+    other = [_place(n)[0] for n, kind in zip(names, relation.heads["kind"], strict=True) if kind == "kv"]
+    rows = query if values.shape[0] == len(query) else other
+    columns = query if values.shape[1] == len(query) else other
+    later = np.asarray(rows)[:, None] < np.asarray(columns)[None, :]
+    observed = np.asarray(values)[later & ~np.isnan(values)]
+    ax.hist(observed, bins=60, density=True, color=_COLORS[5], label="observed")
+    x = np.linspace(*ax.get_xlim(), 400)
+    deviation = max(float(row["random_sd"]), 1e-12)
+    ax.plot(x, np.exp(-(((x - row["random_mean"]) / deviation) ** 2) / 2) / (deviation * np.sqrt(2 * np.pi)),
+            color=_COLORS[1], label="random")
+    ax.legend(frameon=False)
+    ax.set(xlabel=f"pk, {pair}", ylabel="density", title=f"{pair}: {row['kl']:.2f} nats from random")
+    return ax
+
+
+def tree(shown: Tree, ax: Axes | None = None) -> Axes:
+    """A partition tree, leaves at the bottom."""
+    ax = _axes(ax, 8, 4)
+    place = {element: i for i, element in enumerate(shown.order)}
+    above: dict[int, float] = {}
+    for level, folders in enumerate(shown.levels):
+        here: dict[int, float] = {}
+        for folder in folders:
+            x = float(np.mean([place[element] for element in folder]))
+            if level > 0:
+                ax.plot([above[folder[0]], x], [-(level - 1), -level], color="#666666", linewidth=0.8)
+            ax.scatter([x], [-level], s=4 + 2 * min(len(folder), 30), color=_COLORS[0], zorder=3)
+            here.update(dict.fromkeys(folder, x))
+        above = here
+    _label(ax.xaxis, [shown.names[i] for i in shown.order], 90)
+    ax.set_yticks([])
+    ax.set(title=f"Tree of {shown.n} elements, {len(shown.levels)} levels")
+    ax.spines[["left", "top", "right"]].set_visible(False)
+    return ax
+
+
+def attention_map(capture: Capture, ax: Axes | None = None, head: str | None = None, what: str | None = None) -> Axes:
+    """One head's map."""
+    what = what or ("pattern" if capture.pattern is not None else "scores")
+    head = head or capture.heads[0]
+    ax = _axes(ax, 5.5, 4.8)
+    first = int(capture.description.get("first_query", 0))
+    values = capture.map(head, what)
+    _image(ax, values, capture.tokens[first:first + values.shape[0]], capture.tokens, what)
+    ax.set(title=f"{head}, {what}", xlabel="key", ylabel="query")
+    return ax
+
+
+def detectors(detection: Detection, ax: Axes | None = None) -> Axes:
+    """Every head's score of every detector."""
+    ax = _axes(ax, 8, 3)
+    values = np.array([np.asarray(detection.scores[name], dtype=float) if detection.scores[name].dtype != object
+                       else np.full(len(detection.scores), np.nan) for name in detection.detectors])
+    _image(ax, values, list(detection.detectors), [str(head) for head in detection.scores["head"]], "score")
+    ax.set(title="What heads are seen doing")
+    return ax
+
+
+def _names(organization: Organization, axis: str) -> list[str]:
+    tree_ = organization.trees[axis]
+    return [tree_.names[i] for i in organization.order[axis]]
+
+
+def organized_map(organization: Organization, ax: Axes | None = None, head: str | None = None) -> Axes:
+    """One head's map with queries and keys in the order of their trees."""
+    maps = organization.maps
+    names = organization.trees["head"].names
+    if maps is None:
+        raise ArgumentError("the maps that were organized are not at hand; organize what capture gave")
+    head = head or names[int(organization.order["head"][0])]
+    if head not in names:
+        raise ArgumentError(f"there is no head '{head}'")
+    chosen = maps[names.index(head)] if maps.ndim == 3 else maps
+    ax = _axes(ax, 5.5, 4.8)
+    _image(ax, chosen[np.ix_(organization.order["query"], organization.order["key"])], _names(organization, "query"),
+           _names(organization, "key"), "attention")
+    ax.set(title=f"{head}, organized", xlabel="key", ylabel="query")
+    return ax
+
+
+def organization_tree(organization: Organization, ax: Axes | None = None, axis: str = "head") -> Axes:
+    return tree(organization.trees[axis], ax)
+
+
+def axis_affinity(organization: Organization, ax: Axes | None = None, axis: str = "head") -> Axes:
+    """The affinity an axis' tree was made from, in the order of the tree."""
+    ax = _axes(ax, 5.5, 4.8)
+    order = organization.order[axis]
+    names = _names(organization, axis)
+    _image(ax, organization.affinity[axis][np.ix_(order, order)], names, names, "affinity")
+    ax.set(title=f"Affinity of the {axis} axis, organized")
+    return ax
+
+
+def embedding(organization: Organization, ax: Axes | None = None, axis: str = "head") -> Axes:
+    """The first two coordinates of a diffusion map."""
+    ax = _axes(ax, 5.5, 4.8)
+    points = organization.embedding[axis]
+    second = points[:, 1] if points.shape[1] > 1 else np.zeros(len(points))
+    ax.scatter(points[:, 0], second, c=range(len(points)), cmap="viridis", s=18)
+    names = organization.trees[axis].names
+    if len(names) <= _MOST_LABELS:
+        for name, x, y in zip(names, points[:, 0], second, strict=True):
+            ax.annotate(name.replace("$", r"\$"), (x, y), xytext=(3, 3), textcoords="offset points", fontsize=7)
+    ax.set(title=f"Diffusion map of the {axis} axis", xlabel="first coordinate", ylabel="second coordinate")
+    return ax
+
+
+def decay(organization: Organization, ax: Axes | None = None, name: str = "network") -> Axes:
+    """Sorted Haar coefficients, beside those under shuffled trees."""
+    ax = _axes(ax, 5.5, 4)
+    chosen = organization.decay["name"] == name
+    if not np.any(chosen):
+        raise ArgumentError(f"there is no decay curve of '{name}'")
+    rank = organization.decay["rank"][chosen]
+    for column, color in (("found", _COLORS[0]), ("shuffled", _COLORS[7])):
+        values = np.asarray(organization.decay[column], dtype=float)[chosen]
+        ax.loglog(rank[values > 0], values[values > 0], color=color, label=column)
+    ax.legend(frameon=False)
+    ax.set(title=f"Decay of Haar coefficients, {name}", xlabel="rank", ylabel="magnitude / norm")
+    return ax
+
+
+def paraproduct_errors(invariance: Invariance, ax: Axes | None = None) -> Axes:
+    """How well the paraproduct approximates every head's softmax."""
+    ax = _axes(ax, 7, 3.6)
+    names = [str(head) for head in invariance.heads["head"]]
+    for column, color in (("error_first", _COLORS[0]), ("error_second", _COLORS[1]),
+                          ("error_second_shuffled", _COLORS[7])):
+        ax.plot(range(len(names)), np.asarray(invariance.heads[column], dtype=float), "o-", markersize=3, linewidth=0.8,
+                color=color, label=column.removeprefix("error_").replace("_", ", "))
+    _label(ax.xaxis, names, 90)
+    ax.legend(frameon=False, fontsize=8)
+    ax.set(title="Paraproduct of the softmax", ylabel="relative error")
+    return ax

@@ -1,0 +1,462 @@
+"""What the functions give: small objects over the files a command writes, in memory or in a RUN folder."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._errors import ArgumentError
+from ._files import Files, Folder, manifest
+from ._tables import Table
+from ._trees import Tree
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
+
+_T = TypeVar("_T", bound="Result")
+
+
+class Result:
+    """What one command computed. ``print(result)`` shows what the command line prints."""
+
+    command: ClassVar[str] = ""
+
+    def __init__(self, files: Files, summary: str = "") -> None:
+        self._files = files
+        self.summary = summary
+
+    @classmethod
+    def open(cls: type[_T], run: str | PathLike[str]) -> _T:
+        """What ``headscope COMMAND -o RUN``, or ``save``, left in a folder."""
+        if cls.command not in manifest(Path(run))["commands"]:
+            raise ArgumentError(f"{fspath(run)}: holds no result of '{cls.command}'")
+        return cls(Folder(Path(run), cls.command))
+
+    def save(self, run: str | PathLike[str], force: bool = False) -> None:
+        """Writes the files the command line would write to the folder ``run``."""
+        self._files.save(fspath(run), force)
+
+    @property
+    def files(self) -> list[str]:
+        """Names of the files that ``save`` writes."""
+        return self._files.names()
+
+    def array(self, file: str) -> NDArray[Any]:
+        """One of its .npy files."""
+        return self._files.array(file)
+
+    def table(self, file: str) -> Table:
+        """One of its .csv files."""
+        return Table(self._text(file))
+
+    def _text(self, file: str) -> str:
+        return self._files.content(file).decode("utf-8", "replace")
+
+    def _optional(self, file: str) -> Table | None:
+        return self.table(file) if file in self.files else None
+
+    def _tree(self, file: str) -> Tree:
+        return Tree.parse(self._text(file))
+
+    def _main_table(self) -> Table | None:
+        tables = [name for name in self.files if name.endswith(".csv")]
+        return self.table(tables[0]) if tables else None
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The main table."""
+        table = self._main_table()
+        if table is None:
+            raise ArgumentError(f"the result of '{self.command}' has no table")
+        return table.to_pandas()
+
+    def plot(self, kind: str | None = None, ax: Axes | None = None, **options: Any) -> Axes:
+        """Draws it with matplotlib and returns the axes; ``kind`` is one of ``kinds``, the first by default."""
+        from . import _plots
+
+        drawn = self._plots()
+        if not drawn:
+            raise ArgumentError(f"there is no picture of the result of '{self.command}'")
+        chosen = kind if kind is not None else next(iter(drawn))
+        if chosen not in drawn:
+            raise ArgumentError(f"plot: '{chosen}' is none of {', '.join(drawn)}")
+        axes: Axes = getattr(_plots, drawn[chosen])(self, ax, **options)
+        return axes
+
+    @property
+    def kinds(self) -> list[str]:
+        """What ``plot`` can draw."""
+        return list(self._plots())
+
+    def _plots(self) -> Mapping[str, str]:
+        return {}
+
+    def __repr__(self) -> str:
+        return self.summary.rstrip() or f"<headscope {self.command}: {len(self.files)} files>"
+
+    def _repr_html_(self) -> str:
+        from . import _html
+
+        return _html.page(self)
+
+
+class Relation(Result):
+    """Which heads talk to which (``relate``)."""
+
+    command = "relate"
+
+    @cached_property
+    def heads(self) -> Table:
+        """The heads that were compared."""
+        return self.table("heads.csv")
+
+    @cached_property
+    def affinities(self) -> dict[str, NDArray[np.float32]]:
+        """By ``metric_PAIR``, e.g. ``pk_OQ``: [source head, target head]."""
+        names = [name for name in self.files if name.startswith("affinity/")]
+        return {name[len("affinity/"):-len(".npy")]: self.array(name) for name in names}
+
+    def affinity(self, pair: str = "OQ", metric: str = "pk") -> NDArray[np.float32]:
+        """One of ``affinities``."""
+        found = self.affinities.get(f"{metric}_{pair}")
+        if found is None:
+            raise ArgumentError(f"no affinity {metric}_{pair}, only {', '.join(self.affinities)}")
+        return found
+
+    @cached_property
+    def edges(self) -> Table:
+        """The edges that were kept, closest first within a pair of roles."""
+        return self.table("edges.csv")
+
+    @cached_property
+    def hubs(self) -> Table:
+        """Heads by the sum of z over their edges, with the reason in words."""
+        return self.table("hubs.csv")
+
+    @cached_property
+    def tree(self) -> Tree:
+        """Nested communities of heads."""
+        return self._tree("tree.json")
+
+    @cached_property
+    def informativeness(self) -> Table | None:
+        """KL(random || observed) of every pair of roles; of ``pk`` alone."""
+        return self._optional("informativeness.csv")
+
+    @cached_property
+    def labels(self) -> Table | None:
+        """How well each metric finds pairs of labeled heads, where labels were given."""
+        return self._optional("labels.csv")
+
+    @cached_property
+    def tokens(self) -> Table | None:
+        """The tokens closest to a head's subspaces, where the model has a vocabulary."""
+        return self._optional("tokens.csv")
+
+    def _main_table(self) -> Table:
+        return self.edges
+
+    def to_networkx(self) -> Any:
+        """The head graph as a ``networkx.MultiDiGraph``, an edge for each kept pair of roles."""
+        import networkx  # type: ignore[import-untyped, unused-ignore]
+
+        stream = io.BytesIO(self._files.content("graph.graphml"))
+        return networkx.read_graphml(stream, force_multigraph=True)
+
+    def _plots(self) -> Mapping[str, str]:
+        drawn = {"wiring": "wiring", "matrix": "affinity_matrix", "tree": "relation_tree"}
+        if self.informativeness is not None:
+            drawn["informativeness"] = "informativeness"
+        return drawn
+
+
+class Capture(Result):
+    """Attention maps of a model on its inputs (``capture``). These are the first input's; ``inputs`` has all."""
+
+    command = "capture"
+
+    def __init__(self, files: Files, summary: str = "", folder: str = "") -> None:
+        super().__init__(files, summary)
+        self._folder = folder
+
+    def _map(self, name: str) -> NDArray[Any] | None:
+        file = self._folder + name
+        return self.array(file) if file in self.files else None
+
+    @cached_property
+    def pattern(self) -> NDArray[np.float32] | None:
+        """[head, query, key] after the softmax, if it was asked for."""
+        return self._map("pattern.npy")
+
+    @cached_property
+    def scores(self) -> NDArray[np.float32] | None:
+        """[head, query, key] before mask and softmax, if they were asked for."""
+        return self._map("scores.npy")
+
+    @cached_property
+    def output(self) -> NDArray[np.float32] | None:
+        """Logits, or the last hidden state."""
+        return self._map("output.npy")
+
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        """tokens.json: kind of input, mask, heads, tokens."""
+        described: dict[str, Any] = json.loads(self._text(self._folder + "tokens.json"))
+        return described
+
+    @property
+    def heads(self) -> list[str]:
+        """Of the first axis of the maps."""
+        return list(self.description["heads"])
+
+    @property
+    def tokens(self) -> list[str]:
+        return [token["text"] for token in self.description["tokens"]]
+
+    @cached_property
+    def attention(self) -> Table | None:
+        """Where every head looks, on average over all inputs."""
+        return self._optional("attention.csv")
+
+    @cached_property
+    def effect(self) -> Table | None:
+        """What leaving out the ablated heads does to the output."""
+        return self._optional("effect.csv")
+
+    @cached_property
+    def inputs(self) -> list[Capture]:
+        """One for each input."""
+        folders = {name[:-len("tokens.json")] for name in self.files if name.endswith("tokens.json")}
+        numbered = sorted(folders, key=lambda folder: int(folder.split("/")[1]) if folder else 0)
+        return [Capture(self._files, self.summary, folder) for folder in numbered]
+
+    def map(self, head: str, what: str = "pattern") -> NDArray[np.float32]:
+        """One head's map, [query, key]."""
+        maps = self.pattern if what == "pattern" else self.scores
+        if maps is None or head not in self.heads:
+            raise ArgumentError(f"there is no {what} of '{head}'")
+        found: NDArray[np.float32] = maps[self.heads.index(head)]
+        return found
+
+    def _plots(self) -> Mapping[str, str]:
+        return {"map": "attention_map"} if self.pattern is not None or self.scores is not None else {}
+
+
+class Detection(Result):
+    """What heads are seen doing on random tokens (``detect``)."""
+
+    command = "detect"
+    detectors: ClassVar[tuple[str, ...]] = ("previous", "identity", "duplicate", "induction")
+
+    @cached_property
+    def scores(self) -> Table:
+        """A row a head, a column a detector."""
+        return self.table("detectors.csv")
+
+    def heads(self, detector: str) -> list[str]:
+        """Heads that pass the threshold of a detector, best first."""
+        if detector not in self.detectors:
+            raise ArgumentError(f"detector '{detector}' is none of {', '.join(self.detectors)}")
+        score = np.nan_to_num(np.asarray(self.scores[detector], dtype=float), nan=-1.0)
+        passed = [i for i in np.argsort(-score, kind="stable") if score[i] >= self.scores["threshold"][i]]
+        return [str(self.scores["head"][i]) for i in passed]
+
+    def _plots(self) -> Mapping[str, str]:
+        return {"detectors": "detectors"}
+
+
+class Organization(Result):
+    """Trees, embeddings and sparsity of attention maps (``organize``)."""
+
+    command = "organize"
+    axes: ClassVar[tuple[str, ...]] = ("head", "query", "key")
+
+    def __init__(self, files: Files, summary: str = "", maps: Callable[[], NDArray[Any] | None] | None = None) -> None:
+        super().__init__(files, summary)
+        self._maps = maps
+
+    def _by_axis(self, folder: str) -> dict[str, NDArray[Any]]:
+        return {axis: self.array(f"{folder}/{axis}.npy") for axis in self.axes}
+
+    @cached_property
+    def trees(self) -> dict[str, Tree]:
+        """By axis: head, query, key."""
+        return {axis: self._tree(f"trees/{axis}.json") for axis in self.axes}
+
+    @cached_property
+    def affinity(self) -> dict[str, NDArray[np.float32]]:
+        return self._by_axis("affinity")
+
+    @cached_property
+    def embedding(self) -> dict[str, NDArray[np.float32]]:
+        """Diffusion maps: [element, coordinate]."""
+        return self._by_axis("embedding")
+
+    @cached_property
+    def order(self) -> dict[str, NDArray[np.int64]]:
+        """The elements in the order of the leaves."""
+        return self._by_axis("order")
+
+    @cached_property
+    def haar(self) -> NDArray[np.float32]:
+        """Tri-Haar coefficients, [head, query, key]."""
+        return self.array("haar/network.npy")
+
+    @cached_property
+    def sparsity(self) -> Table:
+        return self.table("sparsity.csv")
+
+    @cached_property
+    def decay(self) -> Table:
+        return self.table("decay.csv")
+
+    @cached_property
+    def convergence(self) -> Table:
+        return self.table("convergence.csv")
+
+    @property
+    def maps(self) -> NDArray[np.float32] | None:
+        """What was organized, [head, query, key]; None where that is not at hand."""
+        return self._maps() if self._maps is not None else None
+
+    def _main_table(self) -> Table:
+        return self.sparsity
+
+    def _plots(self) -> Mapping[str, str]:
+        drawn = {"tree": "organization_tree", "embedding": "embedding", "decay": "decay", "affinity": "axis_affinity"}
+        return {"map": "organized_map", **drawn} if self.maps is not None else drawn
+
+
+class Invariance(Result):
+    """Whether the softmax keeps the organization of the scores (``softmax``)."""
+
+    command = "softmax"
+
+    @cached_property
+    def heads(self) -> Table:
+        """Errors, exponents and agreements, a row a head."""
+        return self.table("invariance.csv")
+
+    @cached_property
+    def levels(self) -> Table:
+        """Adjusted Rand index, level by level."""
+        return self.table("invariance_levels.csv")
+
+    def paraproduct(self, head: str) -> dict[str, NDArray[np.float64]]:
+        """Scores, softmax and its approximations of one of the heads whose arrays were kept."""
+        name = f"paraproduct/{head}.npz"
+        if name not in self.files:
+            raise ArgumentError(f"the arrays of '{head}' were not kept; ask for them with heads= or paraproduct='all'")
+        with np.load(io.BytesIO(self._files.content(name)), allow_pickle=False) as arrays:
+            return {key: arrays[key] for key in arrays.files}
+
+    def _main_table(self) -> Table:
+        return self.heads
+
+    def _plots(self) -> Mapping[str, str]:
+        return {"errors": "paraproduct_errors"}
+
+
+class Pruning(Result):
+    """Heads by how little they are missed, and what cutting them does (``prune``)."""
+
+    command = "prune"
+
+    @cached_property
+    def ranking(self) -> Table:
+        return self.table("ranking.csv")
+
+    @cached_property
+    def curve(self) -> Table:
+        return self.table("curve.csv")
+
+    def _main_table(self) -> Table:
+        return self.ranking
+
+
+class Comparison(Result):
+    """Several results side by side (``compare``)."""
+
+    command = "compare"
+
+    @cached_property
+    def comparison(self) -> Table:
+        return self.table("comparison.csv")
+
+    @cached_property
+    def distances(self) -> NDArray[np.float32]:
+        return self.array("distances.npy")
+
+
+_RESULTS: dict[str, type[Result]] = {
+    kind.command: kind for kind in (Relation, Capture, Detection, Organization, Invariance, Pruning, Comparison)
+}
+
+
+class Run:
+    """A RUN folder: what the commands that wrote to it found, None for those that did not."""
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.path = Path(path)
+        self.manifest = manifest(self.path)
+
+    @property
+    def commands(self) -> list[str]:
+        return list(self.manifest["commands"])
+
+    def _result(self, command: str) -> Any:
+        return _RESULTS[command].open(self.path) if command in self.commands else None
+
+    @cached_property
+    def relate(self) -> Relation | None:
+        found: Relation | None = self._result("relate")
+        return found
+
+    @cached_property
+    def capture(self) -> Capture | None:
+        found: Capture | None = self._result("capture")
+        return found
+
+    @cached_property
+    def detect(self) -> Detection | None:
+        found: Detection | None = self._result("detect")
+        return found
+
+    @cached_property
+    def organize(self) -> Organization | None:
+        found: Organization | None = self._result("organize")
+        if found is not None and self.capture is not None:
+            captured = self.capture
+            found._maps = lambda: captured.pattern
+        return found
+
+    @cached_property
+    def softmax(self) -> Invariance | None:
+        found: Invariance | None = self._result("softmax")
+        return found
+
+    @cached_property
+    def prune(self) -> Pruning | None:
+        found: Pruning | None = self._result("prune")
+        return found
+
+    @cached_property
+    def compare(self) -> Comparison | None:
+        found: Comparison | None = self._result("compare")
+        return found
+
+    def __repr__(self) -> str:
+        return f"<headscope run {self.path}: {', '.join(self.commands)}>"
+
+    def _repr_html_(self) -> str:
+        from . import _html
+
+        return _html.run_page(self)

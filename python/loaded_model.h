@@ -1,0 +1,17 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "arrays.h"
+#include "headscope/model/model.h"
+
+namespace headscope::python {
+
+/// A model, and the arrays it lies in where it is no file.
+struct LoadedModel {
+  std::vector<ArrayIn> arrays;  // before the model: they must outlive it
+  std::shared_ptr<const Model> model;
+};
+
+}  // namespace headscope::python

@@ -1,0 +1,17 @@
+#include <nanobind/nanobind.h>
+
+#include "bindings.h"
+#include "headscope/base/parallel.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+NB_MODULE(_native, m) {
+  m.doc() = "What headscope computes. The package's functions say what to do with it.";
+  m.attr("version") = HEADSCOPE_VERSION;
+  m.def("set_threads", &headscope::set_thread_count, "threads"_a, "Number of threads; 0 for all processors.");
+  m.def("threads", &headscope::thread_count, "Number of threads that are used.");
+  headscope::python::bind_errors(m);
+  headscope::python::bind_model(m);
+  headscope::python::bind_run(m);
+}

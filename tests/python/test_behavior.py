@@ -1,0 +1,146 @@
+"""How calls behave in a Python process: threads, interrupts, memory, time."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import headscope
+from headscope import _native
+
+
+def slow_work() -> Any:
+    """About a second of native work."""
+    maps = np.random.default_rng(0).random((24, 160, 160), dtype=np.float32)
+    return headscope.organize(maps, iterations=6)
+
+
+def test_other_threads_compute_during_a_call(model: headscope.Model) -> None:
+    spans: list[tuple[float, float]] = []
+
+    def work() -> None:
+        begin = time.monotonic()
+        slow_work()
+        spans.append((begin, time.monotonic()))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    calls: list[float] = []
+    while thread.is_alive():
+        model.weights(0, "Q")  # native work too
+        calls.append(time.monotonic())
+    thread.join()
+    begin, end = spans[0]
+    middle = [at for at in calls if begin + 0.1 * (end - begin) < at < begin + 0.9 * (end - begin)]
+    assert len(middle) > 20, f"{len(middle)} calls in {end - begin:.2f} s"
+
+
+def test_ctrl_c_stops_native_work_and_the_next_call_works(model: headscope.Model) -> None:
+    maps = np.random.default_rng(0).random((24, 160, 160), dtype=np.float32)
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        headscope.organize(maps, iterations=100000)
+    assert time.monotonic() - begin < 10
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert len(headscope.relate(model).edges) > 0
+
+
+def test_progress_is_told_and_may_stop_the_work() -> None:
+    maps = np.random.default_rng(0).random((24, 160, 160), dtype=np.float32)
+    heard: list[tuple[str, float]] = []
+
+    def tell(what: str, share: float) -> None:
+        heard.append((what, share))
+        if len(heard) == 3:
+            raise RuntimeError("enough")
+
+    words = ["organize", "--iterations=100000", "--output=memory", "maps"]
+    with pytest.raises(RuntimeError, match="enough"):
+        _native.run_command(words, None, {"maps": maps}, {}, {}, {}, True, tell)
+    assert [what for what, _ in heard] == ["organizing"] * 3
+
+
+def resident() -> int:
+    with open("/proc/self/statm", encoding="ascii") as statm:
+        return int(statm.read().split()[1]) * resource.getpagesize()
+
+
+def test_a_thousand_calls_leak_nothing(model: headscope.Model, captured: headscope.Capture) -> None:
+    maps = np.random.default_rng(0).random((2, 8, 8), dtype=np.float32)
+
+    def calls(n: int) -> None:
+        for _ in range(n):
+            relation = headscope.relate(model, pairs="OQ", draws=2)
+            relation.affinity()
+            model.weights(0, "V")
+            headscope.organize(maps, iterations=1, draws=2)
+            with pytest.raises(ValueError):
+                headscope.relate(model, pairs="XY")
+
+    calls(100)
+    before = resident()
+    calls(1000)
+    assert resident() - before < 8 << 20, f"{(resident() - before) / 1e6:.1f} MB"
+
+
+def test_nothing_is_left_when_the_interpreter_ends(model_path: str) -> None:
+    program = f"""
+import numpy as np, headscope
+model = headscope.load({model_path!r})
+kept = [headscope.relate(model).affinity(), model.weights(0, "Q"), headscope.capture(model, ids=[1, 2, 3, 1, 2])]
+try:
+    headscope.relate(model, pairs="XY")
+except ValueError as error:
+    kept.append(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""  # nanobind tells of leaked objects there
+
+
+def test_a_call_costs_less_than_a_millisecond(model: headscope.Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    def best(call: Any, n: int = 200) -> float:
+        times = []
+        for _ in range(n):
+            begin = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - begin)
+        return min(times)
+
+    # Crossing the border, parsing the words and setting up a command ...
+    native = best(lambda: _native.run_command(["relate", "--help"], None, {}, {}, {}, {}, True, None))
+    # ... and what Python does around it.
+    held = _native.run_command(["relate", "--output=memory", model.path], model._native, {}, {}, {}, {}, True, None)
+    monkeypatch.setattr(_native, "run_command", lambda *arguments: held)
+    python = best(lambda: headscope.relate(model, top=5))
+    print(f"native {native * 1e6:.0f} us, Python {python * 1e6:.0f} us")
+    assert native + python < 1e-3
+
+
+def test_numpy_keeps_its_threads() -> None:
+    program = """
+import numpy, threadpoolctl
+mine = lambda: sorted((one["filepath"], one["num_threads"]) for one in threadpoolctl.threadpool_info()
+                      if "numpy" in one["filepath"])
+before = mine()
+import headscope
+assert before and mine() == before, (before, mine())
+"""
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "3"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+
+
+def test_numpy_is_a_new_one() -> None:
+    assert int(np.__version__.split(".")[0]) >= 2

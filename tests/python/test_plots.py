@@ -1,0 +1,57 @@
+"""Every picture is drawn without a screen and saved as SVG and PDF."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib
+import pytest
+
+matplotlib.use("Agg")
+
+from matplotlib import pyplot  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+
+import headscope  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def results(model: headscope.Model, captured: headscope.Capture) -> list[headscope.Result]:
+    return [
+        headscope.relate(model, pairs="all", top=5),
+        captured,
+        headscope.detect(model, sequences=2),
+        headscope.organize(captured, iterations=1),
+        headscope.softmax(captured, heads="L0H0,L1H1", iterations=1),
+    ]
+
+
+def test_every_kind(results: list[headscope.Result], tmp_path: Path) -> None:
+    for result in results:
+        assert result.kinds
+        for kind in result.kinds:
+            axes = result.plot(kind)
+            assert isinstance(axes, Axes)
+            assert axes.get_title() or axes.get_xlabel()
+            figure = axes.figure
+            for suffix in ("svg", "pdf"):
+                file = tmp_path / f"{result.command}_{kind}.{suffix}"
+                figure.savefig(file)
+                assert file.stat().st_size > 1000
+            pyplot.close("all")
+
+
+def test_on_axes_that_are_there(results: list[headscope.Result]) -> None:
+    figure, (left, right) = pyplot.subplots(1, 2)
+    relation, captured = results[0], results[1]
+    assert relation.plot("matrix", ax=left, pair="OK") is left
+    assert captured.plot(ax=right, head="L1H3", what="scores") is right
+    assert right.get_title() == "L1H3, scores"
+    assert left.get_title() == "pk, OK"
+    pyplot.close(figure)
+    assert isinstance(results[0], headscope.Relation)
+    results[0].plot("informativeness", pair="OV")
+    results[0].tree.plot()
+    results[3].plot("embedding", axis="query")
+    results[3].plot("decay", name="L0H0")
+    pyplot.close("all")

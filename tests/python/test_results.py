@@ -1,0 +1,165 @@
+"""Results as objects: tables, arrays, graphs, folders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import networkx
+import numpy as np
+import pytest
+
+import headscope
+from conftest import IDS
+
+
+def test_a_model_tells_its_heads_and_weights(model: headscope.Model) -> None:
+    assert model.family == "gpt2"
+    assert model.heads[:2] == ["L0H0", "L0H1"]
+    assert len(model.heads) == 16
+    q = model.weights(0, "Q")
+    assert q.shape == (8, 96, 12)
+    assert q.dtype == np.float32
+    raw = model.weights(0, "O", weights="raw")
+    assert not np.array_equal(raw, model.weights(0, "O"))
+    assert model.readiness()["relate"][0]
+    assert len(model.fingerprint()) == 16
+    assert "8 heads" in repr(model)
+    assert "gpt2" in model._repr_html_()
+
+
+def test_raw_weights_are_those_of_the_file(model: headscope.Model, model_path: str) -> None:
+    import json
+    import struct
+
+    data = Path(model_path, "model.safetensors").read_bytes()
+    length = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8 : 8 + length])
+    entry = header["transformer.h.1.attn.c_proj.weight"]
+    begin, end = entry["data_offsets"]
+    stored = np.frombuffer(data[8 + length + begin : 8 + length + end], dtype=np.float32).reshape(entry["shape"])
+    expected = stored.reshape(8, 12, 96).transpose(0, 2, 1)
+    np.testing.assert_array_equal(model.weights(1, "O", weights="raw"), expected)
+
+
+def test_arrays_come_without_a_copy_and_outlive_the_result(model: headscope.Model) -> None:
+    relation = headscope.relate(model)
+    first, second = relation._files.array("affinity/pk_OQ.npy"), relation._files.array("affinity/pk_OQ.npy")
+    assert np.shares_memory(first, second)
+    assert not first.flags.writeable and not first.flags.owndata
+    before = first.copy()
+    del relation, second
+    weights = model.weights(0, "Q")
+    assert not weights.flags.owndata
+    np.testing.assert_array_equal(first, before)
+
+
+def test_tables_become_frames_and_graphs(model: headscope.Model) -> None:
+    relation = headscope.relate(model, top=7)
+    frame = relation.to_pandas()
+    assert list(frame.columns) == relation.edges.names
+    assert len(frame) == 21
+    assert frame["score"].dtype == np.float64
+    assert frame["rank"].dtype == np.int64
+    graph = relation.to_networkx()
+    assert isinstance(graph, networkx.MultiDiGraph)
+    assert graph.number_of_edges() == 21
+    assert graph.number_of_nodes() == 16
+    for row in relation.edges:
+        found = graph.get_edge_data(row["source"], row["target"]).values()
+        assert any(edge["pair"] == row["pair"] for edge in found)
+    tree = relation.tree
+    assert sorted(tree.order) == list(range(16))
+    assert networkx.is_arborescence(tree.to_networkx())
+    assert "score" in repr(relation.edges)
+    assert relation.edges.row(0)["rank"] == 1
+    with pytest.raises(KeyError, match="no column 'x'"):
+        relation.edges["x"]
+
+
+def test_scores_of_edges_are_the_affinities(model: headscope.Model) -> None:
+    relation = headscope.relate(model, pairs=["OQ"])
+    names = list(relation.heads["head"])
+    for row in relation.edges:
+        value = relation.affinity("OQ")[names.index(row["source"]), names.index(row["target"])]
+        assert np.float32(row["score"]) == value
+
+
+def test_what_is_saved_can_be_opened_and_saved_again(model: headscope.Model, captured: headscope.Capture,
+                                                     tmp_path: Path) -> None:
+    relation = headscope.relate(model)
+    relation.save(tmp_path / "one")
+    captured.save(tmp_path / "one")
+    headscope.organize(captured).save(tmp_path / "one")
+    run = headscope.open(tmp_path / "one")
+    assert run.commands == ["relate", "capture", "organize"]
+    assert run.relate is not None and run.capture is not None and run.organize is not None
+    assert run.softmax is None
+    np.testing.assert_array_equal(run.relate.affinity(), relation.affinity())
+    np.testing.assert_array_equal(run.capture.pattern, captured.pattern)
+    assert isinstance(run.capture.pattern, np.memmap)
+    assert run.capture.tokens == captured.tokens
+    run.relate.save(tmp_path / "two")
+    again = headscope.Relation.open(tmp_path / "two")
+    for name in relation.files:
+        assert again._files.content(name) == relation._files.content(name)
+    with pytest.raises(headscope.ArgumentError, match="holds no result of 'detect'"):
+        headscope.Detection.open(tmp_path / "two")
+    with pytest.raises(headscope.ArgumentError, match="--force"):
+        headscope.relate(model, top=3).save(tmp_path / "two")
+    headscope.relate(model, top=3).save(tmp_path / "two", force=True)
+
+
+def test_capture_describes_its_maps(captured: headscope.Capture) -> None:
+    assert captured.pattern is not None and captured.scores is not None and captured.output is not None
+    assert captured.pattern.shape == (16, 32, 32)
+    assert captured.output.shape == (32, 64)
+    assert captured.heads[-1] == "L1H7"
+    assert len(captured.tokens) == 32
+    np.testing.assert_allclose(captured.pattern.sum(axis=2), 1, atol=1e-5)
+    assert captured.attention is not None and len(captured.attention) == 16
+    np.testing.assert_array_equal(captured.map("L1H0"), captured.pattern[8])
+
+
+def test_capture_into_a_folder_is_mapped_from_there(model: headscope.Model, captured: headscope.Capture,
+                                                    tmp_path: Path) -> None:
+    there = headscope.capture(model, ids=IDS, run=tmp_path, what=["pattern"], heads="L1H3", dtype="f16")
+    assert isinstance(there.pattern, np.memmap)
+    assert there.pattern.dtype == np.float16
+    assert there.scores is None
+    assert captured.pattern is not None
+    np.testing.assert_allclose(there.pattern[0], captured.pattern[11], atol=1e-3)
+
+
+def test_organization_and_invariance(captured: headscope.Capture) -> None:
+    organization = headscope.organize(captured, iterations=2)
+    assert organization.trees["query"].n == 32
+    assert organization.embedding["head"].shape[0] == 16
+    assert organization.haar.shape == (16, 32, 32)
+    assert sorted(organization.order["key"]) == list(range(32))
+    assert len(organization.convergence) == 2
+    assert organization.trees["head"].names == captured.heads
+    invariance = headscope.softmax(captured, heads="L0H0", iterations=2)
+    assert list(invariance.heads["head"]) == ["L0H0"]
+    with pytest.raises(headscope.ArgumentError, match="were not kept"):
+        invariance.paraproduct("L1H0")
+
+
+def test_notebooks_show_something(model: headscope.Model, captured: headscope.Capture, tmp_path: Path) -> None:
+    relation = headscope.relate(model)
+    for shown in (relation._repr_html_(), headscope.organize(captured, iterations=1)._repr_html_()):
+        assert "<svg" in shown or "<iframe" in shown
+    relation.save(tmp_path)
+    assert "relate" in headscope.open(tmp_path)._repr_html_()
+    assert "<table>" in relation.edges._repr_html_()
+
+
+def test_set_threads_changes_no_result(model: headscope.Model) -> None:
+    try:
+        headscope.set_threads(1)
+        assert headscope.threads() == 1
+        one = headscope.relate(model)
+        headscope.set_threads(3)
+        three = headscope.relate(model)
+    finally:
+        headscope.set_threads(0)
+    assert all(one._files.content(name) == three._files.content(name) for name in one.files)

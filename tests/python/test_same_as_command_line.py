@@ -1,0 +1,115 @@
+"""The functions give what the command line writes, bit for bit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import headscope
+from conftest import IDS
+
+Cli = Callable[..., str]
+
+
+def assert_same(result: headscope.Result, run: Path) -> None:
+    manifest = json.loads((run / "manifest.json").read_text())
+    written = [name for name, entry in manifest["files"].items() if entry["command"] == result.command]
+    assert sorted(result.files) == sorted(written)
+    for name in written:
+        assert result._files.content(name) == (run / name).read_bytes(), name
+        if name.endswith(".npy"):
+            mine, theirs = result.array(name), np.load(run / name)
+            assert mine.dtype == theirs.dtype
+            np.testing.assert_array_equal(mine, theirs)
+
+
+def assert_saved_alike(result: headscope.Result, run: Path, saved: Path) -> None:
+    """Also what the manifest says, except for circumstances and the words that were typed."""
+    result.save(saved)
+    mine, theirs = (json.loads((folder / "manifest.json").read_text()) for folder in (saved, run))
+    for name in result.files:
+        assert mine["files"][name] == theirs["files"][name]
+    assert mine["commands"][result.command]["identity"] == theirs["commands"][result.command]["identity"]
+
+
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        ([], {}),
+        (["--pairs", "all", "--top", "5"], {"pairs": "all", "top": 5}),
+        (["--metric", "pk,cs,grassmann", "--weights", "raw"], {"metric": ["pk", "cs", "grassmann"], "weights": "raw"}),
+        (["--heads", "0-3,L1H7", "--earlier-only", "--seed", "3"],
+         {"heads": ["0-3", "L1H7"], "earlier_only": True, "seed": 3}),
+    ],
+)
+def test_relate(cli: Cli, model_path: str, tmp_path: Path, words: list[str], options: dict[str, Any]) -> None:
+    printed = cli("relate", model_path, "-o", tmp_path / "run", *words)
+    result = headscope.relate(model_path, **options)
+    assert_same(result, tmp_path / "run")
+    assert_saved_alike(result, tmp_path / "run", tmp_path / "saved")
+    assert result.summary.splitlines()[:-1] == printed.splitlines()[:-1]
+
+
+def test_detect(cli: Cli, model: headscope.Model, tmp_path: Path) -> None:
+    cli("detect", model.path, "-o", tmp_path / "run", "--sequences", "5", "--labels")
+    result = headscope.detect(model, sequences=5, labels=True)
+    assert_same(result, tmp_path / "run")
+    assert_saved_alike(result, tmp_path / "run", tmp_path / "saved")
+    assert result.heads("induction")
+
+
+def test_capture_organize_and_softmax(cli: Cli, model: headscope.Model, tmp_path: Path) -> None:
+    np.save(tmp_path / "ids.npy", np.array([IDS, IDS[::-1]]))
+    run = tmp_path / "run"
+    cli("capture", model.path, "-o", run, "--ids", tmp_path / "ids.npy", "--ablate", "L1H1")
+    cli("organize", run, "-o", run, "--skip-first", "1")
+    cli("softmax", run, "-o", run, "--heads", "L0H1,L1H2", "--iterations", "2")
+    captured = headscope.capture(model, ids=tmp_path / "ids.npy", ablate="L1H1")
+    assert_same(captured, run)
+    organized = headscope.organize(captured, skip_first=1)
+    assert_same(organized, run)
+    assert_saved_alike(organized, run, tmp_path / "saved")
+    invariance = headscope.softmax(captured, heads=["L0H1", "L1H2"], iterations=2)
+    assert_same(invariance, run)
+    assert set(invariance.paraproduct("L0H1")) == {"scores", "softmax", "first_order", "approximation"}
+    # From a folder, and straight into one.
+    assert_same(headscope.organize(run, skip_first=1), run)
+    again = headscope.organize(headscope.open(run), skip_first=1, run=tmp_path / "again")
+    assert_same(again, run)
+
+
+def test_ids_in_memory_give_the_same_maps_as_from_a_file(model: headscope.Model, tmp_path: Path) -> None:
+    np.save(tmp_path / "ids.npy", np.array([IDS, IDS[::-1]]))
+    from_file = headscope.capture(model, ids=tmp_path / "ids.npy")
+    from_memory = headscope.capture(model, ids=np.array([IDS, IDS[::-1]], dtype=np.int32))
+    assert len(from_memory.inputs) == 2
+    for mine, theirs in zip(from_memory.inputs, from_file.inputs, strict=True):
+        np.testing.assert_array_equal(mine.pattern, theirs.pattern)
+        np.testing.assert_array_equal(mine.scores, theirs.scores)
+        np.testing.assert_array_equal(mine.output, theirs.output)
+
+
+def test_arrays_and_masks_in_memory_are_those_of_files(cli: Cli, tmp_path: Path) -> None:
+    maps = np.random.default_rng(0).random((2, 3, 12, 10), dtype=np.float32)
+    mask = (np.arange(12)[:, None] + 1 >= np.arange(10)[None, :]).astype(np.float32)
+    np.save(tmp_path / "maps.npy", maps)
+    np.save(tmp_path / "mask.npy", mask)
+    cli("organize", tmp_path / "maps.npy", "--axes", "lhqk", "--mask", tmp_path / "mask.npy", "-o", tmp_path / "run")
+    assert_same(headscope.organize(maps, axes="lhqk", mask=mask), tmp_path / "run")
+    assert_same(headscope.organize(np.asfortranarray(maps), axes="lhqk", mask=mask > 0), tmp_path / "run")
+
+
+def test_the_program_takes_a_folder_that_python_wrote_for_its_own(cli: Cli, model: headscope.Model, tmp_path: Path) -> None:
+    headscope.relate(model, top=5).save(tmp_path)
+    cli("relate", model.path, "-o", tmp_path, "--top", "5")
+    assert "holds the result of another 'relate'" in cli("relate", model.path, "-o", tmp_path, "--top", "6", code=2)
+
+
+def test_version(cli: Cli) -> None:
+    assert cli("--version").split() == ["headscope", headscope.__version__]
+    assert headscope.__version__ == (Path(__file__).parents[2] / "VERSION").read_text().strip()
