@@ -180,7 +180,7 @@ void add_inspect_command(CLI::App& app, Session& session) {
   command->footer("Example: headscope inspect models/gpt2 --json");
   command->callback([args, &app, &session] {
     const auto opened = open_model(session, args->model);
-  const Model& model = *opened;
+    const Model& model = *opened;
     if (args->check) check_weights(model, session);
     if (args->json) {
       // Names are bytes from a file; what is not UTF-8 is replaced rather than refused.

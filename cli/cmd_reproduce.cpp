@@ -127,7 +127,7 @@ void add_reproduce_command(CLI::App& app, Session& session) {
   command->footer("Example: headscope reproduce models/gpt2");
   command->callback([args, &session] {
     const auto opened = open_model(session, args->model);
-  const Model& model = *opened;
+    const Model& model = *opened;
     watch_for_interrupts();
     constexpr std::size_t kSteps = 1000;
     Reproduction result;

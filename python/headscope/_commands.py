@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from . import _native
 from ._errors import ArgumentError
-from ._files import Folder
 from ._model import Model
 from ._words import Path, Some, as_positional, has_command, run_command, words_of
 from .results import Capture, Comparison, Detection, Invariance, Organization, Pruning, Relation, Run
@@ -338,6 +337,3 @@ def page_of(run: Path) -> str:
         with open(folder + "/page.html", encoding="utf-8") as page:
             return page.read()
 
-
-__all__ = ["Folder", "capture", "compare", "detect", "open_run", "organize", "page_of", "prune", "relate", "report",
-           "softmax"]

@@ -50,8 +50,18 @@ def _place(head: str) -> tuple[int, int]:
     return int(layer), int(number)
 
 
+def _curve(begin: tuple[int, int], end: tuple[int, int], bend: float) -> NDArray[Any]:
+    """A parabola between two places, so that edges of several pairs of roles lie beside each other."""
+    t = np.linspace(0, 1, 16)[:, None]
+    a, b = np.asarray(begin, dtype=float), np.asarray(end, dtype=float)
+    across = np.array([a[1] - b[1], b[0] - a[0]])
+    return a + (b - a) * t + 4 * bend * across * t * (1 - t)
+
+
 def wiring(relation: Relation, ax: Axes | None = None, pairs: list[str] | None = None) -> Axes:
     """The kept edges, layers from left to right; wider lines for larger z."""
+    from matplotlib.collections import LineCollection
+
     ax = _axes(ax, 8, 5)
     edges = relation.edges
     shown = pairs if pairs is not None else list(dict.fromkeys(edges["pair"]))
@@ -59,14 +69,16 @@ def wiring(relation: Relation, ax: Axes | None = None, pairs: list[str] | None =
     strength = np.nan_to_num(np.asarray(edges[z_name], dtype=float))
     widest = max(float(np.max(np.abs(strength), initial=0)), 1e-12)
     busy: Counter[str] = Counter()
+    curves, colors, widths = [], [], []
     for edge, z in zip(edges, strength, strict=True):
         if edge["pair"] not in shown:
             continue
         busy.update((edge["source"], edge["target"]))
-        color = _COLORS[shown.index(edge["pair"]) % len(_COLORS)]
-        ax.annotate("", _place(edge["target"]), _place(edge["source"]), arrowprops={
-            "arrowstyle": "-", "color": color, "alpha": 0.6, "linewidth": 0.3 + 2 * abs(z) / widest,
-            "connectionstyle": "arc3,rad=0.1"})
+        number = shown.index(edge["pair"])
+        curves.append(_curve(_place(edge["source"]), _place(edge["target"]), 0.06 * (number - (len(shown) - 1) / 2)))
+        colors.append(_COLORS[number % len(_COLORS)])
+        widths.append(0.3 + 2 * abs(z) / widest)
+    ax.add_collection(LineCollection(curves, colors=colors, linewidths=widths, alpha=0.6))
     names = [str(name) for name in relation.heads["head"]]
     places = np.array([_place(name) for name in names])
     ax.scatter(places[:, 0], places[:, 1], s=[8 + 12 * busy[name] for name in names], color="#444444", zorder=3)
@@ -75,7 +87,7 @@ def wiring(relation: Relation, ax: Axes | None = None, pairs: list[str] | None =
     for i, pair in enumerate(shown):
         ax.plot([], [], color=_COLORS[i % len(_COLORS)], label=pair)
     if shown:
-        ax.legend(fontsize=8, frameon=False)
+        ax.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     ax.set(xlabel="layer", ylabel="head", title="Strongest edges between heads")
     ax.locator_params(integer=True)
     return ax
@@ -141,7 +153,7 @@ def _distributions(relation: Relation, table: Table, ax: Axes, pair: str) -> Axe
     deviation = max(float(row["random_sd"]), 1e-12)
     ax.plot(x, np.exp(-(((x - row["random_mean"]) / deviation) ** 2) / 2) / (deviation * np.sqrt(2 * np.pi)),
             color=_COLORS[1], label="random")
-    ax.legend(frameon=False)
+    ax.legend(frameon=False, loc="upper right")
     ax.set(xlabel=f"pk, {pair}", ylabel="density", title=f"{pair}: {row['kl']:.2f} nats from random")
     return ax
 
@@ -249,7 +261,7 @@ def decay(organization: Organization, ax: Axes | None = None, name: str = "netwo
     for column, color in (("found", _COLORS[0]), ("shuffled", _COLORS[7])):
         values = np.asarray(organization.decay[column], dtype=float)[chosen]
         ax.loglog(rank[values > 0], values[values > 0], color=color, label=column)
-    ax.legend(frameon=False)
+    ax.legend(frameon=False, loc="lower left")
     ax.set(title=f"Decay of Haar coefficients, {name}", xlabel="rank", ylabel="magnitude / norm")
     return ax
 
@@ -263,6 +275,6 @@ def paraproduct_errors(invariance: Invariance, ax: Axes | None = None) -> Axes:
         ax.plot(range(len(names)), np.asarray(invariance.heads[column], dtype=float), "o-", markersize=3, linewidth=0.8,
                 color=color, label=column.removeprefix("error_").replace("_", ", "))
     _label(ax.xaxis, names, 90)
-    ax.legend(frameon=False, fontsize=8)
+    ax.legend(frameon=False, fontsize=8, loc="upper right")
     ax.set(title="Paraproduct of the softmax", ylabel="relative error")
     return ax

@@ -325,7 +325,9 @@ class Organization(Result):
     @property
     def maps(self) -> NDArray[np.float32] | None:
         """What was organized, [head, query, key]; None where that is not at hand."""
-        return self._maps() if self._maps is not None else None
+        maps = self._maps() if self._maps is not None else None
+        extents = tuple(self.trees[axis].n for axis in self.axes)
+        return maps if maps is not None and maps.shape in (extents, extents[1:]) else None
 
     def _main_table(self) -> Table:
         return self.sparsity
@@ -434,8 +436,12 @@ class Run:
     def organize(self) -> Organization | None:
         found: Organization | None = self._result("organize")
         if found is not None and self.capture is not None:
-            captured = self.capture
-            found._maps = lambda: captured.pattern
+            captured, said = self.capture, self.manifest["commands"]["organize"]
+            scores = said["identity"].get("maps", "").startswith("scores")
+            # What was organized is what lies beside it only if it came from here, or from the capture itself.
+            source = (*said["arguments"], "", "")[1]
+            if source == "capture" or Path(source).resolve() == self.path.resolve():
+                found._maps = lambda: captured.scores if scores else captured.pattern
         return found
 
     @cached_property

@@ -16,6 +16,7 @@ import pytest
 
 import headscope
 from headscope import _native
+from headscope._words import Bar
 
 
 def slow_work() -> Any:
@@ -69,6 +70,16 @@ def test_progress_is_told_and_may_stop_the_work() -> None:
     with pytest.raises(RuntimeError, match="enough"):
         _native.run_command(words, None, {"maps": maps}, {}, {}, {}, True, tell)
     assert [what for what, _ in heard] == ["organizing"] * 3
+
+
+def test_a_bar_is_drawn_where_it_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    for wanted, drawn in ((True, True), (False, False), (None, False)):  # None: nobody looks at a captured stream
+        bar = Bar(wanted)
+        bar("organizing", 0.1)
+        time.sleep(1.1)
+        bar("organizing", 0.5)
+        bar.close()
+        assert ("organizing" in capsys.readouterr().err) == drawn
 
 
 def resident() -> int:

@@ -144,6 +144,20 @@ def test_organization_and_invariance(captured: headscope.Capture) -> None:
         invariance.paraproduct("L1H0")
 
 
+def test_organized_maps_are_at_hand_only_where_they_are_those(captured: headscope.Capture, tmp_path: Path) -> None:
+    assert headscope.organize(captured, skip_first=1, iterations=1).maps is None
+    captured.save(tmp_path)
+    headscope.organize(tmp_path, what="scores", iterations=1, run=tmp_path)
+    run = headscope.open(tmp_path)
+    assert run.organize is not None
+    np.testing.assert_array_equal(run.organize.maps, captured.scores)
+    assert "map" in run.organize.kinds
+    assert captured.pattern is not None
+    headscope.organize(captured.pattern[::-1], iterations=1).save(tmp_path, force=True)
+    elsewhere = headscope.open(tmp_path).organize
+    assert elsewhere is not None and elsewhere.maps is None
+
+
 def test_notebooks_show_something(model: headscope.Model, captured: headscope.Capture, tmp_path: Path) -> None:
     relation = headscope.relate(model)
     for shown in (relation._repr_html_(), headscope.organize(captured, iterations=1)._repr_html_()):
