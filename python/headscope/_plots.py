@@ -54,8 +54,8 @@ def _curve(begin: tuple[int, int], end: tuple[int, int], bend: float) -> NDArray
     """A parabola between two places, so that edges of several pairs of roles lie beside each other."""
     t = np.linspace(0, 1, 16)[:, None]
     a, b = np.asarray(begin, dtype=float), np.asarray(end, dtype=float)
-    across = np.array([a[1] - b[1], b[0] - a[0]])
-    return a + (b - a) * t + 4 * bend * across * t * (1 - t)
+    points: NDArray[Any] = a + (b - a) * t + 4 * bend * np.array([0.0, 1.0]) * t * (1 - t)
+    return points
 
 
 def wiring(relation: Relation, ax: Axes | None = None, pairs: list[str] | None = None) -> Axes:
@@ -75,7 +75,7 @@ def wiring(relation: Relation, ax: Axes | None = None, pairs: list[str] | None =
             continue
         busy.update((edge["source"], edge["target"]))
         number = shown.index(edge["pair"])
-        curves.append(_curve(_place(edge["source"]), _place(edge["target"]), 0.06 * (number - (len(shown) - 1) / 2)))
+        curves.append(_curve(_place(edge["source"]), _place(edge["target"]), 0.12 * (number - (len(shown) - 1) / 2)))
         colors.append(_COLORS[number % len(_COLORS)])
         widths.append(0.3 + 2 * abs(z) / widest)
     ax.add_collection(LineCollection(curves, colors=colors, linewidths=widths, alpha=0.6))
