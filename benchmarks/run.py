@@ -92,6 +92,7 @@ def relate_section(work: Path) -> str:
     model = make_checkpoint(work / "relate-gpt2", "--preset", "gpt2-small", "--seed", "1")
     ours = json_lines(PROGRAMS / "bench_relate", model, "7")[0]
     peer = json.loads(run(sys.executable, ROOT / "benchmarks/peer_relate.py", model))
+    lens = json.loads(run(PEER_PYTHON, ROOT / "benchmarks/peer_lens.py", model, str(ours["threads"])))
     rows = [
         ["ours, isotropic null", f"{ours['ours']:.2f} s", f"{ours['gflop'] / ours['ours']:.0f} GFLOP/s"],
         ["ours, all three nulls", f"{ours['all_nulls']:.2f} s", ""],
@@ -99,12 +100,13 @@ def relate_section(work: Path) -> str:
         ["floor: LAPACK's sgeqrf + sorgqr", f"{ours['qr']:.2f} s", ""],
         ["NumPy: QR, stack, all pairs", f"{peer['numpy']:.2f} s", ""],
         ["NumPy: an SVD a head, tiles", f"{peer['svd']:.2f} s", ""],
+        [f"TransformerLens {lens['version']}", f"{lens['lens']:.2f} s", ""],
     ]
     return (
         f"## relate\n\nGPT-2 small's shape, OQ + OK + OV, earlier to later ({ours['gflop']:.0f} GFLOP), {ours['threads']} "
         "threads, from the file to edges, graph and hubs. Ours over the two floors together: "
-        f"**{ours['ratio']:.2f}** (bound 1.35); NumPy over ours: **{peer['numpy'] / ours['ours']:.2f}** (bound 2.5); an "
-        f"SVD a head over ours: **{peer['svd'] / ours['ours']:.2f}** (bound 1.6). The peers compute all pairs and their "
+        f"**{ours['ratio']:.2f}** (bound 1.35); NumPy over ours: **{peer['numpy'] / ours['ours']:.2f}** (bound 2.5); "
+        f"TransformerLens over ours: **{lens['lens'] / ours['ours']:.2f}** (bound 1.6). The peers compute all pairs and their "
         "time does not count loading the file.\n\n" + table(["", "time", "rate"], rows)
     )
 
