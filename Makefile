@@ -38,7 +38,7 @@ test: debian-build debian-test venv
 	cmake --preset asan
 	cmake --build --preset asan
 	ctest --preset asan
-	HEADSCOPE=build/headscope $(PYTHON) -m pytest -q tests/tools tests/cli
+	HEADSCOPE=build/headscope $(PYTHON) -m pytest -q tests/tools tests/cli tests/models
 
 bench: debian-build venv
 	cmake --preset release -DHEADSCOPE_TESTS=OFF -DHEADSCOPE_BENCHMARKS=ON
