@@ -142,8 +142,8 @@ def detector_scores(model: GPT2LMHeadModel, seed: int) -> list[dict[str, float]]
 def sentence_scores(model: GPT2LMHeadModel, task: Task) -> list[dict[str, float]]:
     """Layer-major, on indirect-object sentences. `to_X`: mean attention from the "to" before the answer, to the
     receiver and to the giver's two mentions; and, the same words by order, to the name that comes first and the one
-    that comes second. `second_to_first_mention`: from the giver's second mention to the first. `direct_X`: what the head adds at
-    "to" by itself to X's logit, above the mean over all names, the final norm's scale taken as it is."""
+    that comes second. `second_to_first_mention`: from the giver's second mention to the first. `direct_X`: what the
+    head adds at "to" by itself to X's logit, above the mean over all names, the final norm's scale taken as it is."""
     places = ("receiver", "first_mention", "second_mention", "answer")
     receiver, first, second, answer = (
         torch.tensor([start + getattr(p, place) for start, p in task.passages], device=model.device) for place in places
