@@ -48,8 +48,8 @@ std::vector<std::vector<DoubleMatrix>> folder_means(const DoubleMatrix& f, const
       const std::size_t k = means[j].size() - 1;
       for (std::size_t a = 0; a < means[j][k].rows(); ++a) {
         for (std::size_t b = 0; b < means[j][k].columns(); ++b) {
-          means[j][k](a, b) /= static_cast<double>(rows.folders(j)[a].size()) *
-                               static_cast<double>(columns.folders(k)[b].size());
+          means[j][k](a, b) /=
+              static_cast<double>(rows.folders(j)[a].size()) * static_cast<double>(columns.folders(k)[b].size());
         }
       }
     }

@@ -110,8 +110,7 @@ ParaproductFigures control(const DoubleMatrix& g, const PartitionTree& query, co
   for (std::size_t d = 0; d < options.draws; ++d) {
     const PartitionTree q = shuffled(query, options.seed, 2 * d);
     const PartitionTree k = shuffled(key, options.seed, 2 * d + 1);
-    const ParaproductFigures one =
-        figures(g, paraproduct(g, q, k, exponential(), {options.boundary}), q, k, mask);
+    const ParaproductFigures one = figures(g, paraproduct(g, q, k, exponential(), {options.boundary}), q, k, mask);
     mean.error_first += one.error_first * share;
     mean.error_second += one.error_second * share;
     add_share(mean.scores, one.scores, share);

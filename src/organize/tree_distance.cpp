@@ -202,7 +202,8 @@ class Computation {
     std::vector<double> own(n);  // sum max(x, x) = sum x
     for (std::size_t i = 0; i < n; ++i) own[i] = result(i, i);
     for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t j = 0; j < n; ++j) result(i, j) = std::max(0.0, (result(i, j) - own[i]) + (result(i, j) - own[j]));
+      for (std::size_t j = 0; j < n; ++j)
+        result(i, j) = std::max(0.0, (result(i, j) - own[i]) + (result(i, j) - own[j]));
     }
     return result;
   }

@@ -38,11 +38,11 @@ std::size_t contrast_children(std::span<const Folder> children, std::span<const 
     const std::size_t size = children[order[i]].size();
     const auto total = static_cast<double>(size + later_size);
     const std::size_t slot = slots[order[i]];
-    contrasts.push_back({{static_cast<std::uint32_t>(slot), static_cast<std::uint32_t>(later),
-                          std::sqrt(static_cast<double>(size) / total),
-                          std::sqrt(static_cast<double>(later_size) / total)},
-                         folder_size,
-                         size + later_size});
+    contrasts.push_back(
+        {{static_cast<std::uint32_t>(slot), static_cast<std::uint32_t>(later),
+          std::sqrt(static_cast<double>(size) / total), std::sqrt(static_cast<double>(later_size) / total)},
+         folder_size,
+         size + later_size});
     later = slot;
     later_size += size;
   }
