@@ -18,9 +18,9 @@ namespace {
 constexpr std::size_t kFeatures = 128;
 // Features that are added up in float before the sum goes to double.
 constexpr std::size_t kFloatSum = 256;
-// What the sums of a batch of row folders take: they are written by one step and read by the next, from the last-level
-// cache.
-constexpr std::size_t kBatchBytes = std::size_t{8} << 20;
+// What the sums of a batch of row folders take: one step writes them and the next reads them, from a cache that is
+// still near.
+constexpr std::size_t kBatchBytes = std::size_t{2} << 20;
 
 // Present entries in every pair of folders, for a mask that all slices share. [row folder][column folder]
 std::vector<double> common_counts(const SlicePanels& panels, const PartitionTree& rows, const PartitionTree& columns,
