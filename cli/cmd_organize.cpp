@@ -15,6 +15,8 @@
 #include "cli/progress.h"
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
+#include "headscope/io/json.h"
+#include "headscope/tree/tree_json.h"
 
 namespace headscope::cli {
 namespace {
@@ -27,6 +29,7 @@ struct Args {
   std::optional<double> beta;
   double epsilon = 1;
   std::string tree = "flexible";
+  std::filesystem::path start;
   double stop_below = 0;
   std::size_t dimensions = 8;
   double time = 1;
@@ -37,6 +40,17 @@ struct Args {
   bool json = false;
 };
 
+PartitionTree read_start(const std::filesystem::path& run, TensorAxis axis, std::size_t extent) {
+  const std::filesystem::path path = run / "trees" / fmt::format("{}.json", to_string(axis));
+  const JsonDocument document = JsonDocument::open(path);
+  PartitionTree tree = tree_from_json(document.root(), path.string());
+  if (tree.size() != extent) {
+    throw Error(ErrorKind::kFormat, fmt::format("{}: is a tree of {} elements, expected the {} of the {} axis",
+                                                path.string(), tree.size(), extent, to_string(axis)));
+  }
+  return tree;
+}
+
 QuestionnaireOptions questionnaire_options(const Args& args, const NetworkTensor& tensor) {
   QuestionnaireOptions options = tensor.heads() == 1 ? QuestionnaireOptions::for_one_map() : QuestionnaireOptions();
   if (args.iterations) options.iterations = *args.iterations;
@@ -45,6 +59,10 @@ QuestionnaireOptions questionnaire_options(const Args& args, const NetworkTensor
   options.epsilon = args.epsilon;
   options.tree = args.tree == "binary" ? TreeKind::kBinary : TreeKind::kFlexible;
   if (args.stop_below > 0) options.stop_below = args.stop_below;
+  if (!args.start.empty()) {
+    options.query_start = read_start(args.start, TensorAxis::kQuery, tensor.queries());
+    options.key_start = read_start(args.start, TensorAxis::kKey, tensor.keys());
+  }
   // Beside the copies: the tensor itself and the one its coefficients are made in.
   const std::size_t held = 2 * tensor.values.size() * sizeof(float) + tensor.present.size();
   const std::size_t budget = parse_size(args.memory);
@@ -63,6 +81,7 @@ RunCommand describe_run(const Args& args, const MapSource& source, const Questio
                       {"beta", fmt::format("{}", options.weights.beta)},
                       {"epsilon", fmt::format("{}", options.epsilon)},
                       {"tree", args.tree},
+                      {"start", args.start.string()},
                       {"stop_below", fmt::format("{}", args.stop_below)},
                       {"embedding", fmt::format("{} dimensions at time {}", args.dimensions, args.time)},
                       {"draws", std::to_string(args.draws)},
@@ -133,8 +152,10 @@ void add_organize_command(CLI::App& app, Session& session) {
   command->add_option("--tree", args->tree, "flexible or binary")
       ->check(CLI::IsMember({"flexible", "binary"}))
       ->capture_default_str();
-  command->add_option("--stop-below", args->stop_below,
-                      "End early once the score changes by no more than this share; 0: never")
+  command->add_option("--start", args->start, "Run whose query and key trees to begin with, in place of cosines");
+  command
+      ->add_option("--stop-below", args->stop_below,
+                   "End early once the score changes by no more than this share; 0: never")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   command->add_option("--dimensions", args->dimensions, "Coordinates of an embedding")

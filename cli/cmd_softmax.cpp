@@ -165,11 +165,11 @@ void print_summary(std::ostream& out, const MapSource& source, const std::vector
   out << fmt::format("{:<12} {:.3g} first order, {:.3g} second (shuffled trees {:.3g}, {:.3g})\n", "error",
                      mean("error_first"), mean("error_second"), mean("error_first_shuffled"),
                      mean("error_second_shuffled"));
-  out << fmt::format("{:<12} scores {:.2f}, softmax {:.2f}, residual {:.2f} (theory: {:.2f}); shuffled {:.2f}, {:.2f}, "
-                     "{:.2f}\n",
-                     "alpha", mean("alpha_scores"), mean("alpha_softmax"), mean("alpha_residual"),
-                     2 * mean("alpha_scores"), mean("alpha_scores_shuffled"), mean("alpha_softmax_shuffled"),
-                     mean("alpha_residual_shuffled"));
+  out << fmt::format(
+      "{:<12} scores {:.2f}, softmax {:.2f}, residual {:.2f} (theory: {:.2f}); shuffled {:.2f}, {:.2f}, "
+      "{:.2f}\n",
+      "alpha", mean("alpha_scores"), mean("alpha_softmax"), mean("alpha_residual"), 2 * mean("alpha_scores"),
+      mean("alpha_scores_shuffled"), mean("alpha_softmax_shuffled"), mean("alpha_residual_shuffled"));
   for (const char* pair : {"scores_softmax", "scores_approximation", "softmax_approximation"}) {
     const auto of = [&](const char* figure) { return mean_of(rows, fmt::format("{}_{}", pair, figure)); };
     out << fmt::format("{:<12} {}: affinities {:.2f} {:.2f}, Rand index {:.2f} {:.2f}, cophenetic {:.2f} {:.2f}\n",
@@ -189,9 +189,12 @@ void print_json(std::ostream& out, const MapSource& source, const std::vector<Ro
     for (std::size_t i = 0; i < row.figures.names.size(); ++i) object[row.figures.names[i]] = row.figures.values[i];
     heads.push_back(std::move(object));
   }
-  const Json root = {{"queries", source.tensor.queries()}, {"keys", source.tensor.keys()},
-                     {"invariance", heads},                {"notes", source.tensor.notes},
-                     {"files", files},                     {"seconds", seconds}};
+  const Json root = {{"queries", source.tensor.queries()},
+                     {"keys", source.tensor.keys()},
+                     {"invariance", heads},
+                     {"notes", source.tensor.notes},
+                     {"files", files},
+                     {"seconds", seconds}};
   out << root.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 
@@ -228,12 +231,13 @@ void run_softmax(const Args& args, Session& session) {
     for (const double value : row.figures.values) cells.push_back(csv_number(value));
     table.add_row(cells);
   }
-  run.add_text({.name = "invariance.csv",
-                .kind = "table",
-                .about = "For each head: errors of the paraproduct, fitted exponents with their 95 % intervals, both beside "
-                         "shuffled trees; agreement of the organizations of scores, softmax and approximation.",
-                .shape = {table.rows(), table.columns()}},
-               table.text());
+  run.add_text(
+      {.name = "invariance.csv",
+       .kind = "table",
+       .about = "For each head: errors of the paraproduct, fitted exponents with their 95 % intervals, both beside "
+                "shuffled trees; agreement of the organizations of scores, softmax and approximation.",
+       .shape = {table.rows(), table.columns()}},
+      table.text());
   run.add_text({.name = "invariance_levels.csv",
                 .kind = "table",
                 .about = "Adjusted Rand index of the organizations, level by level.",
@@ -264,8 +268,9 @@ void add_softmax_command(CLI::App& app, Session& session) {
   command->add_option("--boundary", args->boundary, "Order of the differences along one axis: first or second")
       ->check(CLI::IsMember({"first", "second"}))
       ->capture_default_str();
-  command->add_option("--paraproduct", args->keep,
-                      "Write the arrays of 'all' heads or of 'none' (default: all if --heads chose some)")
+  command
+      ->add_option("--paraproduct", args->keep,
+                   "Write the arrays of 'all' heads or of 'none' (default: all if --heads chose some)")
       ->check(CLI::IsMember({"all", "none"}));
   command->add_option("--draws", args->draws, "Shuffled trees to compare with")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1000}))

@@ -193,8 +193,8 @@ std::vector<std::size_t> choose_heads(const MapSourceArgs& args, const std::vect
                   "numbers of heads");
     }
     const bool of_layer = layers.empty() || within(layers, id->layer);
-    const bool of_heads = args.heads.empty() || within(numbers, id ? id->head : h) ||
-                          (id && std::ranges::find(ids, *id) != ids.end());
+    const bool of_heads =
+        args.heads.empty() || within(numbers, id ? id->head : h) || (id && std::ranges::find(ids, *id) != ids.end());
     if (of_layer && of_heads) chosen.push_back(h);
   }
   if (chosen.empty()) {
@@ -209,10 +209,10 @@ std::vector<std::string> head_names(const std::string& axes, const Shape& shape,
   if (!maps.heads.empty()) return maps.heads;
   std::vector<std::string> names;
   const bool layered = axes == "lhqk" && shape.size() == 4;
-  const std::size_t heads = layered                                   ? shape[0] * shape[1]
+  const std::size_t heads = layered                              ? shape[0] * shape[1]
                             : axes == "hqk" && shape.size() == 3 ? shape[0]
                             : axes == "qkh" && shape.size() == 3 ? shape[2]
-                                                                      : 1;
+                                                                 : 1;
   for (std::size_t h = 0; h < heads; ++h) {
     names.push_back(layered ? fmt::format("L{}H{}", h / shape[1], h % shape[1]) : fmt::format("H{}", h));
   }
@@ -312,8 +312,9 @@ MapSource load_maps(const MapSourceArgs& args, bool keep_absent, std::size_t mem
   const bool is_run = fs::is_directory(args.source, ignored);
   const fs::path file = is_run ? args.source / (args.what + ".npy") : args.source;
   if (is_run && !fs::exists(file, ignored)) {
-    throw Error(ErrorKind::kIo, fmt::format("{}: has no {}.npy; 'headscope capture' writes maps, or name a file of them",
-                                            args.source.string(), args.what));
+    throw Error(ErrorKind::kIo,
+                fmt::format("{}: has no {}.npy; 'headscope capture' writes maps, or name a file of them",
+                            args.source.string(), args.what));
   }
   LoadedArray array = load_file(file, args.array, memory);
   const std::string fingerprint = fingerprint_of(array);
@@ -334,8 +335,8 @@ MapSource load_maps(const MapSourceArgs& args, bool keep_absent, std::size_t mem
   options.mask.values = mask.values;
   options.mask.shape = mask.shape;
 
-  MapSource source{make_network_tensor(array.values, array.shape, options, array.where), fingerprint, array.where, {},
-                   {}};
+  MapSource source{
+      make_network_tensor(array.values, array.shape, options, array.where), fingerprint, array.where, {}, {}};
   source.query_names = position_names(source.tensor.query_positions, maps.first_query.value_or(0), maps.tokens);
   source.key_names = position_names(source.tensor.key_positions, 0, maps.tokens);
   return source;

@@ -69,7 +69,8 @@ struct HeadInvariance {
 /// `scores` should hold values at absent entries too (`NetworkTensorOptions::keep_absent`): the means over folders are
 /// over all of them; errors are over present entries, and organizations leave absent ones out.
 ///
-/// \throws Error  kInvalidArgument if the tensor does not hold scores, kFormat if the head's rows are a softmax already;
+/// \throws Error  kInvalidArgument if the tensor does not hold scores, kFormat if the head's rows are a softmax
+/// already;
 ///                as `organize` otherwise.
 [[nodiscard]] HeadInvariance softmax_invariance(const NetworkTensor& scores, std::size_t head,
                                                 const SoftmaxOptions& options = {});
