@@ -198,7 +198,9 @@ void print_json(std::ostream& out, const MapSource& source, const std::vector<Ro
   out << root.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 
-void run_softmax(const Args& args, Session& session) {
+void run_softmax(Args args, Session& session) {
+  // Scores are there for all keys, and over all of them the differences of g are those of f.
+  if (args.source.mask.empty()) args.source.mask = "none";
   const auto begin = std::chrono::steady_clock::now();
   watch_for_interrupts();
   SoftmaxOptions options = softmax_options(args);
