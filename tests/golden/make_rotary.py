@@ -23,26 +23,38 @@ SHORT = [1.0 + 0.1 * i for i in range(8)]
 LONG = [2.0 + 0.7 * i for i in range(8)]
 LLAMA3 = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 64}
 YARN = {"factor": 4.0, "original_max_position_embeddings": 64}
+LONGROPE = {"short_factor": SHORT, "long_factor": LONG}
+LONGROPE_V5 = {**LONGROPE, "original_max_position_embeddings": 64}
+TRAINED = {"original_max_position_embeddings": 64}
+
+
+def v5(kind: str, parameters: dict[str, Any], theta: float = 1e4) -> dict[str, Any]:
+    return {"rope_parameters": {"rope_type": kind, "rope_theta": theta, **parameters}}
+
+
+def v4(parameters: dict[str, Any]) -> dict[str, Any]:
+    return {"rope_theta": 1e4, "rope_scaling": parameters}
+
 
 # name, keys, length
 CASES: list[tuple[str, dict[str, Any], int]] = [
-    ("plain_v5", {"rope_parameters": {"rope_type": "default", "rope_theta": 500.0}}, 10),
+    ("plain_v5", v5("default", {}, 500.0), 10),
     ("plain_v4", {"rope_theta": 500.0}, 10),
-    ("linear_v5", {"rope_parameters": {"rope_type": "linear", "rope_theta": 1e4, "factor": 2.5}}, 10),
-    ("linear_v4", {"rope_theta": 1e4, "rope_scaling": {"type": "linear", "factor": 2.5}}, 10),
-    ("dynamic_short", {"rope_parameters": {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 2.0}}, 30),
-    ("dynamic_long", {"rope_parameters": {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 2.0}}, 700),
-    ("llama3_v5", {"rope_parameters": {"rope_type": "llama3", "rope_theta": 1e4, **LLAMA3}}, 10),
-    ("llama3_v4", {"rope_theta": 1e4, "rope_scaling": {"rope_type": "llama3", **LLAMA3}}, 10),
-    ("yarn", {"rope_parameters": {"rope_type": "yarn", "rope_theta": 1e4, **YARN}}, 10),
-    ("yarn_v4", {"rope_theta": 1e4, "rope_scaling": {"rope_type": "yarn", **YARN}}, 10),
-    ("yarn_betas", {"rope_parameters": {"rope_type": "yarn", "rope_theta": 1e4, "beta_fast": 4.0, "beta_slow": 0.5, **YARN}}, 10),
-    ("yarn_untruncated", {"rope_parameters": {"rope_type": "yarn", "rope_theta": 1e4, "truncate": False, **YARN}}, 10),
-    ("yarn_mscale", {"rope_parameters": {"rope_type": "yarn", "rope_theta": 1e4, "mscale": 0.7, "mscale_all_dim": 1.3, **YARN}}, 10),
-    ("yarn_stated", {"rope_parameters": {"rope_type": "yarn", "rope_theta": 1e4, "attention_factor": 1.25, **YARN}}, 10),
-    ("phi3_short", {"original_max_position_embeddings": 64, "rope_parameters": {"rope_type": "longrope", "rope_theta": 1e4, "short_factor": SHORT, "long_factor": LONG, "original_max_position_embeddings": 64}}, 64),
-    ("phi3_long", {"original_max_position_embeddings": 64, "rope_parameters": {"rope_type": "longrope", "rope_theta": 1e4, "short_factor": SHORT, "long_factor": LONG, "original_max_position_embeddings": 64}}, 65),
-    ("phi3_v4", {"original_max_position_embeddings": 64, "rope_theta": 1e4, "rope_scaling": {"type": "longrope", "short_factor": SHORT, "long_factor": LONG}}, 65),
+    ("linear_v5", v5("linear", {"factor": 2.5}), 10),
+    ("linear_v4", v4({"type": "linear", "factor": 2.5}), 10),
+    ("dynamic_short", v5("dynamic", {"factor": 2.0}), 30),
+    ("dynamic_long", v5("dynamic", {"factor": 2.0}), 700),
+    ("llama3_v5", v5("llama3", LLAMA3), 10),
+    ("llama3_v4", v4({"rope_type": "llama3", **LLAMA3}), 10),
+    ("yarn", v5("yarn", YARN), 10),
+    ("yarn_v4", v4({"rope_type": "yarn", **YARN}), 10),
+    ("yarn_betas", v5("yarn", {"beta_fast": 4.0, "beta_slow": 0.5, **YARN}), 10),
+    ("yarn_untruncated", v5("yarn", {"truncate": False, **YARN}), 10),
+    ("yarn_mscale", v5("yarn", {"mscale": 0.7, "mscale_all_dim": 1.3, **YARN}), 10),
+    ("yarn_stated", v5("yarn", {"attention_factor": 1.25, **YARN}), 10),
+    ("phi3_short", {**TRAINED, **v5("longrope", LONGROPE_V5)}, 64),
+    ("phi3_long", {**TRAINED, **v5("longrope", LONGROPE_V5)}, 65),
+    ("phi3_v4", {**TRAINED, **v4({"type": "longrope", **LONGROPE})}, 65),
 ]
 
 
@@ -64,7 +76,8 @@ def main() -> None:
         else:
             tensor, amplitude = ROPE_INIT_FUNCTIONS[kind](config, "cpu", seq_len=length)
             frequencies = [float(f) for f in tensor]
-        written.append({"name": name, "keys": keys, "length": length, "frequencies": frequencies, "amplitude": float(amplitude)})
+        answer = {"frequencies": frequencies, "amplitude": float(amplitude)}
+        written.append({"name": name, "keys": keys, "length": length, **answer})
     (Path(sys.argv[1]) / "rotary.json").write_text(json.dumps(written, indent=1) + "\n")
 
 
