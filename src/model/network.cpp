@@ -142,6 +142,8 @@ class Resolver {
     } else {
       in.embedding = vocabulary_matrix(model_.info().embedding);
       if (in.embedding == nullptr) lacks(match_.prefix + layout_.embedding.front());
+      // Its rows are read one by one, without the factors of their blocks.
+      if (find_block_scale(checkpoint_, *in.embedding) != nullptr) unsupported("has an embedding in FP8 blocks");
       const std::size_t embedded = in.embedding->shape[1];
       if (embedded != width_) in.project = linear(names_.project_in, embedded, width_);
       if (match_.family->forward.scaled_embedding) in.embedding_scale = std::sqrt(static_cast<float>(width_));

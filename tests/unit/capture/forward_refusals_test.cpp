@@ -127,6 +127,23 @@ TEST(ForwardRefusals, TensorsThatAreMissingOrMisshapen) {
   EXPECT_ERROR(reshaped("model.embed_tokens.weight", {0, 16}), ErrorKind::kFormat, "expected [vocabulary, width]");
 }
 
+TEST(ForwardRefusals, AnEmbeddingWhoseBlocksHaveFactors) {
+  const TinyLlama tiny;
+  test::SafetensorsWriter writer;
+  for (const auto& [name, shape] : tiny.shapes) {
+    if (name == "model.embed_tokens.weight") {
+      writer.add_raw(name, "F8_E4M3", shape, std::string(13 * 16, '\x38')).add(name + "_scale_inv", {1, 1}, {2});
+    } else {
+      writer.add(name, shape, tiny.values.at(name));
+    }
+  }
+  const TemporaryFolder folder;
+  folder.write("config.json", tiny.config);
+  folder.write("model.safetensors", writer.str());
+  EXPECT_ERROR(run(Model::open(folder.path()), {some_tokens(3, 10)}), ErrorKind::kUnsupported,
+               "has an embedding in FP8 blocks");
+}
+
 TEST(ForwardRefusals, FamiliesWithoutAForwardPass) {
   TinyGpt2 tiny;  // has no MLP, no positions and no last norm
   const TemporaryFolder folder;
