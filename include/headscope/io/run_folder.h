@@ -76,6 +76,9 @@ class RunFolder {
   ///                identity and `force` is false; kFormat if the manifest is
   ///                malformed; kIo if the folder cannot be made.
   RunFolder(std::filesystem::path path, RunCommand command, bool force);
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+  ~RunFolder();
 
   /// \throws Error  kInvalidArgument if another command wrote a file of this name and `force` was
   ///                false; kIo, kResource (disk full).
@@ -96,6 +99,7 @@ class RunFolder {
   [[nodiscard]] std::map<std::string, std::string>& circumstances() noexcept { return command_.circumstances; }
 
  private:
+  void make_folder(const std::filesystem::path& folder, const std::filesystem::path& wanted_by);
   AtomicFile begin_file(const RunFile& file);
   void add_npy(RunFile file, const NpyType& type, std::string_view dtype, std::size_t count,
                std::span<const std::byte> bytes);
@@ -105,6 +109,7 @@ class RunFolder {
   std::filesystem::path path_;
   RunCommand command_;
   bool force_;
+  std::vector<std::filesystem::path> made_;             // folders that were not there before, outer ones first
   std::string previous_;                                // the manifest as it was; empty if there was none
   std::deque<std::pair<RunFile, AtomicFile>> pending_;  // a deque: RunArrays point to its files
 };
