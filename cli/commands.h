@@ -12,6 +12,7 @@ namespace headscope::cli {
 // the command line is parsed, and writes to the session, which outlives it.
 void add_inspect_command(CLI::App& app, Session& session);
 void add_relate_command(CLI::App& app, Session& session);
+void add_report_command(CLI::App& app, Session& session);
 void add_reproduce_command(CLI::App& app, Session& session);
 
 }  // namespace headscope::cli

@@ -38,6 +38,7 @@ int parse_and_run(int argc, const char* const* argv, Session& session) {
   app.footer("Example: headscope inspect path/to/model\n'headscope COMMAND --help' tells more about a command.");
   add_inspect_command(app, session);
   add_relate_command(app, session);
+  add_report_command(app, session);
   add_reproduce_command(app, session);
   try {
     app.parse(argc, argv);

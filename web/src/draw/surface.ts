@@ -1,0 +1,47 @@
+/** What figures are drawn on: a canvas on the screen, an SVG for export and print. Units are CSS pixels. */
+export interface Surface {
+  rect(x: number, y: number, width: number, height: number, style: ShapeStyle & { radius?: number }): void;
+  line(x1: number, y1: number, x2: number, y2: number, style: StrokeStyle): void;
+  circle(x: number, y: number, radius: number, style: ShapeStyle): void;
+  /** `d` as in SVG. */
+  path(d: string, style: ShapeStyle): void;
+  text(text: string, x: number, y: number, style?: TextStyle): void;
+  /** Cells of one color each, stretched over a rectangle. */
+  cells(cells: Cells, x: number, y: number, width: number, height: number): void;
+  /** Width a text would have. */
+  measure(text: string, size: number, weight?: number): number;
+}
+
+export interface StrokeStyle {
+  stroke: string;
+  width?: number;
+  dash?: number[];
+  opacity?: number;
+}
+export interface ShapeStyle {
+  fill?: string;
+  stroke?: string;
+  width?: number;
+  dash?: number[];
+  opacity?: number;
+}
+export interface TextStyle {
+  fill?: string;
+  size?: number;
+  anchor?: "start" | "middle" | "end";
+  baseline?: "top" | "middle" | "bottom";
+  weight?: number;
+  /** Degrees, about the point. */
+  rotate?: number;
+  opacity?: number;
+}
+
+/** rows x columns colors, as 0xAABBGGRR (the bytes R, G, B, A in memory). 0 is nothing. */
+export interface Cells {
+  rows: number;
+  columns: number;
+  colors: Uint32Array;
+}
+
+export const fontFamily = `system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif`;
+export const fontSize = 12;
