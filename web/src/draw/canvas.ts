@@ -8,6 +8,7 @@ export class CanvasSurface implements Surface {
   constructor(
     private readonly context: CanvasRenderingContext2D,
     private readonly ink: string,
+    readonly screen: boolean,
   ) {}
 
   rect(x: number, y: number, width: number, height: number, style: ShapeStyle & { radius?: number }): void {

@@ -1,5 +1,7 @@
 /** What figures are drawn on: a canvas on the screen, an SVG for export and print. Units are CSS pixels. */
 export interface Surface {
+  /** On the screen, where something may lie underneath; else for a file or for print. */
+  readonly screen: boolean;
   rect(x: number, y: number, width: number, height: number, style: ShapeStyle & { radius?: number }): void;
   line(x1: number, y1: number, x2: number, y2: number, style: StrokeStyle): void;
   circle(x: number, y: number, radius: number, style: ShapeStyle): void;

@@ -24,6 +24,7 @@ export function cellColor(color: number): { fill: string; opacity: number } {
 
 /** Collects what is drawn as SVG elements. */
 export class SvgSurface implements Surface {
+  readonly screen = false;
   private readonly parts: string[] = [];
 
   /** `measure` tells the width of a text, `encode` an image's address. */

@@ -24,6 +24,8 @@ export interface FigureSpec {
   id: string;
   title: string;
   caption?: string;
+  /** Whether something lies underneath on the screen. */
+  transparent?: boolean;
   /** What a person who cannot see it is told. */
   describe(): string;
   height(width: number): number;
@@ -112,22 +114,23 @@ export class Figure {
     if (width === 0) return;
     this.width = width;
     const height = this.spec.height(width);
-    this.paint(this.canvas, window.devicePixelRatio || 1, this.store.state.theme);
+    this.paint(this.canvas, window.devicePixelRatio || 1, this.store.state.theme, true);
     this.canvas.style.height = `${height}px`;
     this.canvas.setAttribute("aria-label", this.spec.describe());
     this.element.dataset.drawn = String(Number(this.element.dataset.drawn ?? 0) + 1);
   }
 
-  private paint(canvas: HTMLCanvasElement, scale: number, theme: Theme): void {
+  private paint(canvas: HTMLCanvasElement, scale: number, theme: Theme, screen: boolean): void {
     const { width, height } = this.size();
     const pixels = [Math.round(width * scale), Math.round(height * scale)] as const;
     if (canvas.width !== pixels[0]) canvas.width = pixels[0];
     if (canvas.height !== pixels[1]) canvas.height = pixels[1];
     const context = canvas.getContext("2d")!;
     context.setTransform(scale, 0, 0, scale, 0, 0);
+    context.clearRect(0, 0, width, height);
     context.fillStyle = theme.background;
-    context.fillRect(0, 0, width, height);
-    this.spec.draw(new CanvasSurface(context, theme.ink), width, height, theme);
+    if (!screen || !this.spec.transparent) context.fillRect(0, 0, width, height);
+    this.spec.draw(new CanvasSurface(context, theme.ink, screen), width, height, theme);
   }
 
   private saveSvg(): void {
@@ -135,7 +138,7 @@ export class Figure {
   }
   private async savePng(): Promise<void> {
     const canvas = document.createElement("canvas");
-    this.paint(canvas, 2, light);
+    this.paint(canvas, 2, light, false);
     const blob = await new Promise<Blob | null>((done) => canvas.toBlob(done, "image/png"));
     if (blob) saveFile(`${this.spec.id}.png`, blob);
   }
