@@ -128,7 +128,8 @@ std::vector<std::string> RunFolder::files() const {
 std::vector<std::string> RunFolder::stale() const {
   std::vector<std::string> names;
   const std::vector<std::string> written = files();
-  for (const auto& [name, entry] : parsed(previous_).value("files", Json::object()).items()) {
+  const Json before = parsed(previous_).value("files", Json::object());
+  for (const auto& [name, entry] : before.items()) {
     const bool ours = entry.is_object() && entry.value("command", Json("")) == command_.name;
     const bool inside = !fs::path(name).is_absolute() && name.find("..") == std::string::npos;
     if (ours && inside && std::ranges::find(written, name) == written.end()) names.push_back(name);

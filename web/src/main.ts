@@ -1,5 +1,6 @@
 import "./style.css";
 import { openRun, type Run } from "./data/run";
+import { largest } from "./data/stats";
 import { button } from "./ui/controls";
 import type { Context, View } from "./ui/context";
 import { el } from "./ui/dom";
@@ -17,7 +18,7 @@ function makeStore(run: Run): Store {
     hover: null,
     filter: {
       pairs: circuit.length > 0 ? circuit : pairs.slice(0, 4),
-      top: Math.min(10, Math.max(1, ...run.edges.map((edge) => edge.rank))),
+      top: Math.min(10, Math.max(1, largest(run.edges.map((edge) => edge.rank)))),
       null_: run.nulls[0] ?? "",
       q: 1,
     },

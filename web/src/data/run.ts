@@ -2,6 +2,7 @@ import { NumberArray } from "./array";
 import { Blocks } from "./blocks";
 import type { Axis, Doc, PackedAffinity, PackedArray } from "./doc";
 import { compareHeads, parseHead, type Head } from "./head";
+import { largest } from "./stats";
 import { Table } from "./table";
 
 export interface Edge {
@@ -32,6 +33,7 @@ export class Run {
   private readonly tables = new Map<string, Table>();
   private readonly byName: Map<string, Head>;
   private readonly arrays = new Map<number, Promise<NumberArray>>();
+  private tokens: Map<string, Map<string, string[]>> | null = null;
 
   constructor(
     readonly doc: Doc,
@@ -40,7 +42,7 @@ export class Run {
     for (const [name, table] of Object.entries(doc.tables ?? {})) this.tables.set(name, new Table(table));
     this.heads = this.findHeads();
     this.byName = new Map(this.heads.map((head) => [head.name, head]));
-    this.layers = Math.max(0, ...this.heads.map((head) => head.layer + 1));
+    this.layers = Math.max(0, largest(this.heads.map((head) => head.layer + 1)));
     this.nulls = (this.table("edges")?.columns ?? []).filter((c) => c.startsWith("z_")).map((c) => c.slice(2));
     this.edges = this.readEdges();
     this.hubs = this.readHubs();
@@ -65,6 +67,22 @@ export class Run {
   /** The names of the elements of the head axis of organize. */
   organizedHeads(): string[] {
     return this.doc.trees?.head?.names ?? this.doc.inputs?.[0]?.tokens.heads ?? [];
+  }
+
+  /** Tokens closest to a head's subspaces, best first, by role. */
+  tokensOf(head: string): Map<string, string[]> {
+    if (!this.tokens) {
+      this.tokens = new Map();
+      const table = this.table("tokens");
+      for (let row = 0; table && row < table.rows; ++row) {
+        const name = table.text("head", row);
+        const roles = this.tokens.get(name) ?? new Map<string, string[]>();
+        const role = table.text("role", row);
+        roles.set(role, [...(roles.get(role) ?? []), table.text("token", row)]);
+        this.tokens.set(name, roles);
+      }
+    }
+    return this.tokens.get(head) ?? new Map();
   }
 
   array(packed: PackedArray): Promise<NumberArray> {

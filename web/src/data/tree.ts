@@ -50,9 +50,9 @@ export function openAtFirst(root: Folder, lines: number): Set<string> {
     waiting.sort((a, b) => b.elements.length - a.elements.length);
     const folder = waiting.shift()!;
     if (folder.children.length === 0) continue;
-    if (shown + folder.children.length > lines && open.size > 0) continue;
+    if (shown + folder.children.length - 1 > lines && open.size > 0) continue;
     open.add(folder.id);
-    shown += folder.children.length;
+    shown += folder.children.length - 1;
     waiting.push(...folder.children);
   }
   return open;

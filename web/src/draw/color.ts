@@ -5,6 +5,11 @@ export const categorical = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00
 
 export const categoryColor = (index: number) => categorical[index % categorical.length]!;
 
+/** For classes of heads, which stand beside lines in the first three colors above; the last three are Tol's. */
+const classColors = ["#CC79A7", "#E69F00", "#56B4E9", "#B8A900", "#7F7F7F", "#882255", "#332288", "#44AA99"];
+
+export const classColor = (index: number) => classColors[index % classColors.length]!;
+
 export type Ramp = (share: number) => string;
 export const viridis: Ramp = (share) => interpolateViridis(clamp(share));
 export const cividis: Ramp = (share) => interpolateCividis(clamp(share));
@@ -34,5 +39,5 @@ export function inkOn(color: string): string {
     return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
   };
   const luminance = 0.2126 * channel(0) + 0.7152 * channel(8) + 0.0722 * channel(16);
-  return luminance > 0.179 ? "#111111" : "#ffffff";
+  return luminance > 0.179 ? "#000000" : "#ffffff";
 }

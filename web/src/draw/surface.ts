@@ -45,5 +45,5 @@ export interface Cells {
   colors: Uint32Array;
 }
 
-export const fontFamily = `system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif`;
+export const fontFamily = `-apple-system, "Segoe UI", Inter, Roboto, "Helvetica Neue", "Liberation Sans", Arial, system-ui, sans-serif`;
 export const fontSize = 12;

@@ -1,5 +1,5 @@
 import type { Run } from "../data/run";
-import { categoryColor } from "../draw/color";
+import { categorical, categoryColor } from "../draw/color";
 import { formatNumber } from "../draw/axes";
 import { button } from "./controls";
 import { isolated } from "./dom";
@@ -31,28 +31,22 @@ export function classNames(run: Run): string[] {
   return [...new Set(run.heads.flatMap((head) => head.classes))].sort();
 }
 
-/** Colors of the pairs of roles: the circuit pairs first. */
-export function pairColors(pairs: readonly string[]): Map<string, string> {
+export interface PairStyle {
+  color: string;
+  dash?: number[];
+}
+
+/** Lines of the pairs of roles: the circuit pairs first, dashed once the colors have been used up. */
+export function pairStyles(pairs: readonly string[]): Map<string, PairStyle> {
   const first = ["OQ", "OK", "OV"].filter((pair) => pairs.includes(pair));
   const all = [...first, ...pairs.filter((pair) => !first.includes(pair))];
-  return new Map(all.map((pair, i) => [pair, categoryColor(i)]));
+  const dash = (i: number) => (i < categorical.length ? {} : { dash: [7, 4] });
+  return new Map(all.map((pair, i) => [pair, { color: categoryColor(i), ...dash(i) }]));
 }
 
 /** A head's name as a button that chooses it. */
 export function headButton(store: Store, name: string): HTMLButtonElement {
   return button(name, () => store.choose(name), { class: "head", "data-head": name });
-}
-
-/** Tokens closest to a head's subspaces, by role. */
-export function tokenProfile(run: Run, head: string): { role: string; tokens: string[] }[] {
-  const table = run.table("tokens");
-  const roles = new Map<string, string[]>();
-  for (let row = 0; table && row < table.rows; ++row) {
-    if (table.text("head", row) !== head) continue;
-    const role = table.text("role", row);
-    roles.set(role, [...(roles.get(role) ?? []), table.text("token", row)]);
-  }
-  return [...roles].map(([role, tokens]) => ({ role, tokens }));
 }
 
 /** What the page knows of a head, shortly. */
@@ -63,7 +57,7 @@ export function headTip(run: Run, name: string): TipLine[] {
   const hub = run.hubs.find((one) => one.head === name);
   if (hub && hub.strength > 0)
     lines.push({ label: "hub", value: `rank ${hub.rank}, strength ${formatNumber(hub.strength)}` });
-  for (const { role, tokens } of tokenProfile(run, name))
+  for (const [role, tokens] of run.tokensOf(name))
     lines.push({ label: `tokens ${role}`, value: tokens.slice(0, 6).map(isolated).join(" ") });
   return lines;
 }

@@ -57,7 +57,7 @@ export function slider(
 /** Boxes to tick, each with a color. */
 export function toggles(
   label: string,
-  options: (Option & { color?: string })[],
+  options: (Option & { color?: string; dashed?: boolean })[],
   chosen: string[],
   change: (chosen: string[]) => void,
 ): HTMLElement {
@@ -72,8 +72,8 @@ export function toggles(
       else on.delete(option.value);
       change(options.map((one) => one.value).filter((value) => on.has(value)));
     });
-    const swatch = option.color ? el("span", { class: "swatch" }) : null;
-    if (swatch && option.color) swatch.style.background = option.color;
+    const swatch = option.color ? el("span", { class: option.dashed ? "swatch dashed" : "swatch" }) : null;
+    if (swatch && option.color) swatch.style.color = option.color;
     group.append(el("label", { for: id }, input, swatch, option.label));
   }
   return group;

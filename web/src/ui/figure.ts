@@ -50,6 +50,8 @@ export class Figure {
   private width = 0;
   private waiting = false;
   private dragging = false;
+  private seen = false;
+  private stale = true;
 
   constructor(
     protected readonly spec: FigureSpec,
@@ -77,9 +79,10 @@ export class Figure {
     store.subscribe(() => this.redraw());
   }
 
-  /** Draws anew with the next frame. */
+  /** Draws anew with the next frame, or once it comes into sight. */
   redraw(): void {
-    if (this.waiting) return;
+    this.stale = true;
+    if (this.waiting || !this.seen) return;
     this.waiting = true;
     requestAnimationFrame(() => {
       this.waiting = false;
@@ -105,13 +108,14 @@ export class Figure {
   }
 
   private size(): { width: number; height: number } {
-    const width = this.width || 960;
+    const width = this.width || Math.floor(this.stage.clientWidth) || 960;
     return { width, height: this.spec.height(width) };
   }
 
   private drawNow(): void {
     const width = Math.floor(this.stage.clientWidth);
     if (width === 0) return;
+    this.stale = false;
     this.width = width;
     const height = this.spec.height(width);
     this.paint(this.canvas, window.devicePixelRatio || 1, this.store.state.theme, true);
@@ -161,6 +165,13 @@ export class Figure {
     new ResizeObserver(() => {
       if (Math.floor(this.stage.clientWidth) !== this.width) this.redraw();
     }).observe(this.stage);
+    new IntersectionObserver(
+      (entries) => {
+        this.seen = entries.at(-1)!.isIntersecting;
+        if (this.seen && this.stale) this.redraw();
+      },
+      { rootMargin: "200px" },
+    ).observe(this.stage);
     this.canvas.addEventListener("pointerdown", (event) => {
       const { x, y } = this.place(event);
       if (!this.spec.drag?.(x, y, true)) return;

@@ -1,5 +1,5 @@
 import { formatNumber } from "../draw/axes";
-import { headButton, tokenProfile, type Context } from "./context";
+import { headButton, type Context } from "./context";
 import { el, visibleToken } from "./dom";
 
 /** All the page knows of the chosen head, beside the sections. */
@@ -24,7 +24,7 @@ function contents(context: Context, name: string | null): Node[] {
   const parts: Node[] = [el("h2", {}, name)];
   const list = el("dl", {});
   const row = (label: string, value: string | Node) => list.append(el("dt", {}, label), el("dd", {}, value));
-  row("layer", `${head.layer} of ${run.layers}`);
+  row("layer", `${head.layer} (of 0 to ${run.layers - 1})`);
   if (head.classes.length > 0) row("class", head.classes.join(", "));
   const hub = run.hubs.find((one) => one.head === name);
   if (hub && hub.strength > 0) row("hub", `rank ${hub.rank}: ${hub.reason}`);
@@ -35,7 +35,7 @@ function contents(context: Context, name: string | null): Node[] {
     const others = [...new Set(edges.map((edge) => (edge.source === name ? edge.target : edge.source)))].slice(0, 8);
     parts.push(el("h3", {}, "Connected to"), el("p", { class: "chips" }, ...others.map((one) => headButton(store, one))));
   }
-  for (const { role, tokens } of tokenProfile(run, name)) {
+  for (const [role, tokens] of run.tokensOf(name)) {
     const chips = tokens.slice(0, 10).map((token) => el("bdi", { class: "token" }, visibleToken(token)));
     parts.push(el("h3", {}, `Tokens nearest to ${role}`), el("p", { class: "chips" }, ...chips));
   }

@@ -33,7 +33,7 @@ export const dark: Theme = {
   faint: "#5c6773",
   grid: "#242b34",
   axis: "#6b7682",
-  blank: "#2c343e",
+  blank: "#3d4752",
   mark: "#ffffff",
 };
 

@@ -5,7 +5,7 @@ export class Camera {
   /** About the vertical axis, and up from the horizon, in radians. */
   azimuth = 0.7;
   elevation = 0.42;
-  distance = 4.2;
+  distance = 3.9;
   /** Half of what is seen, vertically, in radians. */
   readonly halfAngle = 0.33;
   private width = 1;
@@ -14,7 +14,7 @@ export class Camera {
   reset(): void {
     this.azimuth = 0.7;
     this.elevation = 0.42;
-    this.distance = 4.2;
+    this.distance = 3.9;
   }
   turn(right: number, down: number): void {
     this.azimuth -= right;

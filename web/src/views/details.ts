@@ -11,7 +11,7 @@ export const details: View = {
   available: () => true,
   mount(section, { run }) {
     const { commands, files } = run.doc.manifest;
-    for (const [name, command] of Object.entries(commands)) section.append(commandCard(name, command));
+    section.append(el("div", { class: "commands" }, ...Object.entries(commands).map(([name, command]) => commandCard(name, command))));
     const rows = Object.entries(files).map(([name, file]) =>
       el(
         "tr",

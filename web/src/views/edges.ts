@@ -1,6 +1,6 @@
 import type { Edge, Run } from "../data/run";
 import { formatNumber } from "../draw/axes";
-import type { EdgeFilter } from "../ui/store";
+import type { EdgeFilter, State } from "../ui/store";
 import type { FigureData } from "../ui/figure";
 import type { TipLine } from "../ui/tooltip";
 
@@ -16,6 +16,12 @@ export function filterEdges(edges: readonly Edge[], filter: EdgeFilter): Edge[] 
 /** z under the chosen null; the score where there is no null. */
 export function strength(edge: Edge, filter: EdgeFilter): number {
   return edge.z[filter.null_] ?? edge.score;
+}
+
+/** The head under the pointer, else the chosen one, if an edge that is shown touches it. */
+export function chosenIn(edges: readonly Edge[], { hover, head }: Pick<State, "hover" | "head">): string | null {
+  const touched = (name: string | null) => name !== null && edges.some((edge) => edge.source === name || edge.target === name);
+  return touched(hover) ? hover : touched(head) ? head : null;
 }
 
 /** Width of a line from the strength of its edge, relative to the strongest. */

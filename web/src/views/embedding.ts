@@ -151,7 +151,7 @@ class Embedding implements FigureSpec {
   }
 
   private drawAxes(s: Surface, theme: Theme): void {
-    const ends: Point3[] = [[1.15, 0, 0], [0, 1.15, 0], [0, 0, 1.15]];
+    const ends: Point3[] = [[1.08, 0, 0], [0, 1.08, 0], [0, 0, 1.08]];
     const dimensions = this.array?.shape[1] ?? 3;
     ends.slice(0, dimensions).forEach((end, k) => {
       const from = this.camera.project(end.map((v) => -v) as Point3);

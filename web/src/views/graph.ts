@@ -1,13 +1,14 @@
 import { forceCenter, forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY, type Simulation, type SimulationLinkDatum, type SimulationNodeDatum } from "d3-force";
 import type { Edge } from "../data/run";
+import { largest } from "../data/stats";
 import { drawColorBar, drawLegend, formatNumber } from "../draw/axes";
 import { viridis } from "../draw/color";
 import type { Surface } from "../draw/surface";
-import { headTip, pairColors, type Context, type View } from "../ui/context";
+import { headTip, pairStyles, type Context, type PairStyle, type View } from "../ui/context";
 import { select } from "../ui/controls";
 import { Figure, type FigureSpec, type Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
-import { edgeData, edgeWidth, filterEdges, strength } from "./edges";
+import { chosenIn, edgeData, edgeWidth, filterEdges, strength } from "./edges";
 import { colorOptions, nodeColors, type NodeColors } from "./node_color";
 
 interface Node extends SimulationNodeDatum {
@@ -37,6 +38,15 @@ export const graph: View = {
 /** Steps after which the drawing has come to rest. */
 const restAfter = 260;
 
+/** The head of an arrow that comes from one point and touches a circle around another. */
+function arrow(fromX: number, fromY: number, x: number, y: number, radius: number): string {
+  const length = Math.hypot(x - fromX, y - fromY) || 1;
+  const [ux, uy] = [(x - fromX) / length, (y - fromY) / length];
+  const [tx, ty] = [x - ux * radius, y - uy * radius];
+  const corner = (side: number) => `${(tx - 8 * ux - side * 3.5 * uy).toFixed(1)},${(ty - 8 * uy + side * 3.5 * ux).toFixed(1)}`;
+  return `M${tx.toFixed(1)},${ty.toFixed(1)}L${corner(1)}L${corner(-1)}Z`;
+}
+
 class Graph implements FigureSpec {
   readonly id = "graph";
   readonly title = "Hubs and neighborhoods";
@@ -49,11 +59,11 @@ class Graph implements FigureSpec {
   private colors: NodeColors;
   private by: string;
   private scale = { k: 1, x: 0, y: 0 };
-  private readonly pairs: Map<string, string>;
+  private readonly pairs: Map<string, PairStyle>;
   private figure: Figure | null = null;
 
   constructor(private readonly context: Context) {
-    this.pairs = pairColors([...new Set(context.run.edges.map((edge) => edge.pair))]);
+    this.pairs = pairStyles([...new Set(context.run.edges.map((edge) => edge.pair))]);
     this.by = colorOptions(context.run)[0]!.value;
     this.colors = nodeColors(context.run, this.by);
     this.rebuild();
@@ -150,9 +160,9 @@ class Graph implements FigureSpec {
       s.text("No edge passes the filter.", width / 2, height / 2, { anchor: "middle", fill: theme.muted });
       return;
     }
-    this.drawLinks(s, store.state.hover ?? store.state.head);
+    this.drawLinks(s, chosenIn(this.links.map((link) => link.edge), store.state));
     this.drawNodes(s, theme);
-    const entries = [...store.state.filter.pairs.map((pair) => ({ color: this.pairs.get(pair)!, label: pair, line: true })), ...this.colors.legend];
+    const entries = [...store.state.filter.pairs.map((pair) => ({ ...this.pairs.get(pair)!, label: pair, line: true })), ...this.colors.legend];
     drawLegend(s, 8, height - 40, width - 190, entries, theme);
     if (this.colors.ends)
       drawColorBar(s, width - 164, height - 42, this.by, [formatNumber(this.colors.ends[0]), formatNumber(this.colors.ends[1])], viridis, theme);
@@ -160,7 +170,7 @@ class Graph implements FigureSpec {
 
   private drawLinks(s: Surface, chosen: string | null): void {
     const { filter } = this.context.store.state;
-    const strongest = Math.max(0, ...this.links.map((link) => strength(link.edge, filter)));
+    const strongest = Math.max(0, largest(this.links.map((link) => strength(link.edge, filter))));
     for (const { edge, source, target } of this.links) {
       const touched = chosen === null || edge.source === chosen || edge.target === chosen;
       const a = this.at(source as Node);
@@ -170,10 +180,12 @@ class Graph implements FigureSpec {
       const mx = (a.x + b.x) / 2 - (b.y - a.y) * bend;
       const my = (a.y + b.y) / 2 + (b.x - a.x) * bend;
       s.path(`M${a.x.toFixed(1)},${a.y.toFixed(1)}Q${mx.toFixed(1)},${my.toFixed(1)} ${b.x.toFixed(1)},${b.y.toFixed(1)}`, {
-        stroke: this.pairs.get(edge.pair)!,
+        stroke: this.pairs.get(edge.pair)!.color,
+        dash: this.pairs.get(edge.pair)!.dash ?? [],
         width: edgeWidth(edge, filter, strongest) * 0.8,
-        opacity: touched ? 0.65 : 0.1,
+        opacity: touched ? 0.8 : 0.1,
       });
+      s.path(arrow(mx, my, b.x, b.y, (target as Node).radius + 1), { fill: this.pairs.get(edge.pair)!.color, opacity: touched ? 0.9 : 0.1 });
     }
   }
 

@@ -14,6 +14,9 @@ export interface HeadValues {
   ends?: [number, number];
 }
 
+/** Room under a grid for its labels and scale. */
+const below = 112;
+
 /** Numbers of heads on the grid of layers and heads, several grids beside each other. */
 export class HeadValuesFigure implements FigureSpec {
   private readonly grid: HeadGrid;
@@ -31,14 +34,16 @@ export class HeadValuesFigure implements FigureSpec {
   }
 
   private perRow(width: number): number {
-    const most = width >= 1500 ? 4 : width >= 1000 ? 3 : 2;
-    return Math.max(1, Math.min(this.all().length, this.grid.columns > 16 ? Math.min(2, most) : most));
+    const fits = (across: number) => (width / across - 64) / this.grid.columns >= 22;
+    const most = this.all().length;
+    for (let across = Math.min(5, most); across > 1; --across) if (fits(across)) return Math.ceil(most / Math.ceil(most / across));
+    return Math.min(most, this.grid.columns > 20 ? 2 : 1);
   }
   private cell(width: number): number {
     return Math.min(46, (width / this.perRow(width) - 64) / this.grid.columns);
   }
   private gridHeight(width: number): number {
-    return Math.min(this.cell(width), 26) * this.grid.rows;
+    return Math.min(this.cell(width), 26, Math.max(11, 420 / this.grid.rows)) * this.grid.rows;
   }
   describe(): string {
     const best = this.all().map(({ label, values }) => {
@@ -49,7 +54,7 @@ export class HeadValuesFigure implements FigureSpec {
   }
   height(width: number): number {
     const lines = Math.ceil(this.all().length / this.perRow(width));
-    return Math.ceil(lines * (this.gridHeight(width) + 112));
+    return Math.ceil(lines * (this.gridHeight(width) + below));
   }
 
   draw(s: Surface, width: number, _height: number, theme: Theme): void {
@@ -57,7 +62,7 @@ export class HeadValuesFigure implements FigureSpec {
     const step = width / across;
     this.boxes = this.all().map((_, i) => ({
       left: 44 + (i % across) * step,
-      top: 24 + Math.floor(i / across) * (this.gridHeight(width) + 112),
+      top: 24 + Math.floor(i / across) * (this.gridHeight(width) + below),
       width: this.cell(width) * this.grid.columns,
       height: this.gridHeight(width),
     }));
@@ -85,7 +90,7 @@ export class HeadValuesFigure implements FigureSpec {
       s.rect(x + 0.5, y + 0.5, wide - 1, tall - 1, { fill, opacity: value === undefined ? 0.4 : 1, radius: wide > 14 ? 2 : 0 });
       if (value !== undefined && wide >= 28 && tall >= 14) {
         const style = { anchor: "middle", baseline: "middle", size: 10, fill: inkOn(fill) } as const;
-        s.text(formatNumber(value, 2), x + wide / 2, y + tall / 2, style);
+        s.text(low >= 0 && high <= 1 ? value.toFixed(2) : formatNumber(value, 2), x + wide / 2, y + tall / 2, style);
       }
     }
     for (const head of run.heads) {

@@ -40,7 +40,7 @@ interface Chosen {
 
 export const informativeness: View = {
   id: "informativeness",
-  title: "Informativeness of role pairs",
+  title: "Informativeness",
   about:
     "How far the affinities of earlier with later heads are from those of random subspaces: KL(random ‖ observed) in nats, and the two distributions of a chosen pair.",
   available: (run) => read(run).length > 0,

@@ -174,7 +174,10 @@ class MapFigure implements FigureSpec {
     const [high, wide] = pooled ? (array.shape.slice(-2) as [number, number]) : [rows.length, columns.length];
     const inner = pooled ? orderedMatrix(array, range(high), range(wide), this.slice()) : orderedMatrix(array, rows, columns, this.slice());
     const first = this.look.input.tokens.first_query ?? 0;
-    const hidden = (r: number, c: number) => this.look.input.tokens.mask === "causal" && !pooled && columns[c]! > rows[r]! + first;
+    const causal = this.look.input.tokens.mask === "causal";
+    // A block of averages is blank where the mask hides all of it, which is known only in the order of the input.
+    const hidden = (r: number, c: number) =>
+      causal && (pooled ? !this.isOrganized && c * set.side > (r + 1) * set.side - 1 + first : columns[c]! > rows[r]! + first);
     return { rows: high, columns: wide, value: (r, c) => (hidden(r, c) ? NaN : inner(r, c)) };
   }
 

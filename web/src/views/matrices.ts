@@ -132,14 +132,14 @@ class Matrices implements FigureSpec {
   }
 
   private side(width: number): number {
-    return Math.min(width - 90, 820);
+    return Math.min(width - 260, 760);
   }
   height(width: number): number {
     const { rows, columns } = this.chosen;
-    return Math.round((this.side(width) * rows.length) / Math.max(1, rows.length, columns.length)) + 120;
+    return Math.round((this.side(width) * rows.length) / Math.max(1, rows.length, columns.length)) + 66;
   }
 
-  draw(s: Surface, width: number, height: number, theme: Theme): void {
+  draw(s: Surface, width: number, _height: number, theme: Theme): void {
     const { rows, columns } = this.chosen;
     const cell = this.side(width) / Math.max(1, rows.length, columns.length);
     this.box = { left: 66, top: 8, width: cell * columns.length, height: cell * rows.length };
@@ -148,11 +148,11 @@ class Matrices implements FigureSpec {
     if (this.by === "layer") this.drawLayers(s, theme);
     else this.drawNames(s, theme);
     s.rect(box.left, box.top, box.width, box.height, { stroke: theme.axis });
-    s.text("target", box.left + box.width / 2, box.top + box.height + 54, { anchor: "middle" });
+    s.text("target", box.left + box.width / 2, box.top + box.height + 52, { anchor: "middle" });
     s.text("source", 12, box.top + box.height / 2, { anchor: "middle", rotate: -90 });
     this.drawChosen(s);
     const ends: [string, string] = [formatNumber(this.ends[0]), formatNumber(this.ends[1])];
-    drawColorBar(s, box.left, height - 44, `affinity ${this.chosen.label}`, ends, viridis, theme);
+    drawColorBar(s, box.left + box.width + 24, box.top, `affinity ${this.chosen.label}`, ends, viridis, theme);
   }
 
   /** Lines between layers, and their numbers. */

@@ -1,5 +1,5 @@
 import type { Run } from "../data/run";
-import { categoryColor, viridis } from "../draw/color";
+import { classColor, viridis } from "../draw/color";
 import { classNames } from "../ui/context";
 import type { Option } from "../ui/controls";
 import type { Theme } from "../ui/theme";
@@ -27,11 +27,11 @@ export function headNumbers(run: Run): Map<string, Map<string, number>> {
     add("attention entropy, nats", head, input.summary.entropy[i] ?? NaN);
     add("attention on first token", head, input.summary.first[i] ?? NaN);
   });
-  for (const name of ["detectors", "sparsity"]) {
+  for (const name of ["detectors", "attention", "sparsity"]) {
     const table = run.table(name);
     for (const column of table?.numericColumns() ?? []) {
-      if (["layer", "index", "number"].includes(column) || column.includes("threshold")) continue;
-      for (let row = 0; row < table!.rows; ++row) add(`${name}: ${column}`, table!.text("head", row), table!.number(column, row));
+      if (["layer", "index", "number", "heads"].includes(column) || /threshold|_shuffled|_low$|_high$/.test(column)) continue;
+      for (let row = 0; row < table!.rows; ++row) add(`${name}: ${column.replaceAll("_", " ")}`, table!.text(table!.has("head") ? "head" : "name", row), table!.number(column, row));
     }
   }
   return numbers;
@@ -51,9 +51,9 @@ export function nodeColors(run: Run, by: string): NodeColors {
     return {
       color: (head, theme) => {
         const first = run.head(head)?.classes[0];
-        return first === undefined ? theme.blank : categoryColor(names.indexOf(first));
+        return first === undefined ? theme.blank : classColor(names.indexOf(first));
       },
-      legend: names.map((label, i) => ({ color: categoryColor(i), label })),
+      legend: names.map((label, i) => ({ color: classColor(i), label })),
     };
   }
   if (by === "layer") {

@@ -12,7 +12,9 @@ export const overview: View = {
   about: "What this run looked at, and what it found.",
   available: () => true,
   mount(section, context) {
+    const commands = Object.entries(context.run.doc.manifest.commands);
     section.append(tiles(context.run));
+    if (commands.length > 0) section.append(el("p", { class: "analyses" }, `Analyses: ${commands.map(([name]) => name).join(", ")}${weights(context.run)}.`));
     const story = el("ul", { class: "story" });
     for (const parts of [wiring(context), hubs(context), informative(context), detected(context), attention(context), organized(context)]) {
       for (const sentence of parts) story.append(el("li", {}, ...sentence));
@@ -21,6 +23,12 @@ export const overview: View = {
     for (const note of context.run.doc.notes) section.append(el("p", { class: "note" }, note));
   },
 };
+
+/** How the weights were processed, where an analysis says so. */
+function weights(run: Run): string {
+  const said = Object.values(run.doc.manifest.commands).map((command) => command.identity?.weights).find((one) => one);
+  return said ? `; ${said} weights` : "";
+}
 
 function tiles(run: Run): HTMLElement {
   const query = run.heads.filter((head) => !head.kv);
@@ -34,8 +42,6 @@ function tiles(run: Run): HTMLElement {
   const input = run.doc.inputs?.[0];
   if (input) entries.push([input.tokens.kind === "image" ? "patches" : "tokens", String(input.tokens.tokens.length)]);
   if ((run.doc.inputs?.length ?? 0) > 1) entries.push(["inputs", String(run.doc.inputs!.length)]);
-  const commands = Object.keys(run.doc.manifest.commands);
-  if (commands.length > 0) entries.push(["analyses", commands.join(", ")]);
   return el(
     "dl",
     { class: "tiles" },
@@ -85,11 +91,13 @@ const notScores = ["layer", "index", "number", "threshold"];
 function detected({ run, store }: Context): Part[][] {
   const table = run.table("detectors");
   if (!table) return [];
+  const stated = table.number("threshold", 0);
+  const threshold = Number.isNaN(stated) ? 0.4 : stated;
   const sentences: Part[][] = [];
   for (const column of table.numericColumns()) {
     if (notScores.includes(column) || column.endsWith("threshold")) continue;
     const rows = Array.from({ length: table.rows }, (_, row) => row)
-      .filter((row) => table.number(column, row) >= 0.4)
+      .filter((row) => table.number(column, row) >= threshold)
       .sort((a, b) => table.number(column, b) - table.number(column, a));
     if (rows.length === 0) continue;
     const parts: Part[] = [`${capital(column)} heads by behavior: `];
@@ -97,7 +105,7 @@ function detected({ run, store }: Context): Part[][] {
       if (i > 0) parts.push(", ");
       parts.push(headButton(store, table.text("head", row)), ` (${formatNumber(table.number(column, row), 2)})`);
     });
-    parts.push(rows.length > 5 ? ` and ${rows.length - 5} more at or above 0.4.` : ".");
+    parts.push(rows.length > 5 ? ` and ${rows.length - 5} more at or above ${threshold}.` : ".");
     sentences.push(parts);
   }
   return sentences;

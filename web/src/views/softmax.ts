@@ -22,6 +22,17 @@ interface Group {
   strips: Strip[];
 }
 
+const words: Record<string, string> = {
+  first: "first order",
+  second: "second order",
+  affinity_query: "affinities of queries",
+  affinity_key: "affinities of keys",
+  rand_query: "Rand index of queries",
+  rand_key: "Rand index of keys",
+  cophenetic_query: "cophenetic, queries",
+  cophenetic_key: "cophenetic, keys",
+};
+
 /** Columns of invariance.csv by what they say; others by themselves. */
 export function readGroups(table: Table): Group[] {
   const columns = table.numericColumns().filter((column) => !/_low$|_high$|^layer$|^number$|^index$/.test(column));
@@ -39,8 +50,8 @@ export function readGroups(table: Table): Group[] {
     const name = title(column);
     if (!groups.has(name)) groups.set(name, { title: name, strips: [] });
     const beside = control(column);
-    const label = column.replace(/^(error|alpha)_/, "").replace(/^(scores|softmax)_(softmax|approximation)_/, "").replaceAll("_", ", ");
-    groups.get(name)!.strips.push({ label, found: values(column), control: beside ? values(beside) : [] });
+    const label = column.replace(/^(error|alpha)_/, "").replace(/^(scores|softmax)_(softmax|approximation)_/, "");
+    groups.get(name)!.strips.push({ label: words[label] ?? label.replaceAll("_", " "), found: values(column), control: beside ? values(beside) : [] });
   }
   return [...groups.values()];
 }

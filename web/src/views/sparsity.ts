@@ -1,4 +1,5 @@
 import type { Run } from "../data/run";
+import { largest, least } from "../data/stats";
 import type { Table } from "../data/table";
 import { firstColumn } from "../data/table";
 import { drawAxes, drawLegend, formatNumber, logScale, type Box } from "../draw/axes";
@@ -122,10 +123,10 @@ class Decay implements FigureSpec {
     const { box } = this;
     const points = this.curves.flatMap((curve) => curve.points);
     const positive = points.flatMap((p) => [p.found, p.shuffled]).filter((v) => v > 0);
-    const high = Math.max(...positive, 1e-12);
+    const high = Math.max(largest(positive), 1e-12);
     // Rounding leaves magnitudes of no meaning far below all others; they would flatten the rest.
-    const low = Math.max(Math.min(...positive, high), high * 1e-8);
-    const last = Math.max(2, ...points.map((p) => p.rank));
+    const low = Math.max(Math.min(least(positive), high), high * 1e-8);
+    const last = Math.max(2, largest(points.map((p) => p.rank)));
     const x = logScale([1, last], [box.left, box.left + box.width], 8);
     const y = logScale([low, high * 1.4], [box.top + box.height, box.top], 7);
     this.x = x;

@@ -8,7 +8,7 @@ import { el } from "../ui/dom";
 import { saveFile } from "../ui/export_menu";
 
 /** Tables that figures of this page already show. */
-const shown = new Set(["heads", "edges", "hubs", "informativeness", "tokens", "detectors", "sparsity", "decay", "invariance", "invariance_levels", "convergence"]);
+const shown = new Set(["heads", "attention", "edges", "hubs", "informativeness", "tokens", "detectors", "sparsity", "decay", "invariance", "invariance_levels", "convergence"]);
 const mostRows = 100;
 
 function others(run: Run): string[] {

@@ -44,7 +44,7 @@ interface Line {
 
 const rowHeight = 20;
 /** Lines that are open at first. */
-const firstLines = 48;
+const firstLines = 60;
 
 class TreeFigure implements FigureSpec {
   readonly id = "tree";

@@ -1,12 +1,13 @@
 import type { Edge } from "../data/run";
+import { largest } from "../data/stats";
 import { drawColorBar, drawLegend, formatNumber, type Box } from "../draw/axes";
 import { inkOn, viridis } from "../draw/color";
 import type { Surface } from "../draw/surface";
-import { headTip, pairColors, stepHead, type Context, type View } from "../ui/context";
+import { headTip, pairStyles, stepHead, type Context, type PairStyle, type View } from "../ui/context";
 import { segmented, select, slider, toggles } from "../ui/controls";
 import { Figure, type FigureSpec, type Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
-import { edgeData, edgeTip, edgeWidth, filterEdges, strength } from "./edges";
+import { chosenIn, edgeData, edgeTip, edgeWidth, filterEdges, strength } from "./edges";
 import { HeadGrid, labelStep } from "./grid";
 import { colorOptions, nodeColors, type NodeColors } from "./node_color";
 
@@ -27,12 +28,12 @@ export const wiring: View = {
 
 /** Controls of what edges are shown, here and in the graph. */
 export function edgeControls({ run, store }: Context): HTMLElement[] {
-  const pairs = [...pairColors([...new Set(run.edges.map((edge) => edge.pair))])];
+  const pairs = [...pairStyles([...new Set(run.edges.map((edge) => edge.pair))])];
   const set = (part: Partial<typeof store.state.filter>) => store.set({ filter: { ...store.state.filter, ...part } });
-  const most = Math.max(1, ...run.edges.map((edge) => edge.rank));
+  const most = Math.max(1, largest(run.edges.map((edge) => edge.rank)));
   const { filter } = store.state;
   const controls = [
-    toggles("Roles", pairs.map(([value, color]) => ({ value, label: value, color })), filter.pairs, (chosen) => set({ pairs: chosen })),
+    toggles("Roles", pairs.map(([value, { color, dash }]) => ({ value, label: value, color, dashed: dash !== undefined })), filter.pairs, (chosen) => set({ pairs: chosen })),
     slider("Top of each", { min: 1, max: most, value: filter.top }, (top) => set({ top })),
   ];
   if (run.nulls.length > 0) {
@@ -50,7 +51,7 @@ class Wiring implements FigureSpec {
   readonly id = "wiring";
   readonly title = "Which heads write where others read";
   private readonly grid: HeadGrid;
-  private readonly pairs: Map<string, string>;
+  private readonly pairs: Map<string, PairStyle>;
   private colors: NodeColors;
   private by: string;
   private edges: Edge[] = [];
@@ -58,7 +59,7 @@ class Wiring implements FigureSpec {
 
   constructor(private readonly context: Context) {
     this.grid = new HeadGrid(context.run);
-    this.pairs = pairColors([...new Set(context.run.edges.map((edge) => edge.pair))]);
+    this.pairs = pairStyles([...new Set(context.run.edges.map((edge) => edge.pair))]);
     this.by = colorOptions(context.run)[0]!.value;
     this.colors = nodeColors(context.run, this.by);
   }
@@ -99,7 +100,7 @@ class Wiring implements FigureSpec {
     this.layout(width, height);
     this.edges = filterEdges(this.context.run.edges, state.filter);
     this.drawLabels(s, theme);
-    this.drawEdges(s, state.hover ?? state.head);
+    this.drawEdges(s, chosenIn(this.edges, state));
     this.drawNodes(s, theme);
     this.drawKey(s, width, height, theme);
   }
@@ -136,7 +137,7 @@ class Wiring implements FigureSpec {
 
   private drawEdges(s: Surface, chosen: string | null): void {
     const { filter } = this.context.store.state;
-    const strongest = Math.max(0, ...this.edges.map((edge) => strength(edge, filter)));
+    const strongest = Math.max(0, largest(this.edges.map((edge) => strength(edge, filter))));
     for (const pass of [false, true]) {
       for (const edge of this.edges) {
         const touched = chosen === null || edge.source === chosen || edge.target === chosen;
@@ -144,9 +145,10 @@ class Wiring implements FigureSpec {
         if (!curve) continue;
         const [x1, y1, c1, c2, x2, y2] = curve;
         s.path(`M${x1.toFixed(1)},${y1.toFixed(1)}C${c1.toFixed(1)},${y1.toFixed(1)} ${c2.toFixed(1)},${y2.toFixed(1)} ${x2.toFixed(1)},${y2.toFixed(1)}`, {
-          stroke: this.pairs.get(edge.pair)!,
+          stroke: this.pairs.get(edge.pair)!.color,
+          dash: this.pairs.get(edge.pair)!.dash ?? [],
           width: edgeWidth(edge, filter, strongest),
-          opacity: touched ? (chosen === null ? 0.7 : 0.95) : 0.1,
+          opacity: touched ? (chosen === null ? 0.78 : 0.95) : 0.1,
         });
       }
     }
@@ -180,7 +182,7 @@ class Wiring implements FigureSpec {
 
   private drawKey(s: Surface, width: number, height: number, theme: Theme): void {
     const { filter } = this.context.store.state;
-    const pairs = filter.pairs.map((pair) => ({ color: this.pairs.get(pair)!, label: pair, line: true }));
+    const pairs = filter.pairs.map((pair) => ({ ...this.pairs.get(pair)!, label: pair, line: true }));
     const room = width - 20;
     const used = drawLegend(s, 8, height - 40, this.colors.ends ? room - 180 : room, [...pairs, ...this.colors.legend], theme);
     if (used > 40) return;
