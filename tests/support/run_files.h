@@ -28,7 +28,7 @@ class RunFiles {
     names_.push_back(name);
   }
   /// The folder, with a manifest that lists everything.
-  [[nodiscard]] const std::filesystem::path& finish() const {
+  const std::filesystem::path& finish() const {
     nlohmann::json manifest = {{"files", nlohmann::json::object()}, {"commands", nlohmann::json::object()}};
     for (const std::string& name : names_) manifest["files"][name] = {{"kind", "test"}, {"about", "A test."}};
     manifest["commands"]["relate"] = {{"arguments", {"relate"}}};

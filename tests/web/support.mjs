@@ -30,10 +30,11 @@ export function makePage(kind) {
 }
 
 let browser;
-export async function launch() {
+/** One browser a test file. `webgl`: with WebGL computed by the processor, which slows everything else down. */
+export async function launch({ webgl = true } = {}) {
   browser ??= await chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    args: ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-dev-shm-usage"],
+    args: ["--no-sandbox", "--disable-dev-shm-usage", ...(webgl ? ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"] : ["--disable-gpu"])],
   });
   return browser;
 }

@@ -71,6 +71,14 @@ function navigation(shown: View[]): HTMLElement {
   return el("nav", { "aria-label": "Sections" }, list);
 }
 
+/** When there is nothing else to do, or soon. */
+function idle(): Promise<void> {
+  return new Promise((done) => {
+    if ("requestIdleCallback" in window) requestIdleCallback(() => done(), { timeout: 80 });
+    else setTimeout(done, 30);
+  });
+}
+
 /** Fills sections as they come near, and the others when there is time. */
 function mountSections(sections: Map<View, HTMLElement>, context: Context): () => Promise<void> {
   const mounted = new Map<View, Promise<void>>();
@@ -96,7 +104,7 @@ function mountSections(sections: Map<View, HTMLElement>, context: Context): () =
   for (const section of sections.values()) near.observe(section);
   return async () => {
     for (const view of sections.keys()) {
-      await new Promise<void>((idle) => ("requestIdleCallback" in window ? requestIdleCallback(() => idle()) : setTimeout(idle, 50)));
+      await idle();
       await mount(view);
     }
   };

@@ -1,4 +1,4 @@
-import { fontFamily, fontSize, type Cells, type ShapeStyle, type StrokeStyle, type Surface, type TextStyle } from "./surface";
+import { fontFamily, fontSize, type Cells, type LayerCache, type ShapeStyle, type StrokeStyle, type Surface, type TextStyle } from "./surface";
 
 const baselines = { top: "top", middle: "middle", bottom: "alphabetic" } as const;
 const anchors = { start: "left", middle: "center", end: "right" } as const;
@@ -48,6 +48,27 @@ export class CanvasSurface implements Surface {
     if (cells.rows === 0 || cells.columns === 0) return;
     this.context.imageSmoothingEnabled = false;
     this.context.drawImage(rasterOf(cells), x, y, width, height);
+  }
+  layer(cache: LayerCache, key: string, draw: (s: Surface) => void): void {
+    if (!this.screen) {
+      draw(this);
+      return;
+    }
+    const { canvas } = this.context;
+    const transform = this.context.getTransform();
+    const whole = `${canvas.width} ${canvas.height} ${transform.a} ${key}`;
+    cache.canvas ??= document.createElement("canvas");
+    if (cache.key !== whole) {
+      cache.key = whole;
+      cache.canvas.width = canvas.width;
+      cache.canvas.height = canvas.height;
+      const context = cache.canvas.getContext("2d")!;
+      context.setTransform(transform);
+      draw(new CanvasSurface(context, this.ink, this.screen));
+    }
+    this.context.setTransform(1, 0, 0, 1, 0, 0);
+    this.context.drawImage(cache.canvas, 0, 0);
+    this.context.setTransform(transform);
   }
   measure(text: string, size: number, weight = 400): number {
     return measureText(text, size, weight);

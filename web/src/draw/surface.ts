@@ -10,8 +10,16 @@ export interface Surface {
   text(text: string, x: number, y: number, style?: TextStyle): void;
   /** Cells of one color each, stretched over a rectangle. */
   cells(cells: Cells, x: number, y: number, width: number, height: number): void;
+  /** What `draw` draws, kept on a screen as long as the key and the size stay the same. */
+  layer(cache: LayerCache, key: string, draw: (s: Surface) => void): void;
   /** Width a text would have. */
   measure(text: string, size: number, weight?: number): number;
+}
+
+/** Holds one drawing. */
+export class LayerCache {
+  key = "";
+  canvas: HTMLCanvasElement | null = null;
 }
 
 export interface StrokeStyle {

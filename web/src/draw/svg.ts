@@ -1,4 +1,4 @@
-import { fontFamily, fontSize, type Cells, type ShapeStyle, type StrokeStyle, type Surface, type TextStyle } from "./surface";
+import { fontFamily, fontSize, type Cells, type LayerCache, type ShapeStyle, type StrokeStyle, type Surface, type TextStyle } from "./surface";
 
 /** More cells than this go into an SVG as an image instead of rectangles. */
 export const mostRectangles = 40000;
@@ -67,6 +67,9 @@ export class SvgSurface implements Surface {
         `text-anchor="${style.anchor ?? "start"}" dominant-baseline="${baseline}"${weight}${opacity}${turn}>` +
         `${escapeXml(text)}</text>`,
     );
+  }
+  layer(_cache: LayerCache, _key: string, draw: (s: Surface) => void): void {
+    draw(this);
   }
   cells(cells: Cells, x: number, y: number, width: number, height: number): void {
     if (cells.rows * cells.columns > mostRectangles) {

@@ -158,6 +158,7 @@ class Strips implements FigureSpec {
 class Panels implements FigureSpec {
   readonly id = "paraproduct";
   readonly title = "One softmax taken apart";
+  readonly caption = "The softmax and its approximations share one scale; values outside it have the color of its end.";
   private head: string;
   private arrays: NumberArray[] = [];
   private boxes: Box[] = [];
@@ -207,12 +208,20 @@ class Panels implements FigureSpec {
       if (!array) return;
       const [high, wide] = array.shape as [number, number];
       const value = orderedMatrix(array, range(high), range(wide));
-      const ends = endsOf(high, wide, value);
       const power = /score|residual/.test(panel.name) ? 1 : 0.5;
+      const ends = power === 1 ? endsOf(high, wide, value) : this.softmaxEnds(value, high, wide);
       s.cells(colorCells(high, wide, value, ends, this.colors, power), box.left, box.top, side, (side * high) / Math.max(high, wide));
       s.rect(box.left, box.top, side, (side * high) / Math.max(high, wide), { stroke: theme.axis });
       drawColorBar(s, box.left, box.top + side + 6, power === 1 ? "value" : "value (root scale)", [formatNumber(ends[0]), formatNumber(ends[1])], viridis, theme, Math.min(140, side));
     });
+  }
+  /** The softmax and what approximates it share one scale, so that they can be compared: from 0 to the softmax's most. */
+  private softmaxEnds(value: (row: number, column: number) => number, rows: number, columns: number): [number, number] {
+    const at = this.panels().findIndex((panel) => panel.name === "softmax");
+    const array = this.arrays[at];
+    if (!array) return [0, endsOf(rows, columns, value)[1]];
+    const [high, wide] = array.shape as [number, number];
+    return [0, endsOf(high, wide, orderedMatrix(array, range(high), range(wide)))[1]];
   }
   hit(x: number, y: number): Hit | null {
     const i = this.boxes.findIndex((box) => x >= box.left && x < box.left + box.width && y >= box.top && y < box.top + box.height);

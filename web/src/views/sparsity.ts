@@ -122,7 +122,10 @@ class Decay implements FigureSpec {
     this.box = { left: 70, top: 36, width: width - 96, height: height - 94 };
     const { box } = this;
     const points = this.curves.flatMap((curve) => curve.points);
-    const positive = points.flatMap((p) => [p.found, p.shuffled]).filter((v) => v > 0);
+    const network = this.network();
+    const chosen = this.chosen();
+    const controls = [network, chosen].flatMap((curve) => curve?.points.map((p) => p.shuffled) ?? []);
+    const positive = [...points.map((p) => p.found), ...controls].filter((v) => v > 0);
     const high = Math.max(largest(positive), 1e-12);
     // Rounding leaves magnitudes of no meaning far below all others; they would flatten the rest.
     const low = Math.max(Math.min(least(positive), high), high * 1e-8);
@@ -132,8 +135,6 @@ class Decay implements FigureSpec {
     this.x = x;
     this.y = y;
     drawAxes(s, box, x, y, { x: "rank of the coefficient", y: "magnitude / l2 norm" }, theme);
-    const network = this.network();
-    const chosen = this.chosen();
     const line = (curve: Curve, pick: "found" | "shuffled") =>
       curve.points.filter((p) => p[pick] >= low).map((p) => `${x(p.rank).toFixed(1)},${y(p[pick]).toFixed(1)}`).join("L");
     const stroke = (curve: Curve, color: string, wide: number) => {

@@ -2,7 +2,7 @@ import type { Edge } from "../data/run";
 import { largest } from "../data/stats";
 import { drawColorBar, drawLegend, formatNumber, type Box } from "../draw/axes";
 import { inkOn, viridis } from "../draw/color";
-import type { Surface } from "../draw/surface";
+import { LayerCache, type Surface } from "../draw/surface";
 import { headTip, pairStyles, stepHead, type Context, type PairStyle, type View } from "../ui/context";
 import { segmented, select, slider, toggles } from "../ui/controls";
 import { Figure, type FigureSpec, type Hit } from "../ui/figure";
@@ -55,6 +55,7 @@ class Wiring implements FigureSpec {
   private colors: NodeColors;
   private by: string;
   private edges: Edge[] = [];
+  private readonly nodes = new LayerCache();
   private box: Box = { left: 0, top: 0, width: 0, height: 0 };
 
   constructor(private readonly context: Context) {
@@ -99,9 +100,13 @@ class Wiring implements FigureSpec {
     const { state } = this.context.store;
     this.layout(width, height);
     this.edges = filterEdges(this.context.run.edges, state.filter);
-    this.drawLabels(s, theme);
     this.drawEdges(s, chosenIn(this.edges, state));
-    this.drawNodes(s, theme);
+    // A thousand heads take longer to draw than the edges, and change less often.
+    s.layer(this.nodes, `${theme.name} ${this.by}`, (layer) => {
+      this.drawLabels(layer, theme);
+      this.drawNodes(layer, theme);
+    });
+    this.drawMarks(s, theme);
     this.drawKey(s, width, height, theme);
   }
 
@@ -155,21 +160,13 @@ class Wiring implements FigureSpec {
   }
 
   private drawNodes(s: Surface, theme: Theme): void {
-    const { run, store } = this.context;
+    const { run } = this.context;
     const r = this.radius();
     for (const head of run.heads) {
       const center = this.grid.center(head.name, this.box);
       if (!center) continue;
       const fill = this.colors.color(head.name, theme);
-      const marked = head.name === store.state.head;
-      const under = head.name === store.state.hover;
       s.rect(center.x - r, center.y - r, 2 * r, 2 * r, { fill, radius: Math.min(4, r / 2.5) });
-      if (marked || under)
-        s.rect(center.x - r - 2.5, center.y - r - 2.5, 2 * r + 5, 2 * r + 5, {
-          stroke: theme.mark,
-          width: marked ? 2.5 : 1.5,
-          radius: Math.min(5, r / 2 + 1),
-        });
       if (r >= 8.5)
         s.text(String(head.number), center.x, center.y + 0.5, {
           anchor: "middle",
@@ -177,6 +174,18 @@ class Wiring implements FigureSpec {
           size: 10,
           fill: fill === theme.blank ? theme.muted : inkOn(fill),
         });
+    }
+  }
+
+  /** Frames around the chosen head and the one under the pointer. */
+  private drawMarks(s: Surface, theme: Theme): void {
+    const { head, hover } = this.context.store.state;
+    const r = this.radius();
+    for (const name of [hover, head]) {
+      const center = name === null ? null : this.grid.center(name, this.box);
+      if (!center) continue;
+      const style = { stroke: theme.mark, width: name === head ? 2.5 : 1.5, radius: Math.min(5, r / 2 + 1) };
+      s.rect(center.x - r - 2.5, center.y - r - 2.5, 2 * r + 5, 2 * r + 5, style);
     }
   }
 
