@@ -106,7 +106,9 @@ std::size_t block_side(const Shape& shape, std::size_t budget) {
   return side;
 }
 
-Json packed_maps(PageData& page, const Input& input, const std::string& name, std::size_t budget, Json* summary) {
+// `first` is the share of all maps that was packed before, `part` that of these.
+Json packed_maps(PageData& page, const Input& input, const std::string& name, std::size_t budget, double first,
+                 double part, Json* summary) {
   const std::string where = page.run.where(input.prefix + name);
   const NpyFile file = page.run.array(input.prefix + name, 3);
   const NpyView& maps = file.array();
@@ -127,7 +129,8 @@ Json packed_maps(PageData& page, const Input& input, const std::string& name, st
   std::vector<float> original;
   std::vector<float> reordered;
   for (std::size_t head = 0; head < input.heads; ++head) {
-    page.progress(static_cast<double>(head) / static_cast<double>(input.heads));
+    const double share = static_cast<double>(head) / static_cast<double>(input.heads);
+    page.progress(kAffinityShare + (1 - kAffinityShare) * (first + share * part));
     std::vector<float> map = read_head(maps, head, where);
     const MatrixView view(map.data(), queries, keys, keys);
     if (summary != nullptr) {
@@ -168,6 +171,8 @@ void add_maps(PageData& page) {
   if (inputs.empty()) return;
   std::size_t arrays = 0;
   for (const Input& input : inputs) arrays += input.arrays.size();
+  const double part = 1 / static_cast<double>(arrays);
+  std::size_t done = 0;
   Json entries = Json::array();
   for (Input& input : inputs) {
     read_tokens(page.run, input);
@@ -178,7 +183,8 @@ void add_maps(PageData& page) {
       const bool pattern = name == "pattern.npy";
       Json summary = {{"entropy", Json::array()}, {"largest", Json::array()}, {"first", Json::array()}};
       entry[pattern ? "pattern" : "scores"] =
-          packed_maps(page, input, name, page.options.bytes / arrays, pattern ? &summary : nullptr);
+          packed_maps(page, input, name, page.options.bytes / arrays, static_cast<double>(done++) * part, part,
+                      pattern ? &summary : nullptr);
       if (pattern) entry["summary"] = std::move(summary);
     }
     entries.push_back(std::move(entry));

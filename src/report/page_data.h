@@ -36,6 +36,9 @@ struct PageData {
   }
 };
 
+/// Of the time that a page takes, what affinities take; the rest goes to maps.
+inline constexpr double kAffinityShare = 0.3;
+
 // What the commands wrote, each part if it is there. Errors as `build_page`.
 
 /// Tables in the folder itself, as columns.

@@ -34,7 +34,7 @@ let browser;
 export async function launch({ webgl = true } = {}) {
   browser ??= await chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    args: ["--no-sandbox", "--disable-dev-shm-usage", ...(webgl ? ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"] : ["--disable-gpu"])],
+    args: ["--no-sandbox", "--disable-dev-shm-usage", ...(webgl ? ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"] : ["--disable-gpu", "--disable-3d-apis"])],
   });
   return browser;
 }
