@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "headscope/base/error.h"
 #include "report/page_data.h"
@@ -14,6 +15,10 @@ Json packed_embedding(PageData& page, const std::string& name) {
   const NpyFile file = page.run.array(name, 2);
   const Shape shape = file.array().shape;
   const std::vector<float> values = npy_values<float>(file.array(), page.run.where(name));
+  if (!std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) {
+    throw Error(ErrorKind::kFormat,
+                fmt::format("{}: holds a coordinate that is not a finite number", page.run.where(name)));
+  }
   const std::size_t kept = std::min(shape[1], kDimensions);
   std::vector<float> leading;
   leading.reserve(shape[0] * kept);

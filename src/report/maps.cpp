@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <functional>
 #include <limits>
 #include <optional>
 
@@ -106,60 +107,90 @@ std::size_t block_side(const Shape& shape, std::size_t budget) {
   return side;
 }
 
-// `first` is the share of all maps that was packed before, `part` that of these.
-Json packed_maps(PageData& page, const Input& input, const std::string& name, std::size_t budget, double first,
-                 double part, Json* summary) {
-  const std::string where = page.run.where(input.prefix + name);
-  const NpyFile file = page.run.array(input.prefix + name, 3);
-  const NpyView& maps = file.array();
-  check_shape(page.run, input, name, maps.shape);
-  if (maps.fortran_order) {
-    throw Error(ErrorKind::kUnsupported, fmt::format("{}: is in Fortran order; save it in C order", where));
+/// A file of maps, and how it is to be shown.
+struct MapFile {
+  const Input& input;
+  std::string name;
+  NpyFile file;
+  std::vector<std::size_t> rows;  // in the order of `organize`; empty, like the columns, if there is none
+  std::vector<std::size_t> columns;
+  std::size_t side = 1;  // of the blocks that are averaged
+
+  [[nodiscard]] const NpyView& maps() const noexcept { return file.array(); }
+  [[nodiscard]] bool pattern() const noexcept { return name == "pattern.npy"; }
+  [[nodiscard]] bool organized() const noexcept { return !rows.empty() && !columns.empty(); }
+  [[nodiscard]] Shape pooled_shape(std::size_t height, std::size_t width) const {
+    return {input.heads, (height + side - 1) / side, (width + side - 1) / side};
   }
-  const std::size_t queries = maps.shape[1];
-  const std::size_t keys = maps.shape[2];
-  const bool pattern = name == "pattern.npy";
-  const bool main = input.prefix.empty();
-  const std::vector<std::size_t> rows = main ? order_of(page, "query", queries) : std::vector<std::size_t>{};
-  const std::vector<std::size_t> columns = main ? order_of(page, "key", keys) : std::vector<std::size_t>{};
-  const bool organized = !rows.empty() && !columns.empty();
-  std::size_t side = block_side(maps.shape, budget);
+};
+
+MapFile open_maps(const PageData& page, const Input& input, const std::string& name, std::size_t budget) {
+  MapFile file{input, name, page.run.array(input.prefix + name, 3), {}, {}};
+  const Shape& shape = file.maps().shape;
+  check_shape(page.run, input, name, shape);
+  if (file.maps().fortran_order) {
+    throw Error(ErrorKind::kUnsupported,
+                fmt::format("{}: is in Fortran order; save it in C order", page.run.where(input.prefix + name)));
+  }
+  if (input.prefix.empty()) {  // what organize looked at
+    file.rows = order_of(page, "query", shape[1]);
+    file.columns = order_of(page, "key", shape[2]);
+  }
+  file.side = block_side(shape, budget);
   // Averages of the map in another order are not to be had from averages of the map, so both must fit.
-  if (side > 1 && organized) side = block_side(maps.shape, budget / 2);
+  if (file.side > 1 && file.organized()) file.side = block_side(shape, budget / 2);
+  return file;
+}
+
+/// All heads, averaged over blocks.
+struct PooledHeads {
   std::vector<float> original;
-  std::vector<float> reordered;
-  for (std::size_t head = 0; head < input.heads; ++head) {
-    const double share = static_cast<double>(head) / static_cast<double>(input.heads);
-    page.progress(kAffinityShare + (1 - kAffinityShare) * (first + share * part));
-    std::vector<float> map = read_head(maps, head, where);
+  std::vector<float> organized;  // only where averages are taken
+  Json summary = {{"entropy", Json::array()}, {"largest", Json::array()}, {"first", Json::array()}};
+};
+
+PooledHeads pool_heads(const MapFile& file, const std::string& where, const std::function<void(double)>& progress) {
+  PooledHeads result;
+  const std::size_t queries = file.maps().shape[1];
+  const std::size_t keys = file.maps().shape[2];
+  for (std::size_t head = 0; head < file.input.heads; ++head) {
+    progress(static_cast<double>(head) / static_cast<double>(file.input.heads));
+    std::vector<float> map = read_head(file.maps(), head, where);
     const MatrixView view(map.data(), queries, keys, keys);
-    if (summary != nullptr) {
+    if (file.pattern()) {
       const PatternSummary one = summarize_pattern(view);
-      (*summary)["entropy"].push_back(one.entropy);
-      (*summary)["largest"].push_back(one.largest);
-      (*summary)["first"].push_back(one.first);
+      result.summary["entropy"].push_back(one.entropy);
+      result.summary["largest"].push_back(one.largest);
+      result.summary["first"].push_back(one.first);
+    } else if (file.input.causal) {
+      hide_future(map, keys, file.input.first_query);
     }
-    if (input.causal && !pattern) hide_future(map, keys, input.first_query);
-    const std::vector<float> pooled = pooled_map(view, side);
-    original.insert(original.end(), pooled.begin(), pooled.end());
-    if (side == 1 || !organized) continue;
-    const std::vector<float> moved = pooled_map(view, side, rows, columns);
-    reordered.insert(reordered.end(), moved.begin(), moved.end());
+    const std::vector<float> pooled = pooled_map(view, file.side);
+    result.original.insert(result.original.end(), pooled.begin(), pooled.end());
+    if (file.side == 1 || !file.organized()) continue;
+    const std::vector<float> moved = pooled_map(view, file.side, file.rows, file.columns);
+    result.organized.insert(result.organized.end(), moved.begin(), moved.end());
   }
-  const Shape shape = {input.heads, (queries + side - 1) / side, (keys + side - 1) / side};
-  Json entry = {{"side", side}, {"queries", queries}, {"keys", keys}};
-  entry["maps"] = page.add_quantized(original, shape, 8, pattern ? 2 : 1, /*by_slice=*/true);
-  if (organized) {
-    entry["rows"] = rows;
-    entry["columns"] = columns;
+  return result;
+}
+
+Json packed_maps(PageData& page, const MapFile& file, const PooledHeads& heads) {
+  const std::size_t queries = file.maps().shape[1];
+  const std::size_t keys = file.maps().shape[2];
+  const int power = file.pattern() ? 2 : 1;
+  Json entry = {{"side", file.side}, {"queries", queries}, {"keys", keys}};
+  entry["maps"] = page.add_quantized(heads.original, file.pooled_shape(queries, keys), 8, power, /*by_slice=*/true);
+  if (file.organized()) {
+    entry["rows"] = file.rows;
+    entry["columns"] = file.columns;
   }
-  if (!reordered.empty()) {
-    const Shape moved = {input.heads, (rows.size() + side - 1) / side, (columns.size() + side - 1) / side};
-    entry["organized"] = page.add_quantized(reordered, moved, 8, pattern ? 2 : 1, /*by_slice=*/true);
+  if (!heads.organized.empty()) {
+    const Shape shape = file.pooled_shape(file.rows.size(), file.columns.size());
+    entry["organized"] = page.add_quantized(heads.organized, shape, 8, power, /*by_slice=*/true);
   }
-  if (side > 1) {
+  if (file.side > 1) {
     page.notes.push_back(fmt::format("{}{}: maps of {} x {} tokens are shown as means over {} x {} of them.",
-                                     input.prefix, name, queries, keys, side, side));
+                                     file.input.prefix, file.name, queries, keys, file.side, file.side));
   }
   return entry;
 }
@@ -171,7 +202,6 @@ void add_maps(PageData& page) {
   if (inputs.empty()) return;
   std::size_t arrays = 0;
   for (const Input& input : inputs) arrays += input.arrays.size();
-  const double part = 1 / static_cast<double>(arrays);
   std::size_t done = 0;
   Json entries = Json::array();
   for (Input& input : inputs) {
@@ -180,12 +210,15 @@ void add_maps(PageData& page) {
         {"name", input.prefix.empty() ? "input 0" : "input " + input.prefix.substr(7, input.prefix.size() - 8)},
         {"tokens", input.tokens}};
     for (const std::string& name : input.arrays) {
-      const bool pattern = name == "pattern.npy";
-      Json summary = {{"entropy", Json::array()}, {"largest", Json::array()}, {"first", Json::array()}};
-      entry[pattern ? "pattern" : "scores"] =
-          packed_maps(page, input, name, page.options.bytes / arrays, static_cast<double>(done++) * part, part,
-                      pattern ? &summary : nullptr);
-      if (pattern) entry["summary"] = std::move(summary);
+      const MapFile file = open_maps(page, input, name, page.options.bytes / arrays);
+      const auto progress = [&](double share) {
+        const double all = (static_cast<double>(done) + share) / static_cast<double>(arrays);
+        page.progress(kAffinityShare + (1 - kAffinityShare) * all);
+      };
+      PooledHeads heads = pool_heads(file, page.run.where(input.prefix + name), progress);
+      entry[file.pattern() ? "pattern" : "scores"] = packed_maps(page, file, heads);
+      if (file.pattern()) entry["summary"] = std::move(heads.summary);
+      ++done;
     }
     entries.push_back(std::move(entry));
   }

@@ -254,6 +254,23 @@ TEST(Page, AveragesMapsThatAreTooLarge) {
   EXPECT_NEAR(page.main["inputs"][0]["summary"]["entropy"][0].get<double>(), std::log(24.0) / 4, 1e-6);
 }
 
+TEST(Page, CountsOrdersFromTheTokensThatOrganizeLeftOut) {
+  const auto write = [](const char* maps) {
+    RunFiles run;
+    run.array("pattern.npy", ramp(9), {1, 3, 3});
+    run.array<std::int64_t>("order/query.npy", {1, 0}, {2});
+    run.array<std::int64_t>("order/key.npy", {0, 1}, {2});
+    run.text("tokens.json", R"({"heads":["L0H0"],"tokens":[{"text":"a"},{"text":"b"},{"text":"c"}]})");
+    auto manifest = nlohmann::json::parse(std::ifstream(run.finish() / "manifest.json"));
+    manifest["commands"]["organize"]["identity"]["maps"] = maps;
+    std::ofstream(run.path() / "manifest.json") << manifest.dump();
+    return open_page(build_page(run.path()).html).main["inputs"][0]["pattern"];
+  };
+  EXPECT_EQ(write("pattern skip 1 queries  keys ")["rows"], (nlohmann::json{2, 1}));
+  EXPECT_EQ(write("pattern skip 1 queries  keys ")["columns"], (nlohmann::json{1, 2}));
+  EXPECT_FALSE(write("pattern skip 0 queries 0-1 keys 0-1").contains("rows"));
+}
+
 TEST(Page, HidesWhatACausalMaskHidesFromScores) {
   RunFiles run;
   run.array("scores.npy", ramp(4), {1, 2, 2});
