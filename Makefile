@@ -7,16 +7,20 @@
 #   make bench    measure, and write benchmarks/results.md
 #   make fuzz     a minute of fuzzing for every parser (FUZZ_SECONDS=600 for ten)
 #   make lint     clang-format and clang-tidy
+#   make web      build the page of the report from web/ (needs Node; the result is kept in git, so only after a change)
 #   make clean    remove what was built
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
-.PHONY: build demo test bench fuzz lint format clean debian-% venv
+.PHONY: build demo test web web-test bench fuzz lint format clean debian-% venv
 
 BUILD_PACKAGES := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libhwy-dev zlib1g-dev \
 	libopenblas-pthread-dev libstb-dev libpcre2-dev libutf8proc-dev pkg-config
 PYTHON_PACKAGES := python3 python3-venv
 TEST_PACKAGES := libgtest-dev libgmock-dev
+# Another Node that is already there does as well, and would be in the way of Debian's.
+WEB_PACKAGES := $(if $(shell command -v npm),,nodejs npm)
+WEB_TEST_PACKAGES := chromium
 
 FUZZ_PACKAGES := clang libclang-rt-14-dev
 LINT_PACKAGES := clang-format clang-tidy
@@ -39,6 +43,17 @@ test: debian-build debian-test venv
 	cmake --build --preset asan
 	ctest --preset asan
 	HEADSCOPE=build/headscope $(PYTHON) -m pytest -q tests/tools tests/cli tests/tokenizers tests/models
+	$(MAKE) web-test
+
+web: web/node_modules/installed
+	cd web && npm run --silent check && npm run --silent build
+
+# That the page in git is the one that web/ gives, then the page itself in a browser.
+web-test: web/node_modules/installed debian-web-test
+	cd web && npm run --silent check && npm run --silent unit
+	cd web && npm run --silent build -- --outDir ../build/web --emptyOutDir --logLevel warn
+	@cmp build/web/template.html web/dist/template.html || { echo "web/dist/template.html is stale: run 'make web' and commit it" >&2; exit 1; }
+	HEADSCOPE=$(CURDIR)/build/headscope node --test tests/web/
 
 bench: debian-build venv .venv-bench/installed
 	cmake --preset release -DHEADSCOPE_TESTS=OFF -DHEADSCOPE_BENCHMARKS=ON
@@ -58,16 +73,25 @@ format: debian-lint
 	git ls-files '*.h' '*.cpp' | xargs clang-format -i
 
 clean:
-	rm -rf build .venv .venv-bench
+	rm -rf build .venv .venv-bench web/node_modules
 
 debian-build:
 	@tools/install_debian.sh $(BUILD_PACKAGES)
 debian-test:
 	@tools/install_debian.sh $(TEST_PACKAGES) $(PYTHON_PACKAGES)
+debian-web:
+	@[ -z "$(WEB_PACKAGES)" ] || tools/install_debian.sh $(WEB_PACKAGES)
+debian-web-test:
+	@tools/install_debian.sh $(WEB_TEST_PACKAGES)
 debian-fuzz:
 	@tools/install_debian.sh $(FUZZ_PACKAGES)
 debian-lint:
 	@tools/install_debian.sh $(LINT_PACKAGES)
+
+# What is installed is what package-lock.json says, and none of it runs anything while it is installed.
+web/node_modules/installed: web/package-lock.json | debian-web
+	cd web && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
 
 # Made anew when the list of packages changes.
 venv: .venv/installed
