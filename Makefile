@@ -32,8 +32,8 @@ build: debian-build
 	cmake --preset release -DHEADSCOPE_TESTS=OFF -DHEADSCOPE_BENCHMARKS=OFF
 	cmake --build --preset release --target headscope
 
-demo: build venv
-	@tools/demo.sh build/headscope $(PYTHON)
+demo: build
+	@build/headscope demo -o build/demo
 
 test: debian-build debian-test venv
 	cmake --preset release -DHEADSCOPE_TESTS=ON -DHEADSCOPE_BENCHMARKS=OFF

@@ -16,6 +16,7 @@ void add_capture_command(CLI::App& app, Session& session);
 void add_detect_command(CLI::App& app, Session& session);
 void add_organize_command(CLI::App& app, Session& session);
 void add_report_command(CLI::App& app, Session& session);
+void add_demo_command(CLI::App& app, Session& session);
 void add_reproduce_command(CLI::App& app, Session& session);
 void add_softmax_command(CLI::App& app, Session& session);
 

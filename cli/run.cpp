@@ -43,6 +43,7 @@ int parse_and_run(int argc, const char* const* argv, Session& session) {
   add_organize_command(app, session);
   add_softmax_command(app, session);
   add_report_command(app, session);
+  add_demo_command(app, session);
   add_reproduce_command(app, session);
   try {
     app.parse(argc, argv);
