@@ -132,7 +132,8 @@ class Matrices implements FigureSpec {
   }
 
   private side(width: number): number {
-    return Math.min(width - 260, 760);
+    const { rows, columns } = this.chosen;
+    return Math.min(width - 260, 760, 34 * Math.max(1, rows.length, columns.length));
   }
   height(width: number): number {
     const { rows, columns } = this.chosen;
@@ -145,8 +146,9 @@ class Matrices implements FigureSpec {
     this.box = { left: 66, top: 8, width: cell * columns.length, height: cell * rows.length };
     const { box } = this;
     if (this.cells) s.cells(this.cells, box.left, box.top, box.width, box.height);
-    if (this.by === "layer") this.drawLayers(s, theme);
-    else this.drawNames(s, theme);
+    const roomy = cell >= 13;
+    if (this.by === "layer") this.drawLayers(s, !roomy, theme);
+    if (this.by !== "layer" || roomy) this.drawNames(s, theme);
     s.rect(box.left, box.top, box.width, box.height, { stroke: theme.axis });
     s.text("target", box.left + box.width / 2, box.top + box.height + 52, { anchor: "middle" });
     s.text("source", 12, box.top + box.height / 2, { anchor: "middle", rotate: -90 });
@@ -155,20 +157,20 @@ class Matrices implements FigureSpec {
     drawColorBar(s, box.left + box.width + 24, box.top, `affinity ${this.chosen.label}`, ends, viridis, theme);
   }
 
-  /** Lines between layers, and their numbers. */
-  private drawLayers(s: Surface, theme: Theme): void {
+  /** Lines between layers, and their numbers where single heads have no room. */
+  private drawLayers(s: Surface, numbers: boolean, theme: Theme): void {
     const { box } = this;
     const style = { fill: theme.muted, size: 11, baseline: "middle" } as const;
     const faint = { stroke: theme.background, opacity: 0.55 };
     for (const { at, middle, layer, labeled } of layerMarks(this.chosen.columns, this.columns, box.width, 26)) {
       const x = box.left + at * box.width;
       if (at > 0) s.line(x, box.top, x, box.top + box.height, faint);
-      if (labeled) s.text(`L${layer}`, box.left + middle * box.width, box.top + box.height + 14, { ...style, anchor: "middle" });
+      if (labeled && numbers) s.text(`L${layer}`, box.left + middle * box.width, box.top + box.height + 14, { ...style, anchor: "middle" });
     }
     for (const { at, middle, layer, labeled } of layerMarks(this.chosen.rows, this.rows, box.height, 14)) {
       const y = box.top + at * box.height;
       if (at > 0) s.line(box.left, y, box.left + box.width, y, faint);
-      if (labeled) s.text(`L${layer}`, box.left - 8, box.top + middle * box.height, { ...style, anchor: "end" });
+      if (labeled && numbers) s.text(`L${layer}`, box.left - 8, box.top + middle * box.height, { ...style, anchor: "end" });
     }
   }
 
