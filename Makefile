@@ -53,7 +53,7 @@ web-test: web/node_modules/installed debian-web-test
 	cd web && npm run --silent check && npm run --silent unit
 	cd web && npm run --silent build -- --outDir ../build/web --emptyOutDir --logLevel warn
 	@cmp build/web/template.html web/dist/template.html || { echo "web/dist/template.html is stale: run 'make web' and commit it" >&2; exit 1; }
-	HEADSCOPE=$(CURDIR)/build/headscope node --test tests/web/
+	HEADSCOPE=$(CURDIR)/build/headscope node --test tests/web/*.test.mjs
 
 bench: debian-build venv .venv-bench/installed
 	cmake --preset release -DHEADSCOPE_TESTS=OFF -DHEADSCOPE_BENCHMARKS=ON

@@ -26,20 +26,21 @@ test("a run of 1,024 heads gives a page that is usable", async (t) => {
 
   await show(page, "wiring");
   // The best of three rounds: other programs may be in the way of one.
-  const drag = () => page.evaluate(async () => {
-    const slider = document.querySelector("#figure-wiring input[type=range]");
-    const times = [];
-    const frame = () => new Promise((done) => requestAnimationFrame(done));
-    let last = await frame();
-    for (let i = 0; i < 60; ++i) {
-      slider.value = String(1 + ((i * 3) % Number(slider.max)));
-      slider.dispatchEvent(new Event("input", { bubbles: true }));
-      const now = await frame();
-      times.push(now - last);
-      last = now;
-    }
-    return times.sort((a, b) => a - b);
-  });
+  const drag = () =>
+    page.evaluate(async () => {
+      const slider = document.querySelector("#figure-wiring input[type=range]");
+      const times = [];
+      const frame = () => new Promise((done) => requestAnimationFrame(done));
+      let last = await frame();
+      for (let i = 0; i < 60; ++i) {
+        slider.value = String(1 + ((i * 3) % Number(slider.max)));
+        slider.dispatchEvent(new Event("input", { bubbles: true }));
+        const now = await frame();
+        times.push(now - last);
+        last = now;
+      }
+      return times.sort((a, b) => a - b);
+    });
   const rounds = [await drag(), await drag(), await drag()].sort((a, b) => a[30] - b[30]);
   const frames = rounds[0];
   const median = frames[30];

@@ -17,7 +17,8 @@ const { chromium } = require("playwright-core");
 export const folder = mkdtempSync(join(tmpdir(), "headscope-web-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 
-export const headscope = (...args) => execFileSync(program, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+export const headscope = (...args) =>
+  execFileSync(program, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 
 /** The page of a made-up run, or of what relate finds in the bundled model. */
 export function makePage(kind) {
@@ -34,7 +35,11 @@ let browser;
 export async function launch({ webgl = true } = {}) {
   browser ??= await chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    args: ["--no-sandbox", "--disable-dev-shm-usage", ...(webgl ? ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"] : ["--disable-gpu", "--disable-3d-apis"])],
+    args: [
+      "--no-sandbox",
+      "--disable-dev-shm-usage",
+      ...(webgl ? ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"] : ["--disable-gpu", "--disable-3d-apis"]),
+    ],
   });
   return browser;
 }
@@ -44,14 +49,20 @@ export async function quit() {
 
 /** Opens a page and gathers what goes wrong: errors, warnings, and requests for anything but the page itself. */
 export async function open(file, { width = 1440, height = 900, hash = "", colorScheme = "light" } = {}) {
-  const context = await (await launch()).newContext({ viewport: { width, height }, colorScheme, acceptDownloads: true, reducedMotion: "reduce" });
+  const context = await (
+    await launch()
+  ).newContext({ viewport: { width, height }, colorScheme, acceptDownloads: true, reducedMotion: "reduce" });
   const page = await context.newPage();
   const faults = [];
-  page.on("console", (message) => ["error", "warning"].includes(message.type()) && faults.push(`${message.type()}: ${message.text()}`));
+  page.on(
+    "console",
+    (message) => ["error", "warning"].includes(message.type()) && faults.push(`${message.type()}: ${message.text()}`),
+  );
   page.on("pageerror", (error) => faults.push(`exception: ${error.message}`));
   page.on("request", (request) => {
     const url = request.url();
-    if (!url.startsWith(`file://${file}`) && !url.startsWith("data:") && !url.startsWith("blob:")) faults.push(`request: ${url}`);
+    if (!url.startsWith(`file://${file}`) && !url.startsWith("data:") && !url.startsWith("blob:"))
+      faults.push(`request: ${url}`);
   });
   await page.goto(`file://${file}${hash}`);
   await page.waitForSelector("html[data-ready]", { timeout: 60_000 });

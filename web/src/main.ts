@@ -42,7 +42,11 @@ function header(context: Context): HTMLElement {
     const head = store.state.head;
     chosen.replaceChildren(
       ...(head
-        ? [el("span", {}, "Head "), el("strong", {}, head), button("Clear", () => store.set({ head: null }), { class: "quiet" })]
+        ? [
+            el("span", {}, "Head "),
+            el("strong", {}, head),
+            button("Clear", () => store.set({ head: null }), { class: "quiet" }),
+          ]
         : [el("span", {}, "No head chosen")]),
     );
   };
@@ -150,7 +154,7 @@ async function start(): Promise<void> {
   const { store } = context;
   applyTheme(store.state.theme);
   store.subscribe((state, changed) => changed.has("theme") && applyTheme(state.theme));
-  document.title = `${run.doc.title} · headscope`;
+  document.title = `${run.doc.title} \u00b7 headscope`;
   const shown = views.filter((view) => view.available(run));
   const sections = new Map(
     shown.map((view) => [
@@ -176,6 +180,8 @@ async function start(): Promise<void> {
 }
 
 start().catch((error: unknown) => {
-  document.getElementById("page")?.append(el("p", { class: "failure", role: "alert" }, `This report cannot be shown: ${String(error)}`));
+  document
+    .getElementById("page")
+    ?.append(el("p", { class: "failure", role: "alert" }, `This report cannot be shown: ${String(error)}`));
   throw error;
 });

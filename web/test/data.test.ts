@@ -39,7 +39,13 @@ describe("NumberArray", () => {
 });
 
 describe("tables", () => {
-  const table = new Table({ rows: 2, columns: [{ name: "a", values: [1, null] }, { name: "b", values: ["x", ""] }] });
+  const table = new Table({
+    rows: 2,
+    columns: [
+      { name: "a", values: [1, null] },
+      { name: "b", values: ["x", ""] },
+    ],
+  });
   it("tell numbers from text and gaps", () => {
     expect(table.numericColumns()).toEqual(["a"]);
     expect(table.number("a", 1)).toBeNaN();
@@ -47,7 +53,15 @@ describe("tables", () => {
     expect(table.text("b", 0)).toBe("x");
   });
   it("become CSV that a spreadsheet does not run", () => {
-    const csv = toCsv(["t", "n"], [["=1+1", 2], ['say "a,b"\n', NaN], ["-x", -3], [null, 0]]);
+    const csv = toCsv(
+      ["t", "n"],
+      [
+        ["=1+1", 2],
+        ['say "a,b"\n', NaN],
+        ["-x", -3],
+        [null, 0],
+      ],
+    );
     expect(csv).toBe(`t,n\n'=1+1,2\n"say ""a,b""\n",\n'-x,-3\n,0\n`);
   });
 });
@@ -70,7 +84,10 @@ describe("trees", () => {
   it("nest, without folders that only repeat the one above", () => {
     const root = nestFolders(packed);
     expect(root.elements).toEqual([3, 0, 1, 2]);
-    expect(root.children.map((child) => child.elements)).toEqual([[3, 0], [1, 2]]);
+    expect(root.children.map((child) => child.elements)).toEqual([
+      [3, 0],
+      [1, 2],
+    ]);
     expect(root.children[0]!.children.map((child) => child.elements)).toEqual([[3], [0]]);
     expect(root.children[1]!.children.map((child) => child.elements)).toEqual([[1], [2]]);
   });

@@ -6,7 +6,12 @@ import { cellColor, escapeXml, SvgSurface } from "../src/draw/svg";
 import { Camera } from "../src/views/camera";
 import { labelStep } from "../src/views/grid";
 
-const surface = () => new SvgSurface("#000000", (text) => text.length * 6, () => "data:,");
+const surface = () =>
+  new SvgSurface(
+    "#000000",
+    (text) => text.length * 6,
+    () => "data:,",
+  );
 
 describe("SVG", () => {
   it("escapes text, and what XML cannot hold", () => {
@@ -37,7 +42,9 @@ describe("colors", () => {
   it("have ink that reads: contrast of at least 4.5 on every step of the ramp and every category", () => {
     const luminance = (color: string) => {
       const { fill } = cellColor(packColor(color));
-      const [r, g, b] = [1, 3, 5].map((i) => parseInt(fill.slice(i, i + 2), 16) / 255).map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+      const [r, g, b] = [1, 3, 5]
+        .map((i) => parseInt(fill.slice(i, i + 2), 16) / 255)
+        .map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
       return 0.2126 * r! + 0.7152 * g! + 0.0722 * b!;
     };
     for (const color of [...range(32).map((i) => viridis(i / 31)), ...categorical]) {
@@ -47,7 +54,8 @@ describe("colors", () => {
   });
   it("rise in lightness along the ramp", () => {
     const steps = lookup(viridis);
-    const light = (color: number) => 0.2126 * (color & 255) + 0.7152 * ((color >> 8) & 255) + 0.0722 * ((color >> 16) & 255);
+    const light = (color: number) =>
+      0.2126 * (color & 255) + 0.7152 * ((color >> 8) & 255) + 0.0722 * ((color >> 16) & 255);
     for (let i = 8; i < 256; i += 8) expect(light(steps[i]!)).toBeGreaterThan(light(steps[i - 8]!));
   });
 });
@@ -55,7 +63,10 @@ describe("colors", () => {
 describe("heat maps", () => {
   const colors = Uint32Array.from({ length: 256 }, (_, i) => i + 1);
   it("leave NaN blank and clamp to the ends", () => {
-    const values = [[-1, 0], [0.5, NaN]];
+    const values = [
+      [-1, 0],
+      [0.5, NaN],
+    ];
     const cells = colorCells(2, 2, (r, c) => values[r]![c]!, [0, 1], colors);
     expect([...cells.colors]).toEqual([1, 1, 129, 0]);
   });
@@ -67,7 +78,15 @@ describe("heat maps", () => {
 
 describe("numbers", () => {
   it("are short", () => {
-    expect([0, 1.2345, 12345, 1234567, 0.00012345, -0.5, NaN].map((v) => formatNumber(v))).toEqual(["0", "1.23", "12,345", "1.23e6", "1.23e-4", "-0.5", "\u2013"]);
+    expect([0, 1.2345, 12345, 1234567, 0.00012345, -0.5, NaN].map((v) => formatNumber(v))).toEqual([
+      "0",
+      "1.23",
+      "12,345",
+      "1.23e6",
+      "1.23e-4",
+      "-0.5",
+      "\u2013",
+    ]);
     expect([0.001, 1, 1000, 1e-5].map(formatPower)).toEqual(["0.001", "1", "1,000", "1e-5"]);
   });
   it("have ticks at powers of ten, thinned", () => {

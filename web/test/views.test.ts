@@ -22,17 +22,35 @@ const doc: Doc = {
   notes: [],
   manifest: { files: {}, commands: {} },
   tables: {
-    heads: { rows: 5, columns: [column("head", ["L0H0", "L0H1", "L1H0", "L1H1", "L0KV0"]), column("classes", ["", "a;b", "", "", ""])] },
+    heads: {
+      rows: 5,
+      columns: [column("head", ["L0H0", "L0H1", "L1H0", "L1H1", "L0KV0"]), column("classes", ["", "a;b", "", "", ""])],
+    },
     edges: {
       rows: 3,
       columns: [
-        column("pair", ["OQ", "OK", "OK"]), column("source", ["L0H0", "L0H1", "L0H0"]), column("target", ["L1H0", "L1H1", "L1H1"]),
-        column("score", [2, 3, 1]), column("rank", [1, 1, 2]), column("z_span", [5, 9, 1]), column("q_span", [0.001, 0.2, 1]),
+        column("pair", ["OQ", "OK", "OK"]),
+        column("source", ["L0H0", "L0H1", "L0H0"]),
+        column("target", ["L1H0", "L1H1", "L1H1"]),
+        column("score", [2, 3, 1]),
+        column("rank", [1, 1, 2]),
+        column("z_span", [5, 9, 1]),
+        column("q_span", [0.001, 0.2, 1]),
       ],
     },
-    hubs: { rows: 2, columns: [column("rank", [1, 2]), column("head", ["L1H1", "L0H0"]), column("strength", [9, 5]), column("reason", ["", ""])] },
+    hubs: {
+      rows: 2,
+      columns: [
+        column("rank", [1, 2]),
+        column("head", ["L1H1", "L0H0"]),
+        column("strength", [9, 5]),
+        column("reason", ["", ""]),
+      ],
+    },
   },
-  trees: { communities: { n: 4, order: [2, 0, 3, 1], levels: [[4], [1, 2, 3, 4]], names: ["L0H0", "L0H1", "L1H0", "L1H1"] } },
+  trees: {
+    communities: { n: 4, order: [2, 0, 3, 1], levels: [[4], [1, 2, 3, 4]], names: ["L0H0", "L0H1", "L1H0", "L1H1"] },
+  },
 };
 const run = new Run(doc, new Blocks({} as Document));
 
@@ -89,7 +107,11 @@ describe("grid of heads", () => {
 
 describe("address", () => {
   it("comes back as it went", () => {
-    for (const address of [{ at: "wiring", head: "L0H6" }, { at: null, head: "a&b=c#" }, { at: null, head: null }])
+    for (const address of [
+      { at: "wiring", head: "L0H6" },
+      { at: null, head: "a&b=c#" },
+      { at: null, head: null },
+    ])
       expect(parseAddress(formatAddress(address))).toEqual(address);
   });
 });
@@ -104,15 +126,41 @@ describe("text", () => {
 
 describe("tables of organize and softmax", () => {
   it("give curves by name", () => {
-    const table = new Table({ rows: 3, columns: [column("name", ["network", "network", "L0H0"]), column("rank", [1, 2, 1]), column("found", [1, 0.5, 1]), column("shuffled", [1, 0.7, 1])] });
+    const table = new Table({
+      rows: 3,
+      columns: [
+        column("name", ["network", "network", "L0H0"]),
+        column("rank", [1, 2, 1]),
+        column("found", [1, 0.5, 1]),
+        column("shuffled", [1, 0.7, 1]),
+      ],
+    });
     const curves = readCurves(table);
-    expect(curves.map((curve) => [curve.name, curve.points.length])).toEqual([["network", 2], ["L0H0", 1]]);
+    expect(curves.map((curve) => [curve.name, curve.points.length])).toEqual([
+      ["network", 2],
+      ["L0H0", 1],
+    ]);
     expect(curves[0]!.points[1]).toEqual({ rank: 2, found: 0.5, shuffled: 0.7 });
   });
   it("put figures beside their shuffled control", () => {
-    const table = new Table({ rows: 1, columns: ["error_first", "error_first_shuffled", "alpha_scores", "alpha_scores_low", "scores_softmax_rand_key", "speed"].map((name, i) => column(name, [i])) });
+    const table = new Table({
+      rows: 1,
+      columns: [
+        "error_first",
+        "error_first_shuffled",
+        "alpha_scores",
+        "alpha_scores_low",
+        "scores_softmax_rand_key",
+        "speed",
+      ].map((name, i) => column(name, [i])),
+    });
     const groups = readGroups(table);
-    expect(groups.map((group) => group.title)).toEqual(["relative error of the approximation", "H\u00f6lder exponent", "agreement of scores and softmax", "other figures"]);
+    expect(groups.map((group) => group.title)).toEqual([
+      "relative error of the approximation",
+      "H\u00f6lder exponent",
+      "agreement of scores and softmax",
+      "other figures",
+    ]);
     expect(groups[0]!.strips).toEqual([{ label: "first order", found: [0], control: [1] }]);
     expect(groups[2]!.strips[0]!.label).toBe("Rand index of keys");
   });

@@ -35,13 +35,14 @@ export function logScale(domain: [number, number], range: [number, number], coun
 /** 0.01, 1, 100; 10^-5 as 1e-5. */
 export function formatPower(value: number): string {
   const power = Math.round(Math.log10(value));
-  if (power >= -3 && power <= 4) return Number(value.toPrecision(3)).toLocaleString("en-US", { maximumFractionDigits: 4 });
+  if (power >= -3 && power <= 4)
+    return Number(value.toPrecision(3)).toLocaleString("en-US", { maximumFractionDigits: 4 });
   return `1e${power}`;
 }
 
 /** Three significant digits, without zeros that say nothing. */
 export function formatNumber(value: number, digits = 3): string {
-  if (!Number.isFinite(value)) return "–";
+  if (!Number.isFinite(value)) return "\u2013";
   if (value === 0) return "0";
   const size = Math.abs(value);
   if (size >= 1e5 || size < 1e-3) {
@@ -111,7 +112,11 @@ export function drawLegend(
       top += 18;
     }
     if (entry.line)
-      s.line(left, top + 7, left + 16, top + 7, { stroke: entry.color, width: 2.5, ...(entry.dash ? { dash: entry.dash } : {}) });
+      s.line(left, top + 7, left + 16, top + 7, {
+        stroke: entry.color,
+        width: 2.5,
+        ...(entry.dash ? { dash: entry.dash } : {}),
+      });
     else s.rect(left + 2, top + 2, 11, 11, { fill: entry.color, radius: 2 });
     s.text(entry.label, left + 22, top + 11, { fill: theme.ink });
     left += size;

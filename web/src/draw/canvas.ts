@@ -1,4 +1,13 @@
-import { fontFamily, fontSize, type Cells, type LayerCache, type ShapeStyle, type StrokeStyle, type Surface, type TextStyle } from "./surface";
+import {
+  fontFamily,
+  fontSize,
+  type Cells,
+  type LayerCache,
+  type ShapeStyle,
+  type StrokeStyle,
+  type Surface,
+  type TextStyle,
+} from "./surface";
 
 const baselines = { top: "top", middle: "middle", bottom: "alphabetic" } as const;
 const anchors = { start: "left", middle: "center", end: "right" } as const;
@@ -102,7 +111,11 @@ export function rasterOf(cells: Cells): HTMLCanvasElement {
     raster = document.createElement("canvas");
     raster.width = cells.columns;
     raster.height = cells.rows;
-    const bytes = new Uint8ClampedArray(cells.colors.buffer as ArrayBuffer, cells.colors.byteOffset, cells.colors.byteLength);
+    const bytes = new Uint8ClampedArray(
+      cells.colors.buffer as ArrayBuffer,
+      cells.colors.byteOffset,
+      cells.colors.byteLength,
+    );
     raster.getContext("2d")!.putImageData(new ImageData(bytes, cells.columns, cells.rows), 0, 0);
     rasters.set(cells.colors, raster);
   }

@@ -24,7 +24,11 @@ export function colorCells(
 }
 
 /** Least and largest of the values that are there; 0, 0 if there are none. */
-export function endsOf(rows: number, columns: number, value: (row: number, column: number) => number): [number, number] {
+export function endsOf(
+  rows: number,
+  columns: number,
+  value: (row: number, column: number) => number,
+): [number, number] {
   let low = Infinity;
   let high = -Infinity;
   for (let row = 0; row < rows; ++row) {

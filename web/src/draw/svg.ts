@@ -1,4 +1,13 @@
-import { fontFamily, fontSize, type Cells, type LayerCache, type ShapeStyle, type StrokeStyle, type Surface, type TextStyle } from "./surface";
+import {
+  fontFamily,
+  fontSize,
+  type Cells,
+  type LayerCache,
+  type ShapeStyle,
+  type StrokeStyle,
+  type Surface,
+  type TextStyle,
+} from "./surface";
 
 /** More cells than this go into an SVG as an image instead of rectangles. */
 export const mostRectangles = 40000;

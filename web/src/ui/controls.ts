@@ -80,7 +80,12 @@ export function toggles(
 }
 
 /** A button that chooses one of a few. */
-export function segmented(label: string, options: Option[], value: string, change: (value: string) => void): HTMLElement {
+export function segmented(
+  label: string,
+  options: Option[],
+  value: string,
+  change: (value: string) => void,
+): HTMLElement {
   const name = uniqueId("segments");
   const group = el("fieldset", { class: "control segmented" }, el("legend", {}, label));
   for (const option of options) {

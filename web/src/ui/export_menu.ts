@@ -11,7 +11,11 @@ export function saveFile(name: string, blob: Blob): void {
 
 /** A button and the list it opens: one entry a format. Arrow keys move, Escape closes. */
 export function exportMenu(title: string, entries: Record<string, () => void>): HTMLElement {
-  const open = el("button", { type: "button", class: "quiet", "aria-haspopup": "menu", "aria-expanded": "false" }, "Export");
+  const open = el(
+    "button",
+    { type: "button", class: "quiet", "aria-haspopup": "menu", "aria-expanded": "false" },
+    "Export",
+  );
   open.setAttribute("aria-label", `Export: ${title}`);
   const list = el("div", { class: "menu", role: "menu", "aria-label": `Export: ${title}` });
   list.hidden = true;

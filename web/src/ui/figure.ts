@@ -221,9 +221,7 @@ const mostRows = 200;
 function dataTable(data: FigureData, title: string): HTMLElement {
   const shown = data.rows.slice(0, mostRows);
   const head = el("tr", {}, ...data.columns.map((column) => el("th", { scope: "col" }, column)));
-  const body = shown.map((row) =>
-    el("tr", {}, ...row.map((cell) => el("td", {}, cell === null ? "" : String(cell)))),
-  );
+  const body = shown.map((row) => el("tr", {}, ...row.map((cell) => el("td", {}, cell === null ? "" : String(cell)))));
   const caption = `${title}: ${shown.length} of ${data.rows.length} rows`;
   return el(
     "div",

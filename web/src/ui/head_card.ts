@@ -19,7 +19,11 @@ function contents(context: Context, name: string | null): Node[] {
     const hubs = run.hubs.filter((hub) => hub.strength > 0).slice(0, 5);
     const hint = el("p", {}, "Choose a head in any figure to follow it through the page.");
     if (hubs.length === 0) return [hint];
-    return [hint, el("p", {}, "Most connected:"), el("p", { class: "chips" }, ...hubs.map((hub) => headButton(store, hub.head)))];
+    return [
+      hint,
+      el("p", {}, "Most connected:"),
+      el("p", { class: "chips" }, ...hubs.map((hub) => headButton(store, hub.head))),
+    ];
   }
   const parts: Node[] = [el("h2", {}, name)];
   const list = el("dl", {});
@@ -33,7 +37,10 @@ function contents(context: Context, name: string | null): Node[] {
   const edges = run.edges.filter((edge) => edge.source === name || edge.target === name);
   if (edges.length > 0) {
     const others = [...new Set(edges.map((edge) => (edge.source === name ? edge.target : edge.source)))].slice(0, 8);
-    parts.push(el("h3", {}, "Connected to"), el("p", { class: "chips" }, ...others.map((one) => headButton(store, one))));
+    parts.push(
+      el("h3", {}, "Connected to"),
+      el("p", { class: "chips" }, ...others.map((one) => headButton(store, one))),
+    );
   }
   for (const [role, tokens] of run.tokensOf(name)) {
     const chips = tokens.slice(0, 10).map((token) => el("bdi", { class: "token" }, visibleToken(token)));
@@ -50,7 +57,8 @@ function figuresOf(context: Context, name: string): [string, number][] {
   for (let row = 0; detectors && row < detectors.rows; ++row) {
     if (detectors.text("head", row) !== name) continue;
     for (const column of detectors.numericColumns())
-      if (!["layer", "index", "number", "threshold"].includes(column)) found.push([column, detectors.number(column, row)]);
+      if (!["layer", "index", "number", "threshold"].includes(column))
+        found.push([column, detectors.number(column, row)]);
   }
   const input = run.doc.inputs?.[0];
   const at = input?.tokens.heads.indexOf(name) ?? -1;

@@ -49,6 +49,11 @@ export class Camera {
     const up = -se * ca * x - se * sa * y + ce * z;
     const depth = this.distance - (ce * ca * x + ce * sa * y + se * z);
     const scale = this.distance / depth;
-    return { x: this.width / 2 + right * this.pixels * scale, y: this.height / 2 - up * this.pixels * scale, depth, scale };
+    return {
+      x: this.width / 2 + right * this.pixels * scale,
+      y: this.height / 2 - up * this.pixels * scale,
+      depth,
+      scale,
+    };
   }
 }

@@ -11,14 +11,20 @@ export const details: View = {
   available: () => true,
   mount(section, { run }) {
     const { commands, files } = run.doc.manifest;
-    section.append(el("div", { class: "commands" }, ...Object.entries(commands).map(([name, command]) => commandCard(name, command))));
+    section.append(
+      el(
+        "div",
+        { class: "commands" },
+        ...Object.entries(commands).map(([name, command]) => commandCard(name, command)),
+      ),
+    );
     const rows = Object.entries(files).map(([name, file]) =>
       el(
         "tr",
         {},
         el("th", { scope: "row" }, name),
         el("td", {}, String(file.command ?? "")),
-        el("td", { class: "number" }, Array.isArray(file.shape) ? file.shape.join(" × ") : ""),
+        el("td", { class: "number" }, Array.isArray(file.shape) ? file.shape.join(" \u00d7 ") : ""),
         el("td", {}, String(file.dtype ?? "")),
         el("td", {}, String(file.about ?? "")),
       ),
@@ -26,8 +32,16 @@ export const details: View = {
     const head = ["File", "Command", "Shape", "Type", "What it is"].map((label) => el("th", { scope: "col" }, label));
     section.append(
       el("h3", {}, "Files"),
-      el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Files" }, el("table", {}, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows))),
-      el("p", { class: "note" }, `Made by ${run.doc.program || "headscope"}. Exports are drawn in the light theme; CSV files have the numbers that a figure shows.`),
+      el(
+        "div",
+        { class: "scroll", tabindex: "0", role: "region", "aria-label": "Files" },
+        el("table", {}, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows)),
+      ),
+      el(
+        "p",
+        { class: "note" },
+        `Made by ${run.doc.program || "headscope"}. Exports are drawn in the light theme; CSV files have the numbers that a figure shows.`,
+      ),
     );
   },
 };
@@ -35,22 +49,34 @@ export const details: View = {
 function commandCard(name: string, command: ManifestCommand): HTMLElement {
   const line = `headscope ${(command.arguments ?? []).map(shellWord).join(" ")}`;
   const said = el("span", { class: "said", role: "status" });
-  const copy = button("Copy", () => {
-    navigator.clipboard.writeText(line).then(
-      () => (said.textContent = "Copied"),
-      () => (said.textContent = "Not allowed here; select it instead"),
-    );
-  }, { class: "quiet", "aria-label": `Copy the ${name} command` });
+  const copy = button(
+    "Copy",
+    () => {
+      navigator.clipboard.writeText(line).then(
+        () => (said.textContent = "Copied"),
+        () => (said.textContent = "Not allowed here; select it instead"),
+      );
+    },
+    { class: "quiet", "aria-label": `Copy the ${name} command` },
+  );
   const list = (entries: Record<string, string> | undefined) =>
     Object.entries(entries ?? {})
       .filter(([, value]) => value !== "")
-      .flatMap(([key, value]) => [el("dt", {}, key.replaceAll("_", " ")), el("dd", {}, circumstance(key, String(value)))]);
+      .flatMap(([key, value]) => [
+        el("dt", {}, key.replaceAll("_", " ")),
+        el("dd", {}, circumstance(key, String(value))),
+      ]);
   return el(
     "article",
     { class: "command" },
     el("h3", {}, name),
     el("div", { class: "line" }, el("code", {}, line), copy, said),
-    el("div", { class: "columns" }, el("dl", {}, ...list(command.identity)), el("dl", {}, ...list(command.circumstances))),
+    el(
+      "div",
+      { class: "columns" },
+      el("dl", {}, ...list(command.identity)),
+      el("dl", {}, ...list(command.circumstances)),
+    ),
   );
 }
 

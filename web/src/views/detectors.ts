@@ -14,7 +14,10 @@ function scores(run: Run): HeadValues[] {
     .map((column) => ({
       label: column.replaceAll("_", " "),
       values: new Map(
-        Array.from({ length: table.rows }, (_, row) => [table.text("head", row), table.number(column, row)] as const).filter(([, value]) => Number.isFinite(value)),
+        Array.from(
+          { length: table.rows },
+          (_, row) => [table.text("head", row), table.number(column, row)] as const,
+        ).filter(([, value]) => Number.isFinite(value)),
       ),
       ends: [0, 1],
     }));
@@ -31,13 +34,17 @@ function thresholds(run: Run): string {
 export const detectors: View = {
   id: "detectors",
   title: "Detectors",
-  about: "What heads do, seen from their attention: the mean weight on the token that a head of that kind would look at, from 0 to 1.",
+  about:
+    "What heads do, seen from their attention: the mean weight on the token that a head of that kind would look at, from 0 to 1.",
   available: (run) => scores(run).length > 0,
   mount(section, context) {
     const about = section.querySelector(".about");
     if (about) about.textContent += thresholds(context.run);
     const all = scores(context.run);
-    const figure = new Figure(new HeadValuesFigure("detectors", "Behavior by head", context, () => all, "mean attention"), context.store);
+    const figure = new Figure(
+      new HeadValuesFigure("detectors", "Behavior by head", context, () => all, "mean attention"),
+      context.store,
+    );
     context.figures.push(figure);
     section.append(figure.element);
   },

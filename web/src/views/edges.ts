@@ -20,7 +20,8 @@ export function strength(edge: Edge, filter: EdgeFilter): number {
 
 /** The head under the pointer, else the chosen one, if an edge that is shown touches it. */
 export function chosenIn(edges: readonly Edge[], { hover, head }: Pick<State, "hover" | "head">): string | null {
-  const touched = (name: string | null) => name !== null && edges.some((edge) => edge.source === name || edge.target === name);
+  const touched = (name: string | null) =>
+    name !== null && edges.some((edge) => edge.source === name || edge.target === name);
   return touched(hover) ? hover : touched(head) ? head : null;
 }
 
@@ -32,7 +33,7 @@ export function edgeWidth(edge: Edge, filter: EdgeFilter, strongest: number): nu
 
 export function edgeTip(edge: Edge, run: Run): TipLine[] {
   const lines: TipLine[] = [
-    `${edge.source} → ${edge.target}, ${edge.pair}`,
+    `${edge.source} \u2192 ${edge.target}, ${edge.pair}`,
     { label: "affinity", value: `${formatNumber(edge.score)} (rank ${edge.rank})` },
   ];
   for (const null_ of run.nulls)

@@ -80,25 +80,37 @@ class Embedding implements FigureSpec {
     const words = { head: "heads", query: "queries", key: "keys" };
     if (this.names.length > 1)
       figure.controls.append(
-        segmented("Of", this.names.map((value) => ({ value, label: words[value] })), this.axis, (axis) => {
-          this.axis = axis as AxisName;
-          this.by = this.options()[0]!.value;
-          this.colors = nodeColors(this.context.run, this.by);
-          color.setOptions(this.options(), this.by);
-          void this.load();
-        }),
+        segmented(
+          "Of",
+          this.names.map((value) => ({ value, label: words[value] })),
+          this.axis,
+          (axis) => {
+            this.axis = axis as AxisName;
+            this.by = this.options()[0]!.value;
+            this.colors = nodeColors(this.context.run, this.by);
+            color.setOptions(this.options(), this.by);
+            void this.load();
+          },
+        ),
       );
-    figure.controls.append(color.element, button("Reset view", () => {
-      this.camera.reset();
-      figure.redraw();
-    }));
-    figure.element.querySelector("canvas[tabindex]")?.addEventListener("wheel", (event) => {
-      const wheel = event as WheelEvent;
-      if (!wheel.ctrlKey) return;
-      wheel.preventDefault();
-      this.camera.zoom(Math.exp(-wheel.deltaY / 400));
-      figure.redraw();
-    }, { passive: false });
+    figure.controls.append(
+      color.element,
+      button("Reset view", () => {
+        this.camera.reset();
+        figure.redraw();
+      }),
+    );
+    figure.element.querySelector("canvas[tabindex]")?.addEventListener(
+      "wheel",
+      (event) => {
+        const wheel = event as WheelEvent;
+        if (!wheel.ctrlKey) return;
+        wheel.preventDefault();
+        this.camera.zoom(Math.exp(-wheel.deltaY / 400));
+        figure.redraw();
+      },
+      { passive: false },
+    );
     await this.load();
   }
 
@@ -110,7 +122,12 @@ class Embedding implements FigureSpec {
     const tree = run.doc.trees?.[this.axis];
     const names = this.axis === "head" ? run.organizedHeads() : tree ? elementNames(run, tree, this.axis) : [];
     this.labels = Array.from({ length: n }, (_, i) => names[i] ?? String(i));
-    this.points = normalized(Array.from({ length: n }, (_, i) => [0, 1, 2].map((k) => (k < dimensions ? this.array!.at(i * dimensions + k) : 0)) as Point3));
+    this.points = normalized(
+      Array.from(
+        { length: n },
+        (_, i) => [0, 1, 2].map((k) => (k < dimensions ? this.array!.at(i * dimensions + k) : 0)) as Point3,
+      ),
+    );
     this.figure?.redraw();
   }
 
@@ -133,13 +150,23 @@ class Embedding implements FigureSpec {
   draw(s: Surface, width: number, height: number, theme: Theme): void {
     this.camera.fit(width, height - 50);
     this.drawAxes(s, theme);
-    const placed = this.points.map((point, i) => ({ i, ...this.camera.project(point) })).sort((a, b) => b.depth - a.depth);
+    const placed = this.points
+      .map((point, i) => ({ i, ...this.camera.project(point) }))
+      .sort((a, b) => b.depth - a.depth);
     const radius = this.radius();
     // On the screen three.js draws the points underneath; exports have them here.
     const screen = this.spheres !== null && s.screen;
-    if (screen) this.spheres!.render(this.points.map((point, i) => ({ point, color: this.color(i, theme) })), this.camera, radius, width, height);
+    if (screen)
+      this.spheres!.render(
+        this.points.map((point, i) => ({ point, color: this.color(i, theme) })),
+        this.camera,
+        radius,
+        width,
+        height,
+      );
     for (const { i, x, y, scale } of placed) {
-      if (!screen) s.circle(x, y, radius * scale, { fill: this.color(i, theme), stroke: theme.background, width: 0.75 });
+      if (!screen)
+        s.circle(x, y, radius * scale, { fill: this.color(i, theme), stroke: theme.background, width: 0.75 });
       if (this.isChosen(i)) s.circle(x, y, radius * scale + 3, { stroke: theme.mark, width: 2.5 });
     }
     this.drawLabels(s, placed, theme);
@@ -151,13 +178,17 @@ class Embedding implements FigureSpec {
   }
 
   private drawAxes(s: Surface, theme: Theme): void {
-    const ends: Point3[] = [[1.08, 0, 0], [0, 1.08, 0], [0, 0, 1.08]];
+    const ends: Point3[] = [
+      [1.08, 0, 0],
+      [0, 1.08, 0],
+      [0, 0, 1.08],
+    ];
     const dimensions = this.array?.shape[1] ?? 3;
     ends.slice(0, dimensions).forEach((end, k) => {
       const from = this.camera.project(end.map((v) => -v) as Point3);
       const to = this.camera.project(end);
       s.line(from.x, from.y, to.x, to.y, { stroke: theme.axis, opacity: 0.5 });
-      s.text(`ψ${"₁₂₃"[k]}`, to.x + 4, to.y - 4, { fill: theme.muted, size: 13 });
+      s.text(`\u03c8${"\u2081\u2082\u2083"[k]}`, to.x + 4, to.y - 4, { fill: theme.muted, size: 13 });
     });
   }
 
@@ -171,7 +202,9 @@ class Embedding implements FigureSpec {
       const size = chosen ? 13 : 10.5;
       const width = s.measure(text, size, chosen ? 650 : 400);
       const at = { x: x + this.radius() * scale + 3, y: y + 4, width };
-      const free = taken.every((one) => Math.abs(one.y - at.y) > 12 || at.x > one.x + one.width + 4 || at.x + width + 4 < one.x);
+      const free = taken.every(
+        (one) => Math.abs(one.y - at.y) > 12 || at.x > one.x + one.width + 4 || at.x + width + 4 < one.x,
+      );
       if (!free && !chosen) continue;
       taken.push(at);
       if (taken.length > 60 && !chosen) break;
@@ -184,7 +217,8 @@ class Embedding implements FigureSpec {
     drawLegend(s, 8, height - 28, width - 190, legend, theme);
     const ends = this.axis === "head" ? this.colors.ends : ([0, this.points.length - 1] as const);
     const label = this.axis === "head" ? this.by : "position";
-    if (ends) drawColorBar(s, width - 164, height - 42, label, [formatNumber(ends[0]), formatNumber(ends[1])], viridis, theme);
+    if (ends)
+      drawColorBar(s, width - 164, height - 42, label, [formatNumber(ends[0]), formatNumber(ends[1])], viridis, theme);
   }
 
   private nearest(x: number, y: number): number {
@@ -203,7 +237,9 @@ class Embedding implements FigureSpec {
     const i = this.nearest(x, y);
     if (i < 0) return null;
     const name = this.labels[i]!;
-    return this.axis === "head" ? { head: name, tip: headTip(this.context.run, name) } : { tip: [`${i} ${isolated(name)}`] };
+    return this.axis === "head"
+      ? { head: name, tip: headTip(this.context.run, name) }
+      : { tip: [`${i} ${isolated(name)}`] };
   }
   drag(x: number, y: number, start: boolean): boolean {
     if (start) this.moved = false;
@@ -223,7 +259,12 @@ class Embedding implements FigureSpec {
     if (head) this.context.store.choose(head);
   }
   key(key: string): string | null {
-    const turns: Record<string, [number, number]> = { ArrowLeft: [-0.15, 0], ArrowRight: [0.15, 0], ArrowUp: [0, -0.15], ArrowDown: [0, 0.15] };
+    const turns: Record<string, [number, number]> = {
+      ArrowLeft: [-0.15, 0],
+      ArrowRight: [0.15, 0],
+      ArrowUp: [0, -0.15],
+      ArrowDown: [0, 0.15],
+    };
     const turn = turns[key];
     if (turn) this.camera.turn(...turn);
     else if (key === "+" || key === "-") this.camera.zoom(key === "+" ? 1.15 : 1 / 1.15);
@@ -235,7 +276,11 @@ class Embedding implements FigureSpec {
     const [n, dimensions] = (this.array?.shape ?? [0, 0]) as [number, number];
     return {
       columns: ["element", "name", ...Array.from({ length: dimensions }, (_, k) => `coordinate_${k + 1}`)],
-      rows: Array.from({ length: n }, (_, i) => [i, this.labels[i] ?? "", ...Array.from({ length: dimensions }, (_, k) => this.array!.at(i * dimensions + k))]),
+      rows: Array.from({ length: n }, (_, i) => [
+        i,
+        this.labels[i] ?? "",
+        ...Array.from({ length: dimensions }, (_, k) => this.array!.at(i * dimensions + k)),
+      ]),
     };
   }
 }
@@ -249,4 +294,3 @@ function normalized(points: Point3[]): Point3[] {
   const reach = Math.max(1e-12, ...points.flatMap((point) => point.map((v, k) => Math.abs(v - middle[k]!))));
   return points.map((point) => point.map((v, k) => (v - middle[k]!) / reach) as Point3);
 }
-

@@ -51,7 +51,9 @@ export class Gaze implements FigureSpec {
     const value = orderedMatrix(array, range(high), range(wide), slice);
     const last = this.query() + (this.look.input.tokens.first_query ?? 0);
     const hidden = (key: number) => this.look.input.tokens.mask === "causal" && key > last;
-    return range(keys).map((key) => (hidden(key) ? NaN : value(Math.floor(this.query() / side), Math.floor(key / side))));
+    return range(keys).map((key) =>
+      hidden(key) ? NaN : value(Math.floor(this.query() / side), Math.floor(key / side)),
+    );
   }
 
   describe(): string {
@@ -103,35 +105,63 @@ export class Gaze implements FigureSpec {
     const low = this.look.what === "pattern" ? 0 : Math.min(...finite);
     const high = Math.max(low + 1e-12, ...finite);
     const from = this.query() + (input.tokens.first_query ?? 0);
-    s.text(`${this.look.head}, query ${from}: ${isolated(tokenName(input, from))}; strongest weight ${formatNumber(high)}`, 12, 18);
+    s.text(
+      `${this.look.head}, query ${from}: ${isolated(tokenName(input, from))}; strongest weight ${formatNumber(high)}`,
+      12,
+      18,
+    );
     this.places.forEach((place, i) => {
       const weight = weights[i] ?? NaN;
       const fill = Number.isNaN(weight) ? theme.grid : viridis(Math.sqrt((weight - low) / (high - low)));
       s.rect(place.x, place.y, place.width - 1, place.height - 1, { fill, radius: this.image ? 0 : 3 });
-      if (i === from) s.rect(place.x - 0.5, place.y - 0.5, place.width, place.height, { stroke: theme.mark, width: 2, radius: this.image ? 0 : 3 });
+      if (i === from)
+        s.rect(place.x - 0.5, place.y - 0.5, place.width, place.height, {
+          stroke: theme.mark,
+          width: 2,
+          radius: this.image ? 0 : 3,
+        });
       if (this.image && input.tokens.tokens[i]?.row !== undefined) return;
       const name = tokenName(input, i);
       const letters = [...name];
-      const most = Math.max(1, Math.floor((place.width - 6) / Math.max(1, s.measure(name, 11) / Math.max(1, letters.length))));
-      const text = letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : name;
+      const most = Math.max(
+        1,
+        Math.floor((place.width - 6) / Math.max(1, s.measure(name, 11) / Math.max(1, letters.length))),
+      );
+      const text = letters.length > most ? `${letters.slice(0, most - 1).join("")}\u2026` : name;
       const ink = Number.isNaN(weight) ? theme.faint : inkOn(fill);
-      s.text(text, place.x + place.width / 2, place.y + place.height / 2, { anchor: "middle", baseline: "middle", size: 11, fill: ink });
+      s.text(text, place.x + place.width / 2, place.y + place.height / 2, {
+        anchor: "middle",
+        baseline: "middle",
+        size: 11,
+        fill: ink,
+      });
     });
   }
 
   private at(x: number, y: number): number {
-    return this.places.findIndex((place) => x >= place.x && x < place.x + place.width && y >= place.y && y < place.y + place.height);
+    return this.places.findIndex(
+      (place) => x >= place.x && x < place.x + place.width && y >= place.y && y < place.y + place.height,
+    );
   }
   hit(x: number, y: number): Hit | null {
     const i = this.at(x, y);
     if (i < 0) return null;
-    return { tip: [`${i} ${isolated(tokenName(this.look.input, i))}`, { label: "weight", value: formatNumber(this.weights()[i] ?? NaN) }] };
+    return {
+      tip: [
+        `${i} ${isolated(tokenName(this.look.input, i))}`,
+        { label: "weight", value: formatNumber(this.weights()[i] ?? NaN) },
+      ],
+    };
   }
   data() {
     const weights = this.weights();
     return {
       columns: ["key", "token", this.look.what === "pattern" ? "attention" : "score"],
-      rows: weights.map((weight, i) => [i, this.look.input.tokens.tokens[i]?.text ?? "", Number.isNaN(weight) ? null : Number(weight.toPrecision(4))]),
+      rows: weights.map((weight, i) => [
+        i,
+        this.look.input.tokens.tokens[i]?.text ?? "",
+        Number.isNaN(weight) ? null : Number(weight.toPrecision(4)),
+      ]),
     };
   }
 }

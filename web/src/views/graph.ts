@@ -1,4 +1,15 @@
-import { forceCenter, forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY, type Simulation, type SimulationLinkDatum, type SimulationNodeDatum } from "d3-force";
+import {
+  forceCenter,
+  forceCollide,
+  forceLink,
+  forceManyBody,
+  forceSimulation,
+  forceX,
+  forceY,
+  type Simulation,
+  type SimulationLinkDatum,
+  type SimulationNodeDatum,
+} from "d3-force";
 import type { Edge } from "../data/run";
 import { largest } from "../data/stats";
 import { drawColorBar, drawLegend, formatNumber } from "../draw/axes";
@@ -43,7 +54,8 @@ function arrow(fromX: number, fromY: number, x: number, y: number, radius: numbe
   const length = Math.hypot(x - fromX, y - fromY) || 1;
   const [ux, uy] = [(x - fromX) / length, (y - fromY) / length];
   const [tx, ty] = [x - ux * radius, y - uy * radius];
-  const corner = (side: number) => `${(tx - 8 * ux - side * 3.5 * uy).toFixed(1)},${(ty - 8 * uy + side * 3.5 * ux).toFixed(1)}`;
+  const corner = (side: number) =>
+    `${(tx - 8 * ux - side * 3.5 * uy).toFixed(1)},${(ty - 8 * uy + side * 3.5 * ux).toFixed(1)}`;
   return `M${tx.toFixed(1)},${ty.toFixed(1)}L${corner(1)}L${corner(-1)}Z`;
 }
 
@@ -104,7 +116,10 @@ class Graph implements FigureSpec {
     this.simulation = forceSimulation(this.nodes)
       .force("link", forceLink<Node, Link>(this.links).distance(58).strength(0.25))
       .force("charge", forceManyBody<Node>().strength(-150).distanceMax(420))
-      .force("collide", forceCollide<Node>((node) => node.radius + 7))
+      .force(
+        "collide",
+        forceCollide<Node>((node) => node.radius + 7),
+      )
       .force("x", forceX<Node>(0).strength(0.045))
       .force("y", forceY<Node>(0).strength(0.085))
       .force("center", forceCenter(0, 0))
@@ -160,12 +175,29 @@ class Graph implements FigureSpec {
       s.text("No edge passes the filter.", width / 2, height / 2, { anchor: "middle", fill: theme.muted });
       return;
     }
-    this.drawLinks(s, chosenIn(this.links.map((link) => link.edge), store.state));
+    this.drawLinks(
+      s,
+      chosenIn(
+        this.links.map((link) => link.edge),
+        store.state,
+      ),
+    );
     this.drawNodes(s, theme);
-    const entries = [...store.state.filter.pairs.map((pair) => ({ ...this.pairs.get(pair)!, label: pair, line: true })), ...this.colors.legend];
+    const entries = [
+      ...store.state.filter.pairs.map((pair) => ({ ...this.pairs.get(pair)!, label: pair, line: true })),
+      ...this.colors.legend,
+    ];
     drawLegend(s, 8, height - 40, width - 190, entries, theme);
     if (this.colors.ends)
-      drawColorBar(s, width - 164, height - 42, this.by, [formatNumber(this.colors.ends[0]), formatNumber(this.colors.ends[1])], viridis, theme);
+      drawColorBar(
+        s,
+        width - 164,
+        height - 42,
+        this.by,
+        [formatNumber(this.colors.ends[0]), formatNumber(this.colors.ends[1])],
+        viridis,
+        theme,
+      );
   }
 
   private drawLinks(s: Surface, chosen: string | null): void {
@@ -179,23 +211,38 @@ class Graph implements FigureSpec {
       const bend = 0.1 + 0.08 * [...this.pairs.keys()].indexOf(edge.pair);
       const mx = (a.x + b.x) / 2 - (b.y - a.y) * bend;
       const my = (a.y + b.y) / 2 + (b.x - a.x) * bend;
-      s.path(`M${a.x.toFixed(1)},${a.y.toFixed(1)}Q${mx.toFixed(1)},${my.toFixed(1)} ${b.x.toFixed(1)},${b.y.toFixed(1)}`, {
-        stroke: this.pairs.get(edge.pair)!.color,
-        dash: this.pairs.get(edge.pair)!.dash ?? [],
-        width: edgeWidth(edge, filter, strongest) * 0.8,
-        opacity: touched ? 0.8 : 0.1,
+      s.path(
+        `M${a.x.toFixed(1)},${a.y.toFixed(1)}Q${mx.toFixed(1)},${my.toFixed(1)} ${b.x.toFixed(1)},${b.y.toFixed(1)}`,
+        {
+          stroke: this.pairs.get(edge.pair)!.color,
+          dash: this.pairs.get(edge.pair)!.dash ?? [],
+          width: edgeWidth(edge, filter, strongest) * 0.8,
+          opacity: touched ? 0.8 : 0.1,
+        },
+      );
+      s.path(arrow(mx, my, b.x, b.y, (target as Node).radius + 1), {
+        fill: this.pairs.get(edge.pair)!.color,
+        opacity: touched ? 0.9 : 0.1,
       });
-      s.path(arrow(mx, my, b.x, b.y, (target as Node).radius + 1), { fill: this.pairs.get(edge.pair)!.color, opacity: touched ? 0.9 : 0.1 });
     }
   }
 
   private drawNodes(s: Surface, theme: Theme): void {
     const { state } = this.context.store;
-    const named = new Set([...this.nodes].sort((a, b) => b.strength - a.strength).slice(0, 24).map((node) => node.name));
+    const named = new Set(
+      [...this.nodes]
+        .sort((a, b) => b.strength - a.strength)
+        .slice(0, 24)
+        .map((node) => node.name),
+    );
     for (const node of this.nodes) {
       const { x, y } = this.at(node);
       const marked = node.name === state.head || node.name === state.hover;
-      s.circle(x, y, node.radius, { fill: this.colors.color(node.name, theme), stroke: marked ? theme.mark : theme.background, width: marked ? 2.5 : 1.5 });
+      s.circle(x, y, node.radius, {
+        fill: this.colors.color(node.name, theme),
+        stroke: marked ? theme.mark : theme.background,
+        width: marked ? 2.5 : 1.5,
+      });
     }
     for (const node of this.nodes) {
       const marked = node.name === state.head || node.name === state.hover;
@@ -203,8 +250,17 @@ class Graph implements FigureSpec {
       const { x, y } = this.at(node);
       const size = marked ? 13 : 11;
       const width = s.measure(node.name, size, marked ? 600 : 400);
-      s.rect(x - width / 2 - 2, y + node.radius + 2, width + 4, size + 2, { fill: theme.background, opacity: 0.75, radius: 2 });
-      s.text(node.name, x, y + node.radius + 2 + size, { anchor: "middle", size, weight: marked ? 600 : 400, fill: theme.ink });
+      s.rect(x - width / 2 - 2, y + node.radius + 2, width + 4, size + 2, {
+        fill: theme.background,
+        opacity: 0.75,
+        radius: 2,
+      });
+      s.text(node.name, x, y + node.radius + 2 + size, {
+        anchor: "middle",
+        size,
+        weight: marked ? 600 : 400,
+        fill: theme.ink,
+      });
     }
   }
 
@@ -257,6 +313,9 @@ class Graph implements FigureSpec {
   }
 
   data() {
-    return edgeData(this.links.map((link) => link.edge), this.context.run);
+    return edgeData(
+      this.links.map((link) => link.edge),
+      this.context.run,
+    );
   }
 }

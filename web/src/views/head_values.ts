@@ -36,7 +36,8 @@ export class HeadValuesFigure implements FigureSpec {
   private perRow(width: number): number {
     const fits = (across: number) => (width / across - 64) / this.grid.columns >= 22;
     const most = this.all().length;
-    for (let across = Math.min(5, most); across > 1; --across) if (fits(across)) return Math.ceil(most / Math.ceil(most / across));
+    for (let across = Math.min(5, most); across > 1; --across)
+      if (fits(across)) return Math.ceil(most / Math.ceil(most / across));
     return Math.min(most, this.grid.columns > 20 ? 2 : 1);
   }
   private cell(width: number): number {
@@ -87,7 +88,11 @@ export class HeadValuesFigure implements FigureSpec {
       const x = box.left + head.layer * wide;
       const y = box.top + head.number * tall;
       const fill = value === undefined ? theme.blank : cividis((value - low) / (high - low));
-      s.rect(x + 0.5, y + 0.5, wide - 1, tall - 1, { fill, opacity: value === undefined ? 0.4 : 1, radius: wide > 14 ? 2 : 0 });
+      s.rect(x + 0.5, y + 0.5, wide - 1, tall - 1, {
+        fill,
+        opacity: value === undefined ? 0.4 : 1,
+        radius: wide > 14 ? 2 : 0,
+      });
       if (value !== undefined && wide >= 28 && tall >= 14) {
         const style = { anchor: "middle", baseline: "middle", size: 10, fill: inkOn(fill) } as const;
         s.text(low >= 0 && high <= 1 ? value.toFixed(2) : formatNumber(value, 2), x + wide / 2, y + tall / 2, style);
@@ -95,25 +100,47 @@ export class HeadValuesFigure implements FigureSpec {
     }
     for (const head of run.heads) {
       if (head.kv || (head.name !== store.state.head && head.name !== store.state.hover)) continue;
-      s.rect(box.left + head.layer * wide, box.top + head.number * tall, wide, tall, { stroke: theme.mark, width: 2.5, radius: 2 });
+      s.rect(box.left + head.layer * wide, box.top + head.number * tall, wide, tall, {
+        stroke: theme.mark,
+        width: 2.5,
+        radius: 2,
+      });
     }
     this.drawLabels(s, box, theme);
-    drawColorBar(s, box.left, box.top + box.height + 40, this.unit, [formatNumber(low), formatNumber(high)], cividis, theme, Math.min(150, Math.max(90, box.width)));
+    drawColorBar(
+      s,
+      box.left,
+      box.top + box.height + 40,
+      this.unit,
+      [formatNumber(low), formatNumber(high)],
+      cividis,
+      theme,
+      Math.min(150, Math.max(90, box.width)),
+    );
   }
 
   private drawLabels(s: Surface, box: Box, theme: Theme): void {
     const { columns, rows } = this.grid;
     const style = { fill: theme.muted, size: 10 };
     for (let layer = 0; layer < columns; layer += labelStep(box.width / columns, 20))
-      s.text(String(layer), box.left + ((layer + 0.5) * box.width) / columns, box.top + box.height + 13, { ...style, anchor: "middle" });
+      s.text(String(layer), box.left + ((layer + 0.5) * box.width) / columns, box.top + box.height + 13, {
+        ...style,
+        anchor: "middle",
+      });
     for (let row = 0; row < rows; row += labelStep(box.height / rows, 12))
-      s.text(String(row), box.left - 6, box.top + ((row + 0.5) * box.height) / rows, { ...style, anchor: "end", baseline: "middle" });
+      s.text(String(row), box.left - 6, box.top + ((row + 0.5) * box.height) / rows, {
+        ...style,
+        anchor: "end",
+        baseline: "middle",
+      });
     s.text("layer", box.left + box.width / 2, box.top + box.height + 28, { size: 11, anchor: "middle" });
     s.text("head", box.left - 30, box.top + box.height / 2, { size: 11, anchor: "middle", rotate: -90 });
   }
 
   hit(x: number, y: number): Hit | null {
-    const i = this.boxes.findIndex((box) => x >= box.left && y >= box.top && x < box.left + box.width && y < box.top + box.height);
+    const i = this.boxes.findIndex(
+      (box) => x >= box.left && y >= box.top && x < box.left + box.width && y < box.top + box.height,
+    );
     const box = this.boxes[i];
     if (!box) return null;
     const layer = Math.floor(((x - box.left) / box.width) * this.grid.columns);
@@ -122,20 +149,30 @@ export class HeadValuesFigure implements FigureSpec {
     const one = this.all()[i]!;
     if (!head) return null;
     const [name, ...rest] = headTip(this.context.run, head.name);
-    return { head: head.name, tip: [name!, { label: one.label, value: formatNumber(one.values.get(head.name) ?? NaN, 4) }, ...rest] };
+    return {
+      head: head.name,
+      tip: [name!, { label: one.label, value: formatNumber(one.values.get(head.name) ?? NaN, 4) }, ...rest],
+    };
   }
   key(key: string): string | null {
     const next = stepHead(this.context.run, this.context.store.state.head, key);
     if (next === null) return null;
     this.context.store.set({ head: next });
-    return `${next}: ${this.all().map(({ label, values }) => `${label} ${formatNumber(values.get(next) ?? NaN, 2)}`).join(", ")}`;
+    return `${next}: ${this.all()
+      .map(({ label, values }) => `${label} ${formatNumber(values.get(next) ?? NaN, 2)}`)
+      .join(", ")}`;
   }
   data() {
     const all = this.all();
     const heads = this.context.run.heads.filter((head) => !head.kv);
     return {
       columns: ["head", "layer", "number", ...all.map((one) => one.label)],
-      rows: heads.map((head) => [head.name, head.layer, head.number, ...all.map((one) => one.values.get(head.name) ?? null)]),
+      rows: heads.map((head) => [
+        head.name,
+        head.layer,
+        head.number,
+        ...all.map((one) => one.values.get(head.name) ?? null),
+      ]),
     };
   }
 }

@@ -42,7 +42,7 @@ export const informativeness: View = {
   id: "informativeness",
   title: "Informativeness",
   about:
-    "How far the affinities of earlier with later heads are from those of random subspaces: KL(random ‖ observed) in nats, and the two distributions of a chosen pair.",
+    "How far the affinities of earlier with later heads are from those of random subspaces: KL(random \u2016 observed) in nats, and the two distributions of a chosen pair.",
   available: (run) => read(run).length > 0,
   mount(section, context) {
     const best = read(context.run).reduce((a, b) => (b.kl > a.kl ? b : a));
@@ -88,11 +88,22 @@ class Matrix implements FigureSpec {
     roles.forEach((source, i) => {
       s.text(source, left - 10, top + (i + 0.5) * cell, { anchor: "end", baseline: "middle" });
       s.text(source, left + (i + 0.5) * cell, top + side + 16, { anchor: "middle" });
-      roles.forEach((target, j) => this.drawCell(s, source + target, left + j * cell, top + i * cell, cell, high, theme));
+      roles.forEach((target, j) =>
+        this.drawCell(s, source + target, left + j * cell, top + i * cell, cell, high, theme),
+      );
     });
     s.text("target role", left + side / 2, top + side + 38, { anchor: "middle" });
     s.text("source role", 14, top + side / 2, { anchor: "middle", rotate: -90 });
-    drawColorBar(s, left, height - 44, "KL(random ‖ observed), nats", ["0", formatNumber(high)], cividis, theme, side);
+    drawColorBar(
+      s,
+      left,
+      height - 44,
+      "KL(random \u2016 observed), nats",
+      ["0", formatNumber(high)],
+      cividis,
+      theme,
+      side,
+    );
   }
 
   private drawCell(s: Surface, pair: string, x: number, y: number, cell: number, high: number, theme: Theme): void {

@@ -27,7 +27,8 @@ export interface Look {
 export const maps: View = {
   id: "maps",
   title: "Attention maps",
-  about: "Queries as rows, keys as columns: as the model had them, and with rows and columns in the order of their trees. The chosen head is shown; point at a row to see where that query looks.",
+  about:
+    "Queries as rows, keys as columns: as the model had them, and with rows and columns in the order of their trees. The chosen head is shown; point at a row to see where that query looks.",
   available: (run) => (run.doc.inputs ?? []).length > 0,
   async mount(section, context) {
     await new Maps(context).attach(section);
@@ -73,21 +74,28 @@ class Maps {
     const controls = el("div", { class: "controls" });
     if (inputs.length > 1) {
       const options = inputs.map((input, i) => ({ value: String(i), label: preview(input, i) }));
-      controls.append(select("Input", options, "0", (value) => {
-        this.look.input = inputs[Number(value)]!;
-        this.look.query = -1;
-        this.follow();
-        head.setOptions(heads(), this.look.head);
-        void this.load();
-      }).element);
+      controls.append(
+        select("Input", options, "0", (value) => {
+          this.look.input = inputs[Number(value)]!;
+          this.look.query = -1;
+          this.follow();
+          head.setOptions(heads(), this.look.head);
+          void this.load();
+        }).element,
+      );
     }
     controls.append(head.element);
     if (this.look.input.pattern && this.look.input.scores) {
-      const kinds = [{ value: "pattern", label: "after softmax" }, { value: "scores", label: "before" }];
-      controls.append(segmented("Values", kinds, this.look.what, (value) => {
-        this.look.what = value as Look["what"];
-        void this.load();
-      }));
+      const kinds = [
+        { value: "pattern", label: "after softmax" },
+        { value: "scores", label: "before" },
+      ];
+      controls.append(
+        segmented("Values", kinds, this.look.what, (value) => {
+          this.look.what = value as Look["what"];
+          void this.load();
+        }),
+      );
     }
     const set = mapSet(this.look);
     const pair = el("div", { class: "pair even" });
@@ -102,11 +110,17 @@ class Maps {
       const figure = new Figure(new MapFigure(this.context, this.look, true, () => this.redraw()), store);
       add(figure, pair);
       const levels = Math.max(run.doc.trees?.query?.levels.length ?? 0, run.doc.trees?.key?.levels.length ?? 0);
-      const options = range(Math.max(0, levels - 1)).map((level) => ({ value: String(level), label: level === 0 ? "no lines" : `level ${level}` }));
-      if (levels > 1) controls.append(select("Folders", options, "1", (value) => {
-        this.look.level = Number(value);
-        this.redraw();
-      }).element);
+      const options = range(Math.max(0, levels - 1)).map((level) => ({
+        value: String(level),
+        label: level === 0 ? "no lines" : `level ${level}`,
+      }));
+      if (levels > 1)
+        controls.append(
+          select("Folders", options, "1", (value) => {
+            this.look.level = Number(value);
+            this.redraw();
+          }).element,
+        );
     }
     add(new Figure(new Gaze(this.look, () => mapSet(this.look)), store), section);
     store.subscribe((_, changed) => {
@@ -123,7 +137,10 @@ class Maps {
   }
   private async load(): Promise<void> {
     const set = mapSet(this.look);
-    const [array, organized] = await Promise.all([this.context.run.array(set.maps), set.organized ? this.context.run.array(set.organized) : null]);
+    const [array, organized] = await Promise.all([
+      this.context.run.array(set.maps),
+      set.organized ? this.context.run.array(set.organized) : null,
+    ]);
     this.look.array = array;
     this.look.organized = organized;
     this.redraw();
@@ -134,7 +151,11 @@ class Maps {
 function preview(input: Input, i: number): string {
   const { tokens, kind } = input.tokens;
   if (kind === "image") return `${i}: image`;
-  return `${i}: ${tokens.slice(0, 8).map((token) => token.text).join("").slice(0, 32)}`;
+  return `${i}: ${tokens
+    .slice(0, 8)
+    .map((token) => token.text)
+    .join("")
+    .slice(0, 32)}`;
 }
 
 class MapFigure implements FigureSpec {
@@ -172,12 +193,15 @@ class MapFigure implements FigureSpec {
     const array = this.isOrganized && pooled ? this.look.organized : this.look.array;
     if (!array) return { rows: 0, columns: 0, value: () => NaN };
     const [high, wide] = pooled ? (array.shape.slice(-2) as [number, number]) : [rows.length, columns.length];
-    const inner = pooled ? orderedMatrix(array, range(high), range(wide), this.slice()) : orderedMatrix(array, rows, columns, this.slice());
+    const inner = pooled
+      ? orderedMatrix(array, range(high), range(wide), this.slice())
+      : orderedMatrix(array, rows, columns, this.slice());
     const first = this.look.input.tokens.first_query ?? 0;
     const causal = this.look.input.tokens.mask === "causal";
     // A block of averages is blank where the mask hides all of it, which is known only in the order of the input.
     const hidden = (r: number, c: number) =>
-      causal && (pooled ? !this.isOrganized && c * set.side > (r + 1) * set.side - 1 + first : columns[c]! > rows[r]! + first);
+      causal &&
+      (pooled ? !this.isOrganized && c * set.side > (r + 1) * set.side - 1 + first : columns[c]! > rows[r]! + first);
     return { rows: high, columns: wide, value: (r, c) => (hidden(r, c) ? NaN : inner(r, c)) };
   }
 
@@ -188,7 +212,11 @@ class MapFigure implements FigureSpec {
     const { rows, columns, value } = this.reader();
     const ends = endsOf(rows, columns, value);
     if (what === "pattern") ends[0] = 0;
-    this.drawn = { key, ends, cells: colorCells(rows, columns, value, ends, this.colors, what === "pattern" ? 0.5 : 1) };
+    this.drawn = {
+      key,
+      ends,
+      cells: colorCells(rows, columns, value, ends, this.colors, what === "pattern" ? 0.5 : 1),
+    };
   }
 
   describe(): string {
@@ -216,12 +244,25 @@ class MapFigure implements FigureSpec {
     const at = rows.indexOf(this.look.query);
     if (at >= 0) {
       const high = box.height / rows.length;
-      for (const paint of [{ stroke: "#000000", width: 3 }, { stroke: "#ffffff", width: 1.25 }])
+      for (const paint of [
+        { stroke: "#000000", width: 3 },
+        { stroke: "#ffffff", width: 1.25 },
+      ])
         s.rect(box.left, box.top + at * high, box.width, Math.max(high, 1.5), paint);
     }
-    const label = this.look.what === "pattern" ? `attention of ${this.look.head} (root scale)` : `score of ${this.look.head}`;
+    const label =
+      this.look.what === "pattern" ? `attention of ${this.look.head} (root scale)` : `score of ${this.look.head}`;
     const ends = this.drawn?.ends ?? [0, 1];
-    drawColorBar(s, box.left, height - 44, label, [formatNumber(ends[0]), formatNumber(ends[1])], viridis, theme, Math.min(220, box.width));
+    drawColorBar(
+      s,
+      box.left,
+      height - 44,
+      label,
+      [formatNumber(ends[0]), formatNumber(ends[1])],
+      viridis,
+      theme,
+      Math.min(220, box.width),
+    );
   }
 
   /** Lines around the folders of a level. */
@@ -229,7 +270,8 @@ class MapFigure implements FigureSpec {
     const { box } = this;
     const { rows, columns } = this.order();
     const style = { stroke: "#ffffff", width: 1, opacity: 0.8 };
-    const ends = (name: "query" | "key") => (this.look.level === 0 ? [] : (this.context.run.doc.trees?.[name]?.levels[this.look.level] ?? []));
+    const ends = (name: "query" | "key") =>
+      this.look.level === 0 ? [] : (this.context.run.doc.trees?.[name]?.levels[this.look.level] ?? []);
     const few = (list: number[], n: number) => (list.length < n / 2 ? list : []);
     for (const end of few(ends("query"), rows.length)) {
       const y = box.top + (end / rows.length) * box.height;
@@ -249,7 +291,10 @@ class MapFigure implements FigureSpec {
       s.text(clip(this.token(rows[i]! + this.first())), box.left - 5, box.top + (i + 0.5) * high, style);
     const wide = box.width / columns.length;
     for (let i = 0; i < columns.length; i += labelStep(wide, 11))
-      s.text(clip(this.token(columns[i]!)), box.left + (i + 0.5) * wide, box.top + box.height + 5, { ...style, rotate: -90 });
+      s.text(clip(this.token(columns[i]!)), box.left + (i + 0.5) * wide, box.top + box.height + 5, {
+        ...style,
+        rotate: -90,
+      });
   }
   private first(): number {
     return this.look.input.tokens.first_query ?? 0;
@@ -280,7 +325,7 @@ class MapFigure implements FigureSpec {
       { label: "query", value: `${cell.query + this.first()} ${isolated(this.token(cell.query + this.first()))}` },
       { label: "key", value: `${cell.key} ${isolated(this.token(cell.key))}` },
     ];
-    if (side > 1) tip.push(`mean over ${side} × ${side}`);
+    if (side > 1) tip.push(`mean over ${side} \u00d7 ${side}`);
     return { tip };
   }
   key(key: string): string | null {
@@ -308,7 +353,10 @@ class MapFigure implements FigureSpec {
     };
     return {
       columns: ["query", ...range(reader.columns).map((c) => name(columns[c * side], 0))],
-      rows: range(reader.rows).map((r) => [name(rows[r * side], this.first()), ...range(reader.columns).map((c) => cell(r, c))]),
+      rows: range(reader.rows).map((r) => [
+        name(rows[r * side], this.first()),
+        ...range(reader.columns).map((c) => cell(r, c)),
+      ]),
     };
   }
 }
@@ -320,6 +368,5 @@ export const tokenName = (input: Input, i: number) => visibleToken(tokenText(inp
 /** At most nine characters, by code points. */
 export function clip(text: string): string {
   const letters = [...text];
-  return letters.length > 9 ? `${letters.slice(0, 8).join("")}…` : text;
+  return letters.length > 9 ? `${letters.slice(0, 8).join("")}\u2026` : text;
 }
-

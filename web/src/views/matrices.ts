@@ -109,7 +109,10 @@ class Matrices implements FigureSpec {
       this.by = by;
       void show();
     };
-    figure.controls.append(select("Matrix", this.all, this.chosen.value, choose).element, segmented("Order", orders, this.by, order));
+    figure.controls.append(
+      select("Matrix", this.all, this.chosen.value, choose).element,
+      segmented("Order", orders, this.by, order),
+    );
     await show();
   }
 
@@ -132,7 +135,8 @@ class Matrices implements FigureSpec {
   }
 
   private side(width: number): number {
-    return Math.min(width - 260, 760);
+    const { rows, columns } = this.chosen;
+    return Math.min(width - 260, 760, 34 * Math.max(1, rows.length, columns.length));
   }
   height(width: number): number {
     const { rows, columns } = this.chosen;
@@ -145,8 +149,9 @@ class Matrices implements FigureSpec {
     this.box = { left: 66, top: 8, width: cell * columns.length, height: cell * rows.length };
     const { box } = this;
     if (this.cells) s.cells(this.cells, box.left, box.top, box.width, box.height);
-    if (this.by === "layer") this.drawLayers(s, theme);
-    else this.drawNames(s, theme);
+    const roomy = cell >= 13;
+    if (this.by === "layer") this.drawLayers(s, !roomy, theme);
+    if (this.by !== "layer" || roomy) this.drawNames(s, theme);
     s.rect(box.left, box.top, box.width, box.height, { stroke: theme.axis });
     s.text("target", box.left + box.width / 2, box.top + box.height + 52, { anchor: "middle" });
     s.text("source", 12, box.top + box.height / 2, { anchor: "middle", rotate: -90 });
@@ -155,20 +160,22 @@ class Matrices implements FigureSpec {
     drawColorBar(s, box.left + box.width + 24, box.top, `affinity ${this.chosen.label}`, ends, viridis, theme);
   }
 
-  /** Lines between layers, and their numbers. */
-  private drawLayers(s: Surface, theme: Theme): void {
+  /** Lines between layers, and their numbers where single heads have no room. */
+  private drawLayers(s: Surface, numbers: boolean, theme: Theme): void {
     const { box } = this;
     const style = { fill: theme.muted, size: 11, baseline: "middle" } as const;
     const faint = { stroke: theme.background, opacity: 0.55 };
     for (const { at, middle, layer, labeled } of layerMarks(this.chosen.columns, this.columns, box.width, 26)) {
       const x = box.left + at * box.width;
       if (at > 0) s.line(x, box.top, x, box.top + box.height, faint);
-      if (labeled) s.text(`L${layer}`, box.left + middle * box.width, box.top + box.height + 14, { ...style, anchor: "middle" });
+      if (labeled && numbers)
+        s.text(`L${layer}`, box.left + middle * box.width, box.top + box.height + 14, { ...style, anchor: "middle" });
     }
     for (const { at, middle, layer, labeled } of layerMarks(this.chosen.rows, this.rows, box.height, 14)) {
       const y = box.top + at * box.height;
       if (at > 0) s.line(box.left, y, box.left + box.width, y, faint);
-      if (labeled) s.text(`L${layer}`, box.left - 8, box.top + middle * box.height, { ...style, anchor: "end" });
+      if (labeled && numbers)
+        s.text(`L${layer}`, box.left - 8, box.top + middle * box.height, { ...style, anchor: "end" });
     }
   }
 
@@ -181,7 +188,10 @@ class Matrices implements FigureSpec {
     for (let i = 0; i < this.rows.length; i += labelStep(high, 11))
       s.text(this.chosen.rows[this.rows[i]!]!.name, box.left - 6, box.top + (i + 0.5) * high, style);
     for (let i = 0; i < this.columns.length; i += labelStep(wide, 11))
-      s.text(this.chosen.columns[this.columns[i]!]!.name, box.left + (i + 0.5) * wide, box.top + box.height + 5, { ...style, rotate: -90 });
+      s.text(this.chosen.columns[this.columns[i]!]!.name, box.left + (i + 0.5) * wide, box.top + box.height + 5, {
+        ...style,
+        rotate: -90,
+      });
   }
 
   /** Row and column of the chosen head, framed in white on black to show on every color. */
@@ -192,7 +202,10 @@ class Matrices implements FigureSpec {
     const column = this.columns.findIndex((i) => this.chosen.columns[i]!.name === head);
     const high = box.height / this.rows.length;
     const wide = box.width / this.columns.length;
-    for (const paint of [{ stroke: "#000000", width: 3.5 }, { stroke: "#ffffff", width: 1.5 }]) {
+    for (const paint of [
+      { stroke: "#000000", width: 3.5 },
+      { stroke: "#ffffff", width: 1.5 },
+    ]) {
       if (row >= 0) s.rect(box.left, box.top + row * high, box.width, high, paint);
       if (column >= 0) s.rect(box.left + column * wide, box.top, wide, box.height, paint);
     }
@@ -206,7 +219,7 @@ class Matrices implements FigureSpec {
     const source = this.chosen.rows[this.rows[row]!]!.name;
     const target = this.chosen.columns[this.columns[column]!]!.name;
     const value = formatNumber(this.value(row, column), 4);
-    return { head: source, tip: [`${source} → ${target}`, { label: this.chosen.label, value }] };
+    return { head: source, tip: [`${source} \u2192 ${target}`, { label: this.chosen.label, value }] };
   }
 
   key(key: string): string | null {
@@ -223,7 +236,10 @@ class Matrices implements FigureSpec {
     const digits = (value: number) => (Number.isNaN(value) ? null : Number(value.toPrecision(6)));
     return {
       columns: ["source", ...this.columns.map((i) => this.chosen.columns[i]!.name)],
-      rows: this.rows.map((i, r) => [this.chosen.rows[i]!.name, ...this.columns.map((_, c) => digits(this.value(r, c)))]),
+      rows: this.rows.map((i, r) => [
+        this.chosen.rows[i]!.name,
+        ...this.columns.map((_, c) => digits(this.value(r, c))),
+      ]),
     };
   }
 }

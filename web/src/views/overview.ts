@@ -14,9 +14,23 @@ export const overview: View = {
   mount(section, context) {
     const commands = Object.entries(context.run.doc.manifest.commands);
     section.append(tiles(context.run));
-    if (commands.length > 0) section.append(el("p", { class: "analyses" }, `Analyses: ${commands.map(([name]) => name).join(", ")}${weights(context.run)}.`));
+    if (commands.length > 0)
+      section.append(
+        el(
+          "p",
+          { class: "analyses" },
+          `Analyses: ${commands.map(([name]) => name).join(", ")}${weights(context.run)}.`,
+        ),
+      );
     const story = el("ul", { class: "story" });
-    for (const parts of [wiring(context), hubs(context), informative(context), detected(context), attention(context), organized(context)]) {
+    for (const parts of [
+      wiring(context),
+      hubs(context),
+      informative(context),
+      detected(context),
+      attention(context),
+      organized(context),
+    ]) {
       for (const sentence of parts) story.append(el("li", {}, ...sentence));
     }
     section.append(story);
@@ -26,7 +40,9 @@ export const overview: View = {
 
 /** How the weights were processed, where an analysis says so. */
 function weights(run: Run): string {
-  const said = Object.values(run.doc.manifest.commands).map((command) => command.identity?.weights).find((one) => one);
+  const said = Object.values(run.doc.manifest.commands)
+    .map((command) => command.identity?.weights)
+    .find((one) => one);
   return said ? `; ${said} weights` : "";
 }
 
@@ -62,7 +78,9 @@ function wiring({ run, store }: Context): Part[][] {
       ` writes lies closest to what the ${reads[edge.pair]} of `,
       headButton(store, edge.target),
       ` read: affinity ${formatNumber(edge.score)}` +
-        (z === undefined ? "." : `, ${formatNumber(Math.abs(z))} deviations ${z < 0 ? "below" : "above"} the ${null_} null.`),
+        (z === undefined
+          ? "."
+          : `, ${formatNumber(Math.abs(z))} deviations ${z < 0 ? "below" : "above"} the ${null_} null.`),
     ];
   });
 }
@@ -76,7 +94,9 @@ function hubs({ run, store }: Context): Part[][] {
 function informative({ run }: Context): Part[][] {
   const table = run.table("informativeness");
   if (!table || table.rows < 2) return [];
-  const rows = Array.from({ length: table.rows }, (_, row) => row).sort((a, b) => table.number("kl", b) - table.number("kl", a));
+  const rows = Array.from({ length: table.rows }, (_, row) => row).sort(
+    (a, b) => table.number("kl", b) - table.number("kl", a),
+  );
   const name = (row: number) => `${table.text("pair", row)} (${formatNumber(table.number("kl", row))} nats)`;
   return [
     [

@@ -37,10 +37,11 @@ const words: Record<string, string> = {
 export function readGroups(table: Table): Group[] {
   const columns = table.numericColumns().filter((column) => !/_low$|_high$|^layer$|^number$|^index$/.test(column));
   const values = (column: string) => range(table.rows).map((row) => table.number(column, row));
-  const control = (column: string) => ["_shuffled", "_random", "_control"].map((end) => column + end).find((one) => columns.includes(one));
+  const control = (column: string) =>
+    ["_shuffled", "_random", "_control"].map((end) => column + end).find((one) => columns.includes(one));
   const title = (column: string) => {
     if (column.startsWith("error")) return "relative error of the approximation";
-    if (column.startsWith("alpha")) return "Hölder exponent";
+    if (column.startsWith("alpha")) return "H\u00f6lder exponent";
     const agreement = /^(scores|softmax)_(softmax|approximation)_/.exec(column);
     return agreement ? `agreement of ${agreement[1]} and ${agreement[2]}` : "other figures";
   };
@@ -51,7 +52,13 @@ export function readGroups(table: Table): Group[] {
     if (!groups.has(name)) groups.set(name, { title: name, strips: [] });
     const beside = control(column);
     const label = column.replace(/^(error|alpha)_/, "").replace(/^(scores|softmax)_(softmax|approximation)_/, "");
-    groups.get(name)!.strips.push({ label: words[label] ?? label.replaceAll("_", " "), found: values(column), control: beside ? values(beside) : [] });
+    groups
+      .get(name)!
+      .strips.push({
+        label: words[label] ?? label.replaceAll("_", " "),
+        found: values(column),
+        control: beside ? values(beside) : [],
+      });
   }
   return [...groups.values()];
 }
@@ -134,18 +141,27 @@ class Strips implements FigureSpec {
       const y = box.top + (i + 0.5) * rowHeight;
       s.text(strip.label, box.left - 12, y, { anchor: "end", baseline: "middle" });
       s.line(box.left, y, box.left + box.width, y, { stroke: theme.grid });
-      strip.control.forEach((value) => Number.isFinite(value) && s.circle(x(value), y, 3.5, { stroke: theme.muted, width: 1, opacity: 0.7 }));
+      strip.control.forEach(
+        (value) =>
+          Number.isFinite(value) && s.circle(x(value), y, 3.5, { stroke: theme.muted, width: 1, opacity: 0.7 }),
+      );
       strip.found.forEach((value, k) => {
         if (!Number.isFinite(value)) return;
         const marked = this.heads[k] === head || this.heads[k] === hover;
-        s.circle(x(value), y, marked ? 6 : 4, { fill: color, opacity: marked ? 1 : 0.6, ...(marked ? { stroke: theme.mark, width: 2 } : {}) });
+        s.circle(x(value), y, marked ? 6 : 4, {
+          fill: color,
+          opacity: marked ? 1 : 0.6,
+          ...(marked ? { stroke: theme.mark, width: 2 } : {}),
+        });
         this.dots.push({ x: x(value), y, head: this.heads[k]!, label: `${group.title}: ${strip.label}`, value });
       });
     });
   }
 
   hit(x: number, y: number): Hit | null {
-    const near = this.dots.filter((dot) => Math.hypot(dot.x - x, dot.y - y) < 7).sort((a, b) => Math.hypot(a.x - x, a.y - y) - Math.hypot(b.x - x, b.y - y))[0];
+    const near = this.dots
+      .filter((dot) => Math.hypot(dot.x - x, dot.y - y) < 7)
+      .sort((a, b) => Math.hypot(a.x - x, a.y - y) - Math.hypot(b.x - x, b.y - y))[0];
     return near ? { head: near.head, tip: [near.head, { label: near.label, value: formatNumber(near.value) }] } : null;
   }
   data() {
@@ -190,7 +206,9 @@ class Panels implements FigureSpec {
     await load();
   }
   describe(): string {
-    return `Panels of ${this.head}: ${this.panels().map((panel) => panel.name).join(", ")}.`;
+    return `Panels of ${this.head}: ${this.panels()
+      .map((panel) => panel.name)
+      .join(", ")}.`;
   }
   private side(width: number): number {
     return Math.min(360, width / Math.max(1, this.panels().length) - 20);
@@ -210,9 +228,24 @@ class Panels implements FigureSpec {
       const value = orderedMatrix(array, range(high), range(wide));
       const power = /score|residual/.test(panel.name) ? 1 : 0.5;
       const ends = power === 1 ? endsOf(high, wide, value) : this.softmaxEnds(value, high, wide);
-      s.cells(colorCells(high, wide, value, ends, this.colors, power), box.left, box.top, side, (side * high) / Math.max(high, wide));
+      s.cells(
+        colorCells(high, wide, value, ends, this.colors, power),
+        box.left,
+        box.top,
+        side,
+        (side * high) / Math.max(high, wide),
+      );
       s.rect(box.left, box.top, side, (side * high) / Math.max(high, wide), { stroke: theme.axis });
-      drawColorBar(s, box.left, box.top + side + 6, power === 1 ? "value" : "value (root scale)", [formatNumber(ends[0]), formatNumber(ends[1])], viridis, theme, Math.min(140, side));
+      drawColorBar(
+        s,
+        box.left,
+        box.top + side + 6,
+        power === 1 ? "value" : "value (root scale)",
+        [formatNumber(ends[0]), formatNumber(ends[1])],
+        viridis,
+        theme,
+        Math.min(140, side),
+      );
     });
   }
   /** The softmax and what approximates it share one scale, so that they can be compared: from 0 to the softmax's most. */
@@ -224,7 +257,9 @@ class Panels implements FigureSpec {
     return [0, endsOf(high, wide, orderedMatrix(array, range(high), range(wide)))[1]];
   }
   hit(x: number, y: number): Hit | null {
-    const i = this.boxes.findIndex((box) => x >= box.left && x < box.left + box.width && y >= box.top && y < box.top + box.height);
+    const i = this.boxes.findIndex(
+      (box) => x >= box.left && x < box.left + box.width && y >= box.top && y < box.top + box.height,
+    );
     const box = this.boxes[i];
     const array = this.arrays[i];
     if (!box || !array) return null;
@@ -232,7 +267,9 @@ class Panels implements FigureSpec {
     const row = Math.floor(((y - box.top) / box.height) * Math.max(high, wide));
     const column = Math.floor(((x - box.left) / box.width) * wide);
     if (row >= high) return null;
-    return { tip: [this.panels()[i]!.name, { label: `${row}, ${column}`, value: formatNumber(array.at(row * wide + column)) }] };
+    return {
+      tip: [this.panels()[i]!.name, { label: `${row}, ${column}`, value: formatNumber(array.at(row * wide + column)) }],
+    };
   }
   data() {
     const rows = this.panels().flatMap((panel, i) => {

@@ -22,7 +22,7 @@ const words: Record<string, string> = {
   error_01: "error from 1 % of the coefficients",
   error_10: "error from 10 % of the coefficients",
   entropy: "l1 entropy",
-  alpha: "Hölder exponent alpha",
+  alpha: "H\u00f6lder exponent alpha",
 };
 
 const nameColumn = (table: Table) => firstColumn(table, ["head", "name"]) ?? table.columns[0]!;
@@ -37,9 +37,10 @@ function figures(run: Run): HeadValues[] {
     .map((column) => ({
       label: words[column] ?? column,
       values: new Map(
-        Array.from({ length: table.rows }, (_, row) => [table.text(name, row), table.number(column, row)] as const).filter(
-          ([head, value]) => run.head(head) !== undefined && Number.isFinite(value),
-        ),
+        Array.from(
+          { length: table.rows },
+          (_, row) => [table.text(name, row), table.number(column, row)] as const,
+        ).filter(([head, value]) => run.head(head) !== undefined && Number.isFinite(value)),
       ),
     }))
     .filter((one) => one.values.size > 0);
@@ -48,7 +49,8 @@ function figures(run: Run): HeadValues[] {
 export const sparsity: View = {
   id: "sparsity",
   title: "Sparsity",
-  about: "How few Haar coefficients on the trees hold the attention maps, beside the same trees with their elements shuffled: what lies between is what the organization gains.",
+  about:
+    "How few Haar coefficients on the trees hold the attention maps, beside the same trees with their elements shuffled: what lies between is what the organization gains.",
   available: (run) => run.table("decay") !== undefined || figures(run).length > 0,
   mount(section, context) {
     const { run, store } = context;
@@ -60,12 +62,20 @@ export const sparsity: View = {
     const all = figures(run);
     if (all.length === 0) return;
     let shown = all[0]!;
-    const figure = new Figure(new HeadValuesFigure("sparsity", "Sparsity by head", context, () => [shown], "value"), store);
+    const figure = new Figure(
+      new HeadValuesFigure("sparsity", "Sparsity by head", context, () => [shown], "value"),
+      store,
+    );
     figure.controls.append(
-      select("Figure", all.map(({ label }) => ({ value: label, label })), shown.label, (label) => {
-        shown = all.find((one) => one.label === label) ?? shown;
-        figure.redraw();
-      }).element,
+      select(
+        "Figure",
+        all.map(({ label }) => ({ value: label, label })),
+        shown.label,
+        (label) => {
+          shown = all.find((one) => one.label === label) ?? shown;
+          figure.redraw();
+        },
+      ).element,
     );
     add(figure);
   },
@@ -85,7 +95,13 @@ export function readCurves(table: Table): Curve[] {
   for (let row = 0; row < table.rows; ++row) {
     const key = table.text(name, row);
     if (!curves.has(key)) curves.set(key, { name: key, points: [] });
-    curves.get(key)!.points.push({ rank: table.number("rank", row), found: table.number(found, row), shuffled: table.number(shuffled, row) });
+    curves
+      .get(key)!
+      .points.push({
+        rank: table.number("rank", row),
+        found: table.number(found, row),
+        shuffled: table.number(shuffled, row),
+      });
   }
   return [...curves.values()];
 }
@@ -136,7 +152,10 @@ class Decay implements FigureSpec {
     this.y = y;
     drawAxes(s, box, x, y, { x: "rank of the coefficient", y: "magnitude / l2 norm" }, theme);
     const line = (curve: Curve, pick: "found" | "shuffled") =>
-      curve.points.filter((p) => p[pick] >= low).map((p) => `${x(p.rank).toFixed(1)},${y(p[pick]).toFixed(1)}`).join("L");
+      curve.points
+        .filter((p) => p[pick] >= low)
+        .map((p) => `${x(p.rank).toFixed(1)},${y(p[pick]).toFixed(1)}`)
+        .join("L");
     const stroke = (curve: Curve, color: string, wide: number) => {
       const solid = line(curve, "found");
       const dashed = line(curve, "shuffled");
@@ -146,13 +165,17 @@ class Decay implements FigureSpec {
     for (const curve of this.curves) {
       if (curve === network || curve === chosen) continue;
       const solid = line(curve, "found");
-      if (solid) s.path(`M${solid}`, { stroke: theme.faint, width: 0.8, opacity: this.curves.length > 200 ? 0.25 : 0.5 });
+      if (solid)
+        s.path(`M${solid}`, { stroke: theme.faint, width: 0.8, opacity: this.curves.length > 200 ? 0.25 : 0.5 });
     }
     const entries: { color: string; label: string; line: boolean; dash?: number[] }[] = [];
     const add = (curve: Curve | undefined, color: string) => {
       if (!curve) return;
       stroke(curve, color, 2.5);
-      entries.push({ color, label: curve.name, line: true }, { color, label: `${curve.name}, shuffled trees`, line: true, dash: [5, 4] });
+      entries.push(
+        { color, label: curve.name, line: true },
+        { color, label: `${curve.name}, shuffled trees`, line: true, dash: [5, 4] },
+      );
     };
     add(network, categorical[0]!);
     if (chosen !== network) add(chosen, categorical[1]!);

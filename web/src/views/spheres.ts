@@ -1,4 +1,15 @@
-import { AmbientLight, Color, DirectionalLight, InstancedMesh, Matrix4, MeshLambertMaterial, PerspectiveCamera, Scene, SphereGeometry, WebGLRenderer } from "three";
+import {
+  AmbientLight,
+  Color,
+  DirectionalLight,
+  InstancedMesh,
+  Matrix4,
+  MeshLambertMaterial,
+  PerspectiveCamera,
+  Scene,
+  SphereGeometry,
+  WebGLRenderer,
+} from "three";
 import type { Camera, Point3 } from "./camera";
 
 /** Shaded spheres behind a figure's own drawing, by WebGL. */
@@ -31,7 +42,13 @@ export class Spheres {
   }
 
   /** Draws into the upper part of the figure, all but its legend. `radius` is in pixels at the scene's middle. */
-  render(spheres: { point: Point3; color: string }[], camera: Camera, radius: number, width: number, height: number): void {
+  render(
+    spheres: { point: Point3; color: string }[],
+    camera: Camera,
+    radius: number,
+    width: number,
+    height: number,
+  ): void {
     const drawn = height - 50;
     this.renderer.setPixelRatio(window.devicePixelRatio || 1);
     this.renderer.setSize(width, drawn, false);

@@ -8,7 +8,20 @@ import { el } from "../ui/dom";
 import { saveFile } from "../ui/export_menu";
 
 /** Tables that figures of this page already show. */
-const shown = new Set(["heads", "attention", "edges", "hubs", "informativeness", "tokens", "detectors", "sparsity", "decay", "invariance", "invariance_levels", "convergence"]);
+const shown = new Set([
+  "heads",
+  "attention",
+  "edges",
+  "hubs",
+  "informativeness",
+  "tokens",
+  "detectors",
+  "sparsity",
+  "decay",
+  "invariance",
+  "invariance_levels",
+  "convergence",
+]);
 const mostRows = 100;
 
 function others(run: Run): string[] {
@@ -31,15 +44,36 @@ function tableCard(run: Run, name: string, table: Table): HTMLElement {
   const save = () => saveFile(`${name}.csv`, new Blob([toCsv(table.columns, table.cells())], { type: "text/csv" }));
   const about = run.doc.manifest.files[`${name}.csv`]?.about ?? "";
   const body = rows.map((row) =>
-    el("tr", {}, ...row.map((cell) => (typeof cell === "number" ? el("td", { class: "number" }, formatNumber(cell, 4)) : el("td", {}, cell ?? "")))),
+    el(
+      "tr",
+      {},
+      ...row.map((cell) =>
+        typeof cell === "number" ? el("td", { class: "number" }, formatNumber(cell, 4)) : el("td", {}, cell ?? ""),
+      ),
+    ),
   );
   return el(
     "article",
     {},
-    el("div", { class: "figure-head" }, el("h3", {}, name), button("CSV", save, { class: "quiet", "aria-label": `Save ${name} as CSV` })),
+    el(
+      "div",
+      { class: "figure-head" },
+      el("h3", {}, name),
+      button("CSV", save, { class: "quiet", "aria-label": `Save ${name} as CSV` }),
+    ),
     el("p", { class: "about" }, about),
-    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name },
-      el("table", {}, el("thead", {}, el("tr", {}, ...table.columns.map((column) => el("th", { scope: "col" }, column)))), el("tbody", {}, ...body))),
-    rows.length < table.rows ? el("p", { class: "note" }, `${rows.length} of ${table.rows} rows; the CSV has all.`) : null,
+    el(
+      "div",
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": name },
+      el(
+        "table",
+        {},
+        el("thead", {}, el("tr", {}, ...table.columns.map((column) => el("th", { scope: "col" }, column)))),
+        el("tbody", {}, ...body),
+      ),
+    ),
+    rows.length < table.rows
+      ? el("p", { class: "note" }, `${rows.length} of ${table.rows} rows; the CSV has all.`)
+      : null,
   );
 }

@@ -22,7 +22,8 @@ const labels: Record<TreeName, string> = {
 export const tree: View = {
   id: "tree",
   title: "Trees",
-  about: "Folders within folders, from coarse to fine. Click a folder to open or close it; brackets give the number of elements in a closed one.",
+  about:
+    "Folders within folders, from coarse to fine. Click a folder to open or close it; brackets give the number of elements in a closed one.",
   available: (run) => Object.keys(run.doc.trees ?? {}).length > 0,
   mount(section, context) {
     const view = new TreeFigure(context);
@@ -190,23 +191,29 @@ class TreeFigure implements FigureSpec {
     if (focused) s.circle(x, y, 9, { stroke: theme.mark, width: 1.5, dash: [3, 2] });
   }
 
-  /** "L0H1, L0H4, L1H2, L1H7 … [17]" */
+  /** "L0H1, L0H4, L1H2, L1H7 ... [17]" */
   private summary(folder: Folder): string {
     const shown = folder.elements.slice(0, 4).map((element) => this.elementName(element));
     if (folder.elements.length === 1) return shown[0]!;
-    return `${shown.join(", ")}${folder.elements.length > 4 ? " …" : ""} [${folder.elements.length}]`;
+    return `${shown.join(", ")}${folder.elements.length > 4 ? " \u2026" : ""} [${folder.elements.length}]`;
   }
 
   private at(x: number, y: number): Line | null {
     const reach = (line: Line) => (line.children.length > 0 ? 10 : 330);
-    return this.lines().find((line) => Math.abs(line.y - y) <= rowHeight / 2 && x >= line.x - 10 && x <= line.x + reach(line)) ?? null;
+    return (
+      this.lines().find(
+        (line) => Math.abs(line.y - y) <= rowHeight / 2 && x >= line.x - 10 && x <= line.x + reach(line),
+      ) ?? null
+    );
   }
   hit(x: number, y: number): Hit | null {
     const folder = this.at(x, y)?.folder;
     if (!folder) return null;
     if (folder.elements.length > 1) {
       const names = folder.elements.slice(0, 24).map((element) => this.elementName(element));
-      return { tip: [`Folder of ${folder.elements.length}`, names.join(" ") + (folder.elements.length > 24 ? " …" : "")] };
+      return {
+        tip: [`Folder of ${folder.elements.length}`, names.join(" ") + (folder.elements.length > 24 ? " \u2026" : "")],
+      };
     }
     const name = this.elementName(folder.elements[0]!);
     return this.ofHeads ? { head: name, tip: headTip(this.context.run, name) } : { tip: [name] };
@@ -240,7 +247,11 @@ class TreeFigure implements FigureSpec {
     const names = elementNames(this.context.run, this.packed(), this.name);
     return {
       columns: ["element", "name", ...levels.map((_, level) => `folder_at_level_${level}`)],
-      rows: order.map((element, place) => [element, names[element] ?? "", ...levels.map((ends) => ends.findIndex((end) => end > place))]),
+      rows: order.map((element, place) => [
+        element,
+        names[element] ?? "",
+        ...levels.map((ends) => ends.findIndex((end) => end > place)),
+      ]),
     };
   }
 }

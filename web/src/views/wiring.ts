@@ -33,15 +33,30 @@ export function edgeControls({ run, store }: Context): HTMLElement[] {
   const most = Math.max(1, largest(run.edges.map((edge) => edge.rank)));
   const { filter } = store.state;
   const controls = [
-    toggles("Roles", pairs.map(([value, { color, dash }]) => ({ value, label: value, color, dashed: dash !== undefined })), filter.pairs, (chosen) => set({ pairs: chosen })),
+    toggles(
+      "Roles",
+      pairs.map(([value, { color, dash }]) => ({ value, label: value, color, dashed: dash !== undefined })),
+      filter.pairs,
+      (chosen) => set({ pairs: chosen }),
+    ),
     slider("Top of each", { min: 1, max: most, value: filter.top }, (top) => set({ top })),
   ];
   if (run.nulls.length > 0) {
     const nulls = run.nulls.map((value) => ({ value, label: value }));
     controls.push(select("Null", nulls, filter.null_, (null_) => set({ null_ })).element);
-    const levels = [["1", "any"], ["0.05", "≤ 0.05"], ["0.01", "≤ 0.01"], ["0.001", "≤ 0.001"]] as const;
+    const levels = [
+      ["1", "any"],
+      ["0.05", "\u2264 0.05"],
+      ["0.01", "\u2264 0.01"],
+      ["0.001", "\u2264 0.001"],
+    ] as const;
     controls.push(
-      segmented("q-value", levels.map(([value, label]) => ({ value, label })), String(filter.q), (q) => set({ q: Number(q) })),
+      segmented(
+        "q-value",
+        levels.map(([value, label]) => ({ value, label })),
+        String(filter.q),
+        (q) => set({ q: Number(q) }),
+      ),
     );
   }
   return controls;
@@ -126,7 +141,11 @@ class Wiring implements FigureSpec {
       const y = box.top + ((row + (kv ? 1 : 0) + 0.5) * box.height) / grid.units;
       s.text(`${kv ? "kv " : ""}${number}`, box.left - 10, y, { anchor: "end", baseline: "middle", fill: theme.muted });
     }
-    s.text("head", 12, box.top + (grid.rows * box.height) / grid.units / 2, { anchor: "middle", rotate: -90, fill: theme.ink });
+    s.text("head", 12, box.top + (grid.rows * box.height) / grid.units / 2, {
+      anchor: "middle",
+      rotate: -90,
+      fill: theme.ink,
+    });
   }
 
   /** Where a line begins, bends and ends. */
@@ -149,12 +168,15 @@ class Wiring implements FigureSpec {
         const curve = touched === pass ? this.curve(edge) : null;
         if (!curve) continue;
         const [x1, y1, c1, c2, x2, y2] = curve;
-        s.path(`M${x1.toFixed(1)},${y1.toFixed(1)}C${c1.toFixed(1)},${y1.toFixed(1)} ${c2.toFixed(1)},${y2.toFixed(1)} ${x2.toFixed(1)},${y2.toFixed(1)}`, {
-          stroke: this.pairs.get(edge.pair)!.color,
-          dash: this.pairs.get(edge.pair)!.dash ?? [],
-          width: edgeWidth(edge, filter, strongest),
-          opacity: touched ? (chosen === null ? 0.78 : 0.95) : 0.1,
-        });
+        s.path(
+          `M${x1.toFixed(1)},${y1.toFixed(1)}C${c1.toFixed(1)},${y1.toFixed(1)} ${c2.toFixed(1)},${y2.toFixed(1)} ${x2.toFixed(1)},${y2.toFixed(1)}`,
+          {
+            stroke: this.pairs.get(edge.pair)!.color,
+            dash: this.pairs.get(edge.pair)!.dash ?? [],
+            width: edgeWidth(edge, filter, strongest),
+            opacity: touched ? (chosen === null ? 0.78 : 0.95) : 0.1,
+          },
+        );
       }
     }
   }
@@ -193,7 +215,14 @@ class Wiring implements FigureSpec {
     const { filter } = this.context.store.state;
     const pairs = filter.pairs.map((pair) => ({ ...this.pairs.get(pair)!, label: pair, line: true }));
     const room = width - 20;
-    const used = drawLegend(s, 8, height - 40, this.colors.ends ? room - 180 : room, [...pairs, ...this.colors.legend], theme);
+    const used = drawLegend(
+      s,
+      8,
+      height - 40,
+      this.colors.ends ? room - 180 : room,
+      [...pairs, ...this.colors.legend],
+      theme,
+    );
     if (used > 40) return;
     if (this.colors.ends) {
       const [low, high] = this.colors.ends;
