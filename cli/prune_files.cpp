@@ -146,24 +146,24 @@ void print_prune_summary(std::ostream& out, const PruneResult& result) {
     out << fmt::format("; {} were zero already: {}{}", result.zero.size(), fmt::join(some, " "),
                        result.zero.size() > some.size() ? " ..." : "");
   }
-  out << fmt::format("\nchosen on {} input{}, measured on {}\n", result.chosen_on, result.chosen_on == 1 ? "" : "s",
-                     result.measured_on == result.chosen_on ? "as many" : std::to_string(result.measured_on));
+  const auto inputs = [](std::size_t count) { return fmt::format("{} input{}", count, count == 1 ? "" : "s"); };
+  out << (result.held_out
+              ? fmt::format("\nchosen on {}, measured on {} others\n", inputs(result.chosen_on), result.measured_on)
+              : fmt::format("\nchosen and measured on the same {}\n", inputs(result.measured_on)));
   const std::string header = fmt::format("damage ({})", measure_name(result));
   out << fmt::format("  {:<9} {:>14} {:>9} {:>9} {:>9} {:>9}\n", "", header, "loss", "accuracy", "KL", "agreement");
   print_row(out, "nothing", before, 0, "");
   const RandomDamage random = random_damage(result);
   for (const PruneVerdict& verdict : result.verdicts) {
     const HeadRanking& one = result.rankings[verdict.ranking];
-    const bool is_random = one.criterion == PruneCriterion::kRandom;
-    const std::string name = is_random ? fmt::format("random {}", one.seed) : std::string(to_string(one.criterion));
-    const std::string note = !verdict.beats_random          ? ""
-                             : *verdict.beats_random        ? "better than random"
-                             : verdict.damage > random.most ? "worse than every random order"
-                                                            : "within random orders";
+    if (one.criterion == PruneCriterion::kRandom) continue;
+    const std::string name(to_string(one.criterion));
+    const std::string note =
+        verdict.random_p ? fmt::format("better than {} of {} random orders", verdict.better_than, random.seeds) : "";
     print_row(out, name, effect_at_budget(result, verdict.ranking), verdict.damage, note);
   }
-  if (random.seeds > 1) {
-    out << fmt::format("  random: damage {:.4f} in the mean of {} orders, {:.4f} to {:.4f}\n", random.mean,
+  if (random.seeds > 0) {
+    out << fmt::format("  {:<14} {:>9.4f} in the mean of {} orders; {:.4f} to {:.4f}\n", "random", random.mean,
                        random.seeds, random.least, random.most);
   }
 }
@@ -176,7 +176,8 @@ void print_prune_json(std::ostream& out, const PruneResult& result, const std::v
     Json entry = {{"criterion", to_string(one.criterion)}};
     if (one.criterion == PruneCriterion::kRandom) entry["seed"] = one.seed;
     entry["damage"] = verdict.damage;
-    entry["beats_random"] = verdict.beats_random ? Json(*verdict.beats_random) : Json();
+    entry["better_than_random_orders"] = verdict.random_p ? Json(verdict.better_than) : Json();
+    entry["random_p"] = number(verdict.random_p);
     entry["effect"] = effect_json(effect_at_budget(result, verdict.ranking));
     entry["removed"] = names(result.removed_heads(verdict.ranking));
     rankings.push_back(std::move(entry));
@@ -186,6 +187,7 @@ void print_prune_json(std::ostream& out, const PruneResult& result, const std::v
                      {"zero_already", names(result.zero)},
                      {"chosen_on", result.chosen_on},
                      {"measured_on", result.measured_on},
+                     {"held_out", result.held_out},
                      {"damage_measure", measure_name(result)},
                      {"before", effect_json(result.curve.front().effect)},
                      {"best", result.best ? Json(to_string(result.rankings[*result.best].criterion)) : Json()},

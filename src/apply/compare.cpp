@@ -87,6 +87,15 @@ Error2 paired(const Samples& a, const Samples& b) {
   return {s2 / static_cast<double>(a.size()), std::sqrt(s2), a.size() - 1};
 }
 
+// The p of samples that do not vary at all: depths of small trees are few numbers, and two equal ones say little. What
+// a permutation test gives where all of one side are above all of the other; of pairs, the sign test.
+double permutation_p(std::size_t n, std::size_t m, bool pairs) {
+  if (pairs) return std::pow(2.0, 1 - static_cast<double>(n));
+  double ways = 1;
+  for (std::size_t k = 1; k <= n; ++k) ways *= static_cast<double>(m + k) / static_cast<double>(k);
+  return std::min(1.0, (n == m ? 2 : 1) / ways);
+}
+
 const FeatureSamples* find(const ComparedRun& run, const std::string& name) {
   const auto found = std::ranges::find(run.features, name, &FeatureSamples::name);
   return found == run.features.end() ? nullptr : &*found;
@@ -127,7 +136,11 @@ std::optional<FeatureDifference> difference_of(std::span<const ComparedRun> runs
   }
   result.spread = error.spread;
   const double size = std::abs(result.difference);
-  result.p = error.square > 0 ? student_tail(size / std::sqrt(error.square), error.degrees) : size > 0 ? 0 : 1;
+  if (error.square > 0) {
+    result.p = student_tail(size / std::sqrt(error.square), error.degrees);
+  } else {
+    result.p = size > 0 ? permutation_p(a.size(), b.size(), result.paired) : 1;
+  }
   result.verdict = DifferenceVerdict::kNone;
   return result;
 }

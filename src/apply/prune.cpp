@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "apply/prune_order.h"
@@ -12,7 +11,6 @@
 #include "headscope/apply/head_weight_scores.h"
 #include "headscope/base/error.h"
 #include "headscope/capture/ablation.h"
-#include "headscope/organize/regularity.h"
 
 namespace headscope {
 namespace {
@@ -78,6 +76,7 @@ class Pruning {
     result_.heads = model_.info().sizes.layers * model_.info().sizes.heads;
     result_.chosen_on = choosing_.size();
     result_.measured_on = measuring_.size();
+    result_.held_out = options_.choose_on > 0;
     result_.measure = options_.measure;
     for (const PruneCriterion criterion : options_.criteria) rank(criterion);
     if (options_.choose_on > 0) meter_.reset();  // what it remembers of the other inputs fills half of the memory
@@ -201,7 +200,10 @@ class Pruning {
       const std::size_t removed = (i * plan_.count + points / 2) / points;
       result_.curve.push_back({ranking, removed, measure(order.first(removed))});
     }
-    result_.verdicts.push_back({ranking, damage(result_.curve.back().effect, options_.measure), {}});
+    PruneVerdict verdict;
+    verdict.ranking = ranking;
+    verdict.damage = damage(result_.curve.back().effect, options_.measure);
+    result_.verdicts.push_back(verdict);
   }
 
   void judge() {
@@ -212,16 +214,13 @@ class Pruning {
     for (const PruneVerdict& verdict : result_.verdicts) {
       if (is_random(verdict)) random.push_back(verdict.damage);
     }
-    const auto n = static_cast<double>(random.size());
-    double mean = 0;
-    for (const double value : random) mean += value / n;
-    double square = 0;
-    for (const double value : random) square += (value - mean) * (value - mean);
     for (PruneVerdict& verdict : result_.verdicts) {
       if (is_random(verdict)) continue;
-      if (random.size() >= 2) {
-        const double half = student_95(random.size() - 1) * std::sqrt(square / (n - 1) * (1 + 1 / n));
-        verdict.beats_random = verdict.damage < mean - half && verdict.damage < std::ranges::min(random);
+      const auto worse = std::ranges::count_if(random, [&](double other) { return other > verdict.damage; });
+      verdict.better_than = static_cast<std::size_t>(worse);
+      if (!random.empty()) {
+        verdict.random_p =
+            static_cast<double>(1 + random.size() - verdict.better_than) / static_cast<double>(1 + random.size());
       }
       if (!result_.best || verdict.damage < result_.verdicts[*result_.best].damage) result_.best = verdict.ranking;
     }

@@ -49,7 +49,7 @@ class CompareCommand : public testing::Test {
   }
 
   std::string capture_images(const std::string& name, std::size_t inputs, std::uint64_t seed) {
-    const auto& one = test::golden_inputs("vit").front().pixels;
+    const Pixels one = test::golden_inputs("vit").front().pixels;
     std::vector<float> pixels(inputs * one.values.size());
     Random(seed).fill_normal(pixels);
     const fs::path path = folder_.path() / (name + ".npy");
@@ -111,7 +111,7 @@ TEST_F(CompareCommand, PrintsATableForPeople) {
   const Outcome outcome = run_program({"compare", first, images, "-o", out_.string(), "--names", "words,pictures"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("[0] words"));
-  EXPECT_THAT(outcome.out, HasSubstr("image, 6 heads, 1 input"));
+  EXPECT_THAT(outcome.out, HasSubstr("image, 4 heads, 1 input of 17 tokens"));
   EXPECT_THAT(outcome.out, HasSubstr("head balance"));
   EXPECT_THAT(outcome.out, HasSubstr("[0] and [1]:"));
 }

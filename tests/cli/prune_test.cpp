@@ -119,7 +119,22 @@ TEST(PruneCommand, MeasuresClassifiersByTheirLabels) {
   EXPECT_TRUE(fs::exists(folder.path() / "run/pruned/model.safetensors"));
 }
 
-TEST(PruneCommand, RanksAndMeasuresQuantizedFilesWithoutWritingThem) {
+TEST(PruneCommand, WritesAGgufFileWhereNoBlockReachesOverSeveralHeads) {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run";
+  const std::vector<std::string> command = {
+      "prune", test::golden_model("gguf_llama").string(), "-o", run.string(), "--ids", write_ids(folder), "--json"};
+  const Outcome outcome = run_program(command);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Outcome again =
+      run_program({"prune", (run / "pruned/model.gguf").string(), "-o", (folder.path() / "again").string(), "--ids",
+                   write_ids(folder), "--criteria", "norm", "--json"});
+  ASSERT_EQ(again.code, 0) << again.err;
+  const auto pruned = nlohmann::json::parse(read(run / "pruned.json"));
+  EXPECT_EQ(nlohmann::json::parse(again.out)["before"]["loss"], pruned["after"]["loss"]);
+}
+
+TEST(PruneCommand, SaysBeforehandThatAQuantizedFileCannotBeWritten) {
   const TemporaryFolder folder;
   const std::string model = std::string(HEADSCOPE_SOURCE_DIR) + "/tests/golden/checkpoints/gguf_llama_q8/model.gguf";
   const std::string run = (folder.path() / "run").string();

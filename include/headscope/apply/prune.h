@@ -56,7 +56,7 @@ struct PruneOptions {
   std::size_t points = 10;             ///< Of a curve, at most, beside the one where nothing is removed.
   DamageMeasure measure = DamageMeasure::kLoss;
   std::size_t candidates = 8;  ///< Heads that kGreedy measures at a step, those that last cost least; 0: all.
-  std::size_t seeds = 5;       ///< Orders of kRandom.
+  std::size_t seeds = 20;      ///< Orders of kRandom; fewer than 20 cannot show anything at 5 %.
   std::uint64_t seed = 0;      ///< The first one's.
   /// The first so many inputs serve for choosing heads and no others for measuring; 0: all serve for both.
   std::size_t choose_on = 0;
@@ -83,14 +83,14 @@ struct CurvePoint {
   Effect effect;
 };
 
-/// One ranking at the whole budget.
+/// One ranking at the whole budget, beside the random ones.
 struct PruneVerdict {
   std::size_t ranking = 0;
   double damage = 0;
-  /// Whether another random order would do as well with less than 2.5 %: the damage is below the 95 % interval for one
-  /// more draw, mean - t s sqrt(1 + 1/seeds), and below every seed's. Nothing without two seeds of kRandom, and for
-  /// them.
-  std::optional<bool> beats_random = {};
+  std::size_t better_than = 0;  ///< Random orders that do more damage.
+  /// (1 + random orders that do no more damage) / (1 + random orders): how often chance would do as well. No assumption
+  /// on how their damage is spread, which one indispensable head makes bimodal. Nothing for kRandom and without it.
+  std::optional<double> random_p = {};
 };
 
 struct PruneResult {
@@ -102,6 +102,7 @@ struct PruneResult {
   std::size_t heads = 0;               ///< Query heads of the model.
   std::size_t chosen_on = 0;           ///< Inputs for choosing, and
   std::size_t measured_on = 0;         ///< for measuring.
+  bool held_out = false;               ///< Whether those are other inputs.
   DamageMeasure measure = DamageMeasure::kLoss;
   /// The ranking of least damage at the budget, kRandom left out; nothing if there is no other.
   std::optional<std::size_t> best = {};

@@ -96,6 +96,14 @@ TEST(Compare, SaysWhereThereIsNoSpread) {
   EXPECT_EQ(one_sided.differences[0].verdict, DifferenceVerdict::kDiffers);
 }
 
+TEST(Compare, TwoEqualSamplesAreNoProofThatThereIsNoSpread) {
+  const ComparedRun a{"a", {"", ""}, {{"depth", {}, {{1}, {1}}}}};
+  const ComparedRun b{"b", {"", ""}, {{"depth", {}, {{2}, {2}}}}};
+  const Comparison result = compare(std::vector{a, b});
+  EXPECT_NEAR(result.differences[0].p, 1 / 3.0, 1e-15);  // two of the six ways to part four samples
+  EXPECT_EQ(result.differences[0].verdict, DifferenceVerdict::kNone);
+}
+
 TEST(Compare, LeavesOutSamplesThatAreNotDefinedAndFeaturesThatOneRunLacks) {
   ComparedRun a = drawn("a", 0, 4, 1);
   ComparedRun b = drawn("b", 0, 4, 2);

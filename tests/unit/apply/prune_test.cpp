@@ -69,8 +69,10 @@ TEST(Prune, MeasuredCriteriaKeepTheHeadThatInductionNeeds) {
   EXPECT_EQ(result.rankings[1].order.size(), 8u);
   EXPECT_LE(result.verdicts[1].damage, result.verdicts[0].damage);
   EXPECT_EQ(result.best, 1u);
-  EXPECT_EQ(result.rankings.size(), 2 + 5u);
-  for (std::size_t r = 2; r < 7; ++r) EXPECT_GT(result.verdicts[r].damage, result.verdicts[1].damage);
+  EXPECT_EQ(result.rankings.size(), 2 + 20u);
+  EXPECT_EQ(result.verdicts[1].better_than, 20u);
+  EXPECT_NEAR(*result.verdicts[1].random_p, 1 / 21.0, 1e-15);
+  EXPECT_FALSE(result.verdicts[2].random_p);
 }
 
 TEST(Prune, CurvesAreWhatTheForwardPassSaysWithoutTheHeads) {
