@@ -44,6 +44,8 @@ int parse_and_run(int argc, const char* const* argv, Session& session) {
   add_softmax_command(app, session);
   add_report_command(app, session);
   add_demo_command(app, session);
+  add_prune_command(app, session);
+  add_compare_command(app, session);
   add_reproduce_command(app, session);
   try {
     app.parse(argc, argv);

@@ -138,6 +138,10 @@ void RunFolder::add_text(const RunFile& file, std::string_view text) {
   pending_.emplace_back(file, std::move(out));
 }
 
+AtomicFile& RunFolder::add_file(const RunFile& file) {
+  return pending_.emplace_back(file, begin_file(file)).second;
+}
+
 void RunFolder::add_array(const RunFile& file, std::span<const float> values) {
   add_npy(file, npy_type<float>(), "float32", values.size(), std::as_bytes(values));
 }

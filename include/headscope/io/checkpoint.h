@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -27,6 +28,12 @@ class Checkpoint {
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   [[nodiscard]] bool is_gguf() const noexcept { return !gguf_.empty(); }
+  /// The files that hold the tensors; every tensor's bytes lie in those of one of them.
+  struct WeightFile {
+    std::filesystem::path path;
+    std::span<const std::byte> bytes;
+  };
+  [[nodiscard]] std::vector<WeightFile> weight_files() const;
   /// How many files hold the tensors.
   [[nodiscard]] std::size_t file_count() const noexcept { return safetensors_.size() + gguf_.size(); }
 

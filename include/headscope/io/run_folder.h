@@ -87,6 +87,8 @@ class RunFolder {
   /// An array that is written piece by piece.
   [[nodiscard]] RunArray add_array(const RunFile& file, RunFloat element);
   void add_array(const RunFile& file, std::span<const std::int64_t> values);
+  /// A file whose bytes the caller writes before `commit`. The reference holds until then.
+  [[nodiscard]] AtomicFile& add_file(const RunFile& file);
   /// Matrices by name, as one npz file of doubles.
   void add_matrices(const RunFile& file, std::span<const std::pair<std::string, const DoubleMatrix*>> matrices);
 
