@@ -18,6 +18,7 @@
 #include "cli/input_options.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
+#include "cli/run_output.h"
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
 #include "headscope/capture/ablation.h"
@@ -97,7 +98,6 @@ std::vector<HeadId> parse_heads(const std::vector<std::string>& words) {
 RunCommand describe(const Args& args, const Model& model, std::span<const DescribedInput> inputs) {
   RunCommand command;
   command.name = "capture";
-  command.arguments = {"capture", args.model.string(), "-o", args.run.string()};
   command.identity = {{"model", fingerprint(model.checkpoint())},
                       {"inputs", args.inputs.described()},
                       {"contents", fingerprint(inputs)},
@@ -210,7 +210,7 @@ void run_capture(const Args& args, Session& session) {
   CaptureOptions options = parse_options(args, model);
   const std::vector<DescribedInput> inputs = read_inputs(model, args.inputs);
   watch_for_interrupts();
-  RunFolder run(args.run, describe(args, model, inputs), args.force);
+  RunFolder run = begin_run(session, args.run, describe(args, model, inputs), args.force);
   std::optional<Effect> effect;
   if (!args.ablated.empty()) effect = add_effect(args, model, inputs, run, options);
   constexpr std::size_t kSteps = 1000;

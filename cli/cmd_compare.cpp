@@ -13,6 +13,7 @@
 #include "cli/compare_source.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
+#include "cli/run_output.h"
 #include "headscope/apply/compare.h"
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
@@ -94,13 +95,10 @@ std::string identity_of(const fs::path& path) {
 RunCommand describe(const Args& args) {
   RunCommand command;
   command.name = "compare";
-  command.arguments = {"compare"};
   std::string runs;
   for (const fs::path& path : args.runs) {
-    command.arguments.push_back(path.string());
     runs += identity_of(path) + "\n";
   }
-  command.arguments.insert(command.arguments.end(), {"-o", args.run.string()});
   command.identity = {{"runs", runs},
                       {"what", args.source.what},
                       {"skip_first", std::to_string(args.source.skip_first)},
@@ -139,7 +137,7 @@ void run_compare(const Args& args, Session& session) {
   }
   const std::vector<RunContents> contents = look_into_all(args);
   watch_for_interrupts();
-  RunFolder run(args.run, describe(args), args.force);
+  RunFolder run = begin_run(session, args.run, describe(args), args.force);
   const std::vector<ComparedSource> sources = load_all(args, contents, session);
   std::vector<ComparedRun> runs;
   for (const ComparedSource& source : sources) runs.push_back(source.run);

@@ -86,14 +86,14 @@ void tell_circuit(Session& session, const Model& model, const std::vector<std::s
     const auto others = std::ranges::stable_partition(circuit, std::not_fn(is_other));
     std::vector<std::string> targets;
     for (auto one = circuit.begin(); one != others.begin(); ++one) {
-      targets.push_back(
-          fmt::format("{} (z {:.0f}, induction {:.2f})", to_string(one->edge.target), one->edge.nulls.front().z, one->induction));
+      targets.push_back(fmt::format("{} (z {:.0f}, induction {:.2f})", to_string(one->edge.target),
+                                    one->edge.nulls.front().z, one->induction));
     }
     const Loss loss = loss_without(model, source, lists);
     session.out << fmt::format("  {} looks at the word before ({:.2f}); the keys of {} read what it writes.\n",
                                to_string(source), circuit.front().previous, fmt::join(targets, ", "))
-                << fmt::format("       Without it the loss on lists goes from {:.2f} to {:.2f} nats a word{}.\n", loss.before,
-                               loss.after, loss.after - loss.before < kSpare ? ": it is spare" : "");
+                << fmt::format("       Without it the loss on lists goes from {:.2f} to {:.2f} nats a word{}.\n",
+                               loss.before, loss.after, loss.after - loss.before < kSpare ? ": it is spare" : "");
     circuit.erase(circuit.begin(), others.begin());
   }
 }

@@ -13,6 +13,7 @@
 #include "cli/map_source.h"
 #include "cli/organize_files.h"
 #include "cli/progress.h"
+#include "cli/run_output.h"
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
 #include "headscope/io/json.h"
@@ -73,7 +74,6 @@ QuestionnaireOptions questionnaire_options(const Args& args, const NetworkTensor
 RunCommand describe_run(const Args& args, const MapSource& source, const QuestionnaireOptions& options) {
   RunCommand command;
   command.name = "organize";
-  command.arguments = {"organize", args.source.source.string(), "-o", args.run.string()};
   command.identity = {{"source", source.fingerprint},
                       {"maps", describe(args.source)},
                       {"iterations", std::to_string(options.iterations)},
@@ -120,7 +120,7 @@ void run_organize(const Args& args, Session& session) {
   watch_for_interrupts();
   const MapSource source = load_maps(args.source, /*keep_absent=*/false, parse_size(args.memory));
   const QuestionnaireOptions options = questionnaire_options(args, source.tensor);
-  RunFolder run(args.run, describe_run(args, source, options), args.force);
+  RunFolder run = begin_run(session, args.run, describe_run(args, source, options), args.force);
   const OrganizeResult result = compute(args, source.tensor, options, session);
   add_organize_files(run, source, result);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -15,6 +15,7 @@
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/prune_files.h"
+#include "cli/run_output.h"
 #include "headscope/apply/prune.h"
 #include "headscope/apply/pruned_checkpoint.h"
 #include "headscope/base/error.h"
@@ -113,7 +114,6 @@ PruneOptions parse_options(const Args& args, const Model& model) {
 RunCommand describe(const Args& args, const Model& model) {
   RunCommand command;
   command.name = "prune";
-  command.arguments = {"prune", args.model.string(), "-o", args.run.string()};
   command.identity = {
       {"model", fingerprint(model.checkpoint())},
       {"inputs", args.inputs.described()},
@@ -179,7 +179,7 @@ void run_prune(const Args& args, Session& session) {
   std::vector<ModelInput> inputs;
   for (DescribedInput& input : read_inputs(model, args.inputs)) inputs.push_back(std::move(input.input));
   watch_for_interrupts();
-  RunFolder run(args.run, describe(args, model), args.force);
+  RunFolder run = begin_run(session, args.run, describe(args, model), args.force);
   const PruneResult result = compute(model, inputs, options, session);
   add_prune_tables(run, result, options.kept);
   const auto written = ranking_to_write(args, result);

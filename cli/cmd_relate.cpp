@@ -14,6 +14,7 @@
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/relate_files.h"
+#include "cli/run_output.h"
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
 #include "headscope/io/run_folder.h"
@@ -89,7 +90,6 @@ std::vector<NullModel> parse_nulls(const std::vector<std::string>& names) {
 RunCommand describe(const Args& args, const Model& model) {
   RunCommand command;
   command.name = "relate";
-  command.arguments = {"relate", args.model.string(), "-o", args.run.string()};
   command.identity = {{"model", fingerprint(model.checkpoint())},
                       {"weights", args.weights},
                       {"pairs", fmt::format("{}", fmt::join(args.pairs, ","))},
@@ -163,7 +163,7 @@ void run_relate(const Args& args, Session& session) {
     options.labels = &labels;
   }
   watch_for_interrupts();
-  RunFolder run(args.run, describe(args, model), args.force);
+  RunFolder run = begin_run(session, args.run, describe(args, model), args.force);
   constexpr std::size_t kSteps = 1000;
   RelateResult result;
   {

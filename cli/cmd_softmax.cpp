@@ -15,6 +15,7 @@
 #include "cli/interrupt.h"
 #include "cli/map_source.h"
 #include "cli/progress.h"
+#include "cli/run_output.h"
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
 #include "headscope/io/csv.h"
@@ -58,7 +59,6 @@ bool keeps_arrays(const Args& args) {
 RunCommand describe_run(const Args& args, const MapSource& source, const SoftmaxOptions& options) {
   RunCommand command;
   command.name = "softmax";
-  command.arguments = {"softmax", args.source.source.string(), "-o", args.run.string()};
   command.identity = {{"source", source.fingerprint},
                       {"maps", describe(args.source)},
                       {"iterations", std::to_string(options.questionnaire.iterations)},
@@ -205,7 +205,7 @@ void run_softmax(Args args, Session& session) {
   watch_for_interrupts();
   SoftmaxOptions options = softmax_options(args);
   const MapSource source = load_maps(args.source, /*keep_absent=*/true, parse_size(args.memory));
-  RunFolder run(args.run, describe_run(args, source, options), args.force);
+  RunFolder run = begin_run(session, args.run, describe_run(args, source, options), args.force);
   std::vector<Row> rows;
   CsvTable levels({"head", "pair", "axis", "level_a", "level_b", "folders_a", "folders_b", "rand_index"});
   {

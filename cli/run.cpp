@@ -1,6 +1,7 @@
 #include "cli/run.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
 #include <new>
 #include <string>
@@ -80,6 +81,7 @@ int exit_code(ErrorKind kind) noexcept {
 }
 
 int run(int argc, const char* const* argv, Session session) {
+  session.arguments.assign(argv + std::min(argc, 1), argv + argc);
   try {
     return parse_and_run(argc, argv, session);
   } catch (const Error& error) {

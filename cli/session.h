@@ -1,6 +1,8 @@
 #pragma once
 
 #include <ostream>
+#include <string>
+#include <vector>
 
 namespace headscope::cli {
 
@@ -8,8 +10,9 @@ namespace headscope::cli {
 struct Session {
   std::ostream& out;
   std::ostream& err;
-  bool terminal = false;  ///< `err` is a terminal: a line may be drawn over.
-  bool quiet = false;     ///< No progress.
+  bool terminal = false;                    ///< `err` is a terminal: a line may be drawn over.
+  bool quiet = false;                       ///< No progress.
+  std::vector<std::string> arguments = {};  ///< The command as it was typed, without the program's name.
 };
 
 }  // namespace headscope::cli
