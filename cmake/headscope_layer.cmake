@@ -16,7 +16,7 @@ function(headscope_layer name)
   if(name STREQUAL "base")
     target_precompile_headers(headscope_base PRIVATE <algorithm> <array> <cmath> <filesystem> <fmt/format.h> <functional>
                               <map> <memory> <optional> <span> <string> <string_view> <vector>)
-  else()
+  elseif("hwy::hwy" IN_LIST ARG_PRIVATE)  # its definitions are compiled in, so only those that share them can use it
     target_precompile_headers(headscope_${name} REUSE_FROM headscope_base)
   endif()
   set_property(GLOBAL APPEND PROPERTY HEADSCOPE_LAYERS ${name})
