@@ -8,18 +8,21 @@
 #   make bench    measure, and write benchmarks/results.md
 #   make fuzz     a minute of fuzzing for every parser (FUZZ_SECONDS=600 for ten)
 #   make lint     clang-format and clang-tidy
+#   make web      build the page of the report from web/ (needs Node; the result is kept in git, so only after a change)
 #   make clean    remove what was built
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
-.PHONY: build demo test python python-torch wheel bench fuzz lint format clean debian-% venv
+.PHONY: build demo test web web-test wheel python python-torch bench fuzz lint format clean debian-% venv
 
 BUILD_PACKAGES := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libhwy-dev zlib1g-dev \
 	libopenblas-pthread-dev libstb-dev libpcre2-dev libutf8proc-dev pkg-config
 PYTHON_PACKAGES := python3 python3-venv
-# ccache: the wheel holds what the program is made of, and need not compile it a second time.
-WHEEL_PACKAGES := $(PYTHON_PACKAGES) python3-dev ccache
-TEST_PACKAGES := libgtest-dev libgmock-dev $(WHEEL_PACKAGES)
+WHEEL_PACKAGES := $(PYTHON_PACKAGES) python3-dev
+TEST_PACKAGES := libgtest-dev libgmock-dev
+# Another Node that is already there does as well, and would be in the way of Debian's.
+WEB_PACKAGES := $(if $(shell command -v npm),,nodejs npm)
+WEB_TEST_PACKAGES := chromium
 
 FUZZ_PACKAGES := clang libclang-rt-14-dev
 LINT_PACKAGES := clang-format clang-tidy
@@ -31,25 +34,38 @@ build: debian-build
 	cmake --preset release -DHEADSCOPE_TESTS=OFF -DHEADSCOPE_BENCHMARKS=OFF
 	cmake --build --preset release --target headscope
 
-demo: build venv
-	@tools/demo.sh build/headscope $(PYTHON)
+demo: build
+	@build/headscope demo -o build/demo
 
+# Unit tests run with sanitizers, everything that looks at the program from outside runs what users run: building all of it
+# both ways would take longer than the rest. 'cmake --build --preset release && ctest --preset release' does it.
 test: debian-build debian-test venv
-	cmake --preset release -DHEADSCOPE_TESTS=ON -DHEADSCOPE_BENCHMARKS=OFF
-	cmake --build --preset release
-	ctest --preset release
 	cmake --preset asan
 	cmake --build --preset asan
 	ctest --preset asan
-	HEADSCOPE=build/headscope $(PYTHON) -m pytest -q tests/tools tests/cli
+	cmake --preset release -DHEADSCOPE_TESTS=ON -DHEADSCOPE_BENCHMARKS=OFF
+	cmake --build --preset release --target headscope encode_texts
+	HEADSCOPE=build/headscope $(PYTHON) -m pytest -q tests/tools tests/cli tests/tokenizers tests/models
+	$(MAKE) web-test
 	$(MAKE) python
 
-# pip builds in an environment of its own, from what pyproject.toml declares. The compiler goes by the same name as in the
-# presets, so that ccache, where there is one, knows what it has compiled.
-wheel: debian-build debian-wheel
+web: web/node_modules/installed
+	cd web && npm run --silent check && npm run --silent build
+
+# That the page in git is the one that web/ gives, then the page itself in a browser.
+web-test: web/node_modules/installed debian-web-test
+	cd web && npm run --silent check && npm run --silent unit
+	cd web && npm run --silent build -- --outDir ../build/web --emptyOutDir --logLevel warn
+	@cmp build/web/template.html web/dist/template.html || { echo "web/dist/template.html is stale: run 'make web' and commit it" >&2; exit 1; }
+	HEADSCOPE=$(CURDIR)/build/headscope node --test tests/web/*.test.mjs
+
+# pip builds in an environment of its own, from what pyproject.toml declares. What the program is made of is not compiled
+# a second time; 'pip wheel .' does that.
+wheel: build debian-wheel
 	rm -rf build/wheel
 	python3 -m venv --clear .venv-python
-	CXX=$${CXX:-c++} .venv-python/bin/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel .
+	.venv-python/bin/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel \
+		-C build-dir=build/python -C cmake.define.HEADSCOPE_BUILT=$(CURDIR)/build/release .
 
 python: wheel
 	.venv-python/bin/pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt build/wheel/*.whl
@@ -58,7 +74,7 @@ python: wheel
 # The same with PyTorch and transformers, some gigabytes.
 python-torch: python
 	.venv-python/bin/pip install --quiet --disable-pip-version-check -r tools/requirements-bench.txt
-	.venv-python/bin/python -m pytest -q tests/python
+	.venv-python/bin/python -m pytest -q tests/python/test_torch.py
 
 bench: debian-build venv .venv-bench/installed
 	cmake --preset release -DHEADSCOPE_TESTS=OFF -DHEADSCOPE_BENCHMARKS=ON
@@ -78,18 +94,27 @@ format: debian-lint
 	git ls-files '*.h' '*.cpp' | xargs clang-format -i
 
 clean:
-	rm -rf build .venv .venv-bench .venv-python
+	rm -rf build .venv .venv-bench .venv-python web/node_modules
 
 debian-build:
 	@tools/install_debian.sh $(BUILD_PACKAGES)
 debian-test:
-	@tools/install_debian.sh $(TEST_PACKAGES)
+	@tools/install_debian.sh $(TEST_PACKAGES) $(PYTHON_PACKAGES)
 debian-wheel:
 	@tools/install_debian.sh $(WHEEL_PACKAGES)
+debian-web:
+	@[ -z "$(WEB_PACKAGES)" ] || tools/install_debian.sh $(WEB_PACKAGES)
+debian-web-test:
+	@tools/install_debian.sh $(WEB_TEST_PACKAGES)
 debian-fuzz:
 	@tools/install_debian.sh $(FUZZ_PACKAGES)
 debian-lint:
 	@tools/install_debian.sh $(LINT_PACKAGES)
+
+# What is installed is what package-lock.json says, and none of it runs anything while it is installed.
+web/node_modules/installed: web/package-lock.json | debian-web
+	cd web && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
 
 # Made anew when the list of packages changes.
 venv: .venv/installed

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -18,6 +19,7 @@
 #include "cli/input_options.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
+#include "cli/run_output.h"
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
 #include "headscope/capture/ablation.h"
@@ -64,7 +66,7 @@ void set_queries(const std::string& text, CaptureOptions& options) {
   if (last < options.first_query) {
     throw Error(ErrorKind::kInvalidArgument, fmt::format("--queries: '{}' ends before it begins", text));
   }
-  options.last_query = last + 1;
+  options.last_query = last < std::numeric_limits<std::size_t>::max() ? last + 1 : last;
 }
 
 CaptureOptions parse_options(const Args& args, const Model& model) {
@@ -94,12 +96,12 @@ std::vector<HeadId> parse_heads(const std::vector<std::string>& words) {
   return heads;
 }
 
-RunCommand describe(const Args& args, const Model& model) {
+RunCommand describe(const Args& args, const Model& model, std::span<const DescribedInput> inputs) {
   RunCommand command;
   command.name = "capture";
-  command.arguments = {"capture", args.model.string(), "-o", args.run.string()};
   command.identity = {{"model", fingerprint(model.checkpoint())},
                       {"inputs", args.inputs.described()},
+                      {"contents", fingerprint(inputs)},
                       {"what", fmt::format("{}{}", fmt::join(args.what, ","), args.no_output ? "" : ",output")},
                       {"dtype", args.dtype},
                       {"layers", fmt::format("{}", fmt::join(args.heads.layers, ","))},
@@ -210,7 +212,7 @@ void run_capture(const Args& args, Session& session) {
   CaptureOptions options = parse_options(args, model);
   const std::vector<DescribedInput> inputs = read_inputs(model, args.inputs, session);
   watch_for_interrupts();
-  RunFolder run = open_run(session, args.run, describe(args, model), args.force);
+  RunFolder run = begin_run(session, args.run, describe(args, model, inputs), args.force);
   std::optional<Effect> effect;
   if (!args.ablated.empty()) effect = add_effect(args, model, inputs, run, options);
   constexpr std::size_t kSteps = 1000;

@@ -13,6 +13,7 @@
 #include "cli/host.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
+#include "cli/run_output.h"
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
 #include "headscope/capture/detectors.h"
@@ -38,7 +39,6 @@ struct Args {
 RunCommand describe(const Args& args, const Model& model) {
   RunCommand command;
   command.name = "detect";
-  command.arguments = {"detect", args.model.string(), "-o", args.run.string()};
   command.identity = {{"model", fingerprint(model.checkpoint())},
                       {"sequences", std::to_string(args.detect.sequences)},
                       {"length", std::to_string(args.detect.length)},
@@ -125,7 +125,7 @@ void run_detect(Args& args, Session& session) {
   const Model& model = *opened;
   watch_for_interrupts();
   args.detect.memory = parse_size(args.memory);
-  RunFolder run = open_run(session, args.run, describe(args, model), args.force);
+  RunFolder run = begin_run(session, args.run, describe(args, model), args.force);
   constexpr std::size_t kSteps = 1000;
   DetectResult result;
   {

@@ -9,13 +9,15 @@
 
 #include "cli/commands.h"
 #include "cli/common_options.h"
-#include "cli/host.h"
 #include "cli/interrupt.h"
 #include "cli/map_source.h"
 #include "cli/organize_files.h"
 #include "cli/progress.h"
+#include "cli/run_output.h"
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
+#include "headscope/io/json.h"
+#include "headscope/tree/tree_json.h"
 
 namespace headscope::cli {
 namespace {
@@ -28,6 +30,7 @@ struct Args {
   std::optional<double> beta;
   double epsilon = 1;
   std::string tree = "flexible";
+  std::filesystem::path start;
   double stop_below = 0;
   std::size_t dimensions = 8;
   double time = 1;
@@ -38,6 +41,17 @@ struct Args {
   bool json = false;
 };
 
+PartitionTree read_start(const std::filesystem::path& run, TensorAxis axis, std::size_t extent) {
+  const std::filesystem::path path = run / "trees" / fmt::format("{}.json", to_string(axis));
+  const JsonDocument document = JsonDocument::open(path);
+  PartitionTree tree = tree_from_json(document.root(), path.string());
+  if (tree.size() != extent) {
+    throw Error(ErrorKind::kFormat, fmt::format("{}: is a tree of {} elements, expected the {} of the {} axis",
+                                                path.string(), tree.size(), extent, to_string(axis)));
+  }
+  return tree;
+}
+
 QuestionnaireOptions questionnaire_options(const Args& args, const NetworkTensor& tensor) {
   QuestionnaireOptions options = tensor.heads() == 1 ? QuestionnaireOptions::for_one_map() : QuestionnaireOptions();
   if (args.iterations) options.iterations = *args.iterations;
@@ -46,6 +60,10 @@ QuestionnaireOptions questionnaire_options(const Args& args, const NetworkTensor
   options.epsilon = args.epsilon;
   options.tree = args.tree == "binary" ? TreeKind::kBinary : TreeKind::kFlexible;
   if (args.stop_below > 0) options.stop_below = args.stop_below;
+  if (!args.start.empty()) {
+    options.query_start = read_start(args.start, TensorAxis::kQuery, tensor.queries());
+    options.key_start = read_start(args.start, TensorAxis::kKey, tensor.keys());
+  }
   // Beside the copies: the tensor itself and the one its coefficients are made in.
   const std::size_t held = 2 * tensor.values.size() * sizeof(float) + tensor.present.size();
   const std::size_t budget = parse_size(args.memory);
@@ -56,7 +74,6 @@ QuestionnaireOptions questionnaire_options(const Args& args, const NetworkTensor
 RunCommand describe_run(const Args& args, const MapSource& source, const QuestionnaireOptions& options) {
   RunCommand command;
   command.name = "organize";
-  command.arguments = {"organize", args.source.source.string(), "-o", args.run.string()};
   command.identity = {{"source", source.fingerprint},
                       {"maps", describe(args.source)},
                       {"iterations", std::to_string(options.iterations)},
@@ -64,6 +81,7 @@ RunCommand describe_run(const Args& args, const MapSource& source, const Questio
                       {"beta", fmt::format("{}", options.weights.beta)},
                       {"epsilon", fmt::format("{}", options.epsilon)},
                       {"tree", args.tree},
+                      {"start", args.start.string()},
                       {"stop_below", fmt::format("{}", args.stop_below)},
                       {"embedding", fmt::format("{} dimensions at time {}", args.dimensions, args.time)},
                       {"draws", std::to_string(args.draws)},
@@ -102,7 +120,7 @@ void run_organize(const Args& args, Session& session) {
   watch_for_interrupts();
   const MapSource source = load_maps(args.source, /*keep_absent=*/false, parse_size(args.memory), session);
   const QuestionnaireOptions options = questionnaire_options(args, source.tensor);
-  RunFolder run = open_run(session, args.run, describe_run(args, source, options), args.force);
+  RunFolder run = begin_run(session, args.run, describe_run(args, source, options), args.force);
   const OrganizeResult result = compute(args, source.tensor, options, session);
   add_organize_files(run, source, result);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -134,8 +152,10 @@ void add_organize_command(CLI::App& app, Session& session) {
   command->add_option("--tree", args->tree, "flexible or binary")
       ->check(CLI::IsMember({"flexible", "binary"}))
       ->capture_default_str();
-  command->add_option("--stop-below", args->stop_below,
-                      "End early once the score changes by no more than this share; 0: never")
+  command->add_option("--start", args->start, "Run whose query and key trees to begin with, in place of cosines");
+  command
+      ->add_option("--stop-below", args->stop_below,
+                   "End early once the score changes by no more than this share; 0: never")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   command->add_option("--dimensions", args->dimensions, "Coordinates of an embedding")

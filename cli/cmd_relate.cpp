@@ -15,6 +15,7 @@
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/relate_files.h"
+#include "cli/run_output.h"
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
 #include "headscope/io/run_folder.h"
@@ -90,7 +91,6 @@ std::vector<NullModel> parse_nulls(const std::vector<std::string>& names) {
 RunCommand describe(const Args& args, const Model& model) {
   RunCommand command;
   command.name = "relate";
-  command.arguments = {"relate", args.model.string(), "-o", args.run.string()};
   command.identity = {{"model", fingerprint(model.checkpoint())},
                       {"weights", args.weights},
                       {"pairs", fmt::format("{}", fmt::join(args.pairs, ","))},
@@ -165,7 +165,7 @@ void run_relate(const Args& args, Session& session) {
     options.labels = &labels;
   }
   watch_for_interrupts();
-  RunFolder run = open_run(session, args.run, describe(args, model), args.force);
+  RunFolder run = begin_run(session, args.run, describe(args, model), args.force);
   constexpr std::size_t kSteps = 1000;
   RelateResult result;
   {

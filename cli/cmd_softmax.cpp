@@ -12,10 +12,10 @@
 
 #include "cli/commands.h"
 #include "cli/common_options.h"
-#include "cli/host.h"
 #include "cli/interrupt.h"
 #include "cli/map_source.h"
 #include "cli/progress.h"
+#include "cli/run_output.h"
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
 #include "headscope/io/csv.h"
@@ -59,7 +59,6 @@ bool keeps_arrays(const Args& args) {
 RunCommand describe_run(const Args& args, const MapSource& source, const SoftmaxOptions& options) {
   RunCommand command;
   command.name = "softmax";
-  command.arguments = {"softmax", args.source.source.string(), "-o", args.run.string()};
   command.identity = {{"source", source.fingerprint},
                       {"maps", describe(args.source)},
                       {"iterations", std::to_string(options.questionnaire.iterations)},
@@ -166,11 +165,11 @@ void print_summary(std::ostream& out, const MapSource& source, const std::vector
   out << fmt::format("{:<12} {:.3g} first order, {:.3g} second (shuffled trees {:.3g}, {:.3g})\n", "error",
                      mean("error_first"), mean("error_second"), mean("error_first_shuffled"),
                      mean("error_second_shuffled"));
-  out << fmt::format("{:<12} scores {:.2f}, softmax {:.2f}, residual {:.2f} (theory: {:.2f}); shuffled {:.2f}, {:.2f}, "
-                     "{:.2f}\n",
-                     "alpha", mean("alpha_scores"), mean("alpha_softmax"), mean("alpha_residual"),
-                     2 * mean("alpha_scores"), mean("alpha_scores_shuffled"), mean("alpha_softmax_shuffled"),
-                     mean("alpha_residual_shuffled"));
+  out << fmt::format(
+      "{:<12} scores {:.2f}, softmax {:.2f}, residual {:.2f} (theory: {:.2f}); shuffled {:.2f}, {:.2f}, "
+      "{:.2f}\n",
+      "alpha", mean("alpha_scores"), mean("alpha_softmax"), mean("alpha_residual"), 2 * mean("alpha_scores"),
+      mean("alpha_scores_shuffled"), mean("alpha_softmax_shuffled"), mean("alpha_residual_shuffled"));
   for (const char* pair : {"scores_softmax", "scores_approximation", "softmax_approximation"}) {
     const auto of = [&](const char* figure) { return mean_of(rows, fmt::format("{}_{}", pair, figure)); };
     out << fmt::format("{:<12} {}: affinities {:.2f} {:.2f}, Rand index {:.2f} {:.2f}, cophenetic {:.2f} {:.2f}\n",
@@ -190,18 +189,23 @@ void print_json(std::ostream& out, const MapSource& source, const std::vector<Ro
     for (std::size_t i = 0; i < row.figures.names.size(); ++i) object[row.figures.names[i]] = row.figures.values[i];
     heads.push_back(std::move(object));
   }
-  const Json root = {{"queries", source.tensor.queries()}, {"keys", source.tensor.keys()},
-                     {"invariance", heads},                {"notes", source.tensor.notes},
-                     {"files", files},                     {"seconds", seconds}};
+  const Json root = {{"queries", source.tensor.queries()},
+                     {"keys", source.tensor.keys()},
+                     {"invariance", heads},
+                     {"notes", source.tensor.notes},
+                     {"files", files},
+                     {"seconds", seconds}};
   out << root.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 
-void run_softmax(const Args& args, Session& session) {
+void run_softmax(Args args, Session& session) {
+  // Scores are there for all keys, and over all of them the differences of g are those of f.
+  if (args.source.mask.empty()) args.source.mask = "none";
   const auto begin = std::chrono::steady_clock::now();
   watch_for_interrupts();
   SoftmaxOptions options = softmax_options(args);
   const MapSource source = load_maps(args.source, /*keep_absent=*/true, parse_size(args.memory), session);
-  RunFolder run = open_run(session, args.run, describe_run(args, source, options), args.force);
+  RunFolder run = begin_run(session, args.run, describe_run(args, source, options), args.force);
   std::vector<Row> rows;
   CsvTable levels({"head", "pair", "axis", "level_a", "level_b", "folders_a", "folders_b", "rand_index"});
   {
@@ -229,12 +233,13 @@ void run_softmax(const Args& args, Session& session) {
     for (const double value : row.figures.values) cells.push_back(csv_number(value));
     table.add_row(cells);
   }
-  run.add_text({.name = "invariance.csv",
-                .kind = "table",
-                .about = "For each head: errors of the paraproduct, fitted exponents with their 95 % intervals, both beside "
-                         "shuffled trees; agreement of the organizations of scores, softmax and approximation.",
-                .shape = {table.rows(), table.columns()}},
-               table.text());
+  run.add_text(
+      {.name = "invariance.csv",
+       .kind = "table",
+       .about = "For each head: errors of the paraproduct, fitted exponents with their 95 % intervals, both beside "
+                "shuffled trees; agreement of the organizations of scores, softmax and approximation.",
+       .shape = {table.rows(), table.columns()}},
+      table.text());
   run.add_text({.name = "invariance_levels.csv",
                 .kind = "table",
                 .about = "Adjusted Rand index of the organizations, level by level.",
@@ -265,8 +270,9 @@ void add_softmax_command(CLI::App& app, Session& session) {
   command->add_option("--boundary", args->boundary, "Order of the differences along one axis: first or second")
       ->check(CLI::IsMember({"first", "second"}))
       ->capture_default_str();
-  command->add_option("--paraproduct", args->keep,
-                      "Write the arrays of 'all' heads or of 'none' (default: all if --heads chose some)")
+  command
+      ->add_option("--paraproduct", args->keep,
+                   "Write the arrays of 'all' heads or of 'none' (default: all if --heads chose some)")
       ->check(CLI::IsMember({"all", "none"}));
   command->add_option("--draws", args->draws, "Shuffled trees to compare with")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1000}))

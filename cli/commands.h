@@ -14,7 +14,11 @@ void add_inspect_command(CLI::App& app, Session& session);
 void add_relate_command(CLI::App& app, Session& session);
 void add_capture_command(CLI::App& app, Session& session);
 void add_detect_command(CLI::App& app, Session& session);
+void add_compare_command(CLI::App& app, Session& session);
 void add_organize_command(CLI::App& app, Session& session);
+void add_report_command(CLI::App& app, Session& session);
+void add_demo_command(CLI::App& app, Session& session);
+void add_prune_command(CLI::App& app, Session& session);
 void add_reproduce_command(CLI::App& app, Session& session);
 void add_softmax_command(CLI::App& app, Session& session);
 

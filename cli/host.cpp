@@ -1,19 +1,10 @@
 #include "cli/host.h"
 
-#include <utility>
-
 namespace headscope::cli {
 
 std::shared_ptr<const Model> open_model(const Session& session, const std::filesystem::path& path) {
   if (session.host != nullptr && session.host->model) return session.host->model;
   return std::make_shared<const Model>(Model::open(path));
-}
-
-RunFolder open_run(const Session& session, const std::filesystem::path& path, RunCommand command, bool force) {
-  if (session.host != nullptr && session.host->held != nullptr) {
-    return RunFolder(std::move(command), *session.host->held);
-  }
-  return RunFolder(path, std::move(command), force);
 }
 
 const GivenArray* given_array(const Session& session, const std::filesystem::path& name) {

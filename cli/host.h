@@ -33,7 +33,8 @@ struct Host {
   std::function<void(std::string_view what, double share)> watch = {};
   /// Used in place of opening MODEL.
   std::shared_ptr<const Model> model = {};
-  /// Maps by the name that stands for SOURCE or a mask, token ids and pixels by the name that stands for their file.
+  /// Maps by the name that stands for SOURCE or a mask; token ids, pixels and labels (as ids) by the name that stands
+  /// for their file.
   std::map<std::string, GivenArray> arrays = {};
   std::map<std::string, std::vector<ModelInput>> inputs = {};
   /// Where results go instead of a folder.
@@ -43,11 +44,6 @@ struct Host {
 /// What MODEL means in this session.
 /// \throws Error  as `Model::open`.
 [[nodiscard]] std::shared_ptr<const Model> open_model(const Session& session, const std::filesystem::path& path);
-
-/// What -o RUN means in this session.
-/// \throws Error  as `RunFolder`.
-[[nodiscard]] RunFolder open_run(const Session& session, const std::filesystem::path& path, RunCommand command,
-                                 bool force);
 
 /// The host's array of that name; nullptr if there is none.
 [[nodiscard]] const GivenArray* given_array(const Session& session, const std::filesystem::path& name);

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <bit>
+#include <cstdint>
 
 #include "cli/host.h"
 #include "headscope/base/error.h"
@@ -51,6 +53,20 @@ void add_input_options(CLI::App& command, InputWords& words) {
   command.add_flag("--lines", words.lines, "Each line of a text file is an input of its own");
   command.add_flag("--no-special", words.no_special, "Do not add the tokenizer's special tokens");
   command.add_option("--max-tokens", words.most_tokens, "Cut texts after so many tokens");
+}
+
+std::string fingerprint(std::span<const DescribedInput> inputs) {
+  std::uint64_t hash = 0xCBF29CE484222325U;  // FNV-1a, 64 bits
+  const auto add = [&](std::uint64_t number) {
+    for (unsigned shift = 0; shift < 64; shift += 8) hash = (hash ^ (number >> shift & 0xFF)) * 0x100000001B3U;
+  };
+  for (const DescribedInput& one : inputs) {
+    const Pixels& pixels = one.input.pixels;
+    for (const std::size_t extent : {one.input.ids.size(), pixels.channels, pixels.height, pixels.width}) add(extent);
+    for (const std::uint32_t id : one.input.ids) add(id);
+    for (const float value : pixels.values) add(std::bit_cast<std::uint32_t>(value));
+  }
+  return fmt::format("{:016x}", hash);
 }
 
 std::vector<DescribedInput> read_inputs(const Model& model, const InputWords& words, const Session& session) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ struct InputWords {
 
 /// --text, --text-file, --ids, --image, --pixels (each may stand several times), --lines, --no-special, --max-tokens.
 void add_input_options(CLI::App& command, InputWords& words);
+
+/// Tells inputs apart that came from files of the same name.
+[[nodiscard]] std::string fingerprint(std::span<const DescribedInput> inputs);
 
 /// Reads them in the order texts, text files, ids, images, pixels.
 /// \throws Error  as `InputReader`; kInvalidArgument if there is nothing to read.

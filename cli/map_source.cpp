@@ -265,7 +265,7 @@ void add_map_source_options(CLI::App& command, MapSourceArgs& args) {
   command.add_option("--array", args.array, "Which array of an .npz or .safetensors file");
   command.add_option("--mask", args.mask,
                      "none, causal, zeros (exact zeros are absent) or FILE.npy (zeros in it are absent); default: what "
-                     "the folder says, else none");
+                     "the folder says, else none; softmax takes all keys");
   command.add_option("--skip-first", args.skip_first, "Leave out so many first tokens: attention sinks")
       ->capture_default_str();
   command.add_option("--layers", args.layers, "Only these, e.g. 0,3-5")->delimiter(',');

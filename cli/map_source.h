@@ -44,7 +44,8 @@ struct MapSource {
 };
 
 /// Reads maps from an .npy, .npz or .safetensors file, or from a folder with pattern.npy or scores.npy and the
-/// tokens.json that `capture` writes beside them, or takes the host's. `memory` bounds what the array may take, three times over.
+/// tokens.json that `capture` writes beside them, or takes the host's. `memory` bounds what the array may take, three
+/// times over.
 ///
 /// \throws Error  kInvalidArgument for options that make no sense; kIo, kFormat, kUnsupported if the source
 ///                cannot be read; kResource if it is too large; and as `make_network_tensor`.

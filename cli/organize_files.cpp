@@ -94,17 +94,18 @@ void add_sparsity(RunFolder& run, const Sparsity& sparsity) {
     cells.push_back(csv_number(row.alpha_high));
     table.add_row(cells);
     for (const DecayPoint& point : row.decay) {
-      decay.add_row(
-          Cells{row.name, std::to_string(point.rank), csv_number(point.found), csv_number(point.shuffled)});
+      decay.add_row(Cells{row.name, std::to_string(point.rank), csv_number(point.found), csv_number(point.shuffled)});
     }
   };
   add(sparsity.network);
   for (const SparsityRow& row : sparsity.heads) add(row);
-  add_table(run, "sparsity.csv",
-            "How few Haar coefficients hold the network (tri-Haar) and each head (bi-Haar), beside shuffled trees: mean "
-            "and where another draw lies with 95 %; gain is l1 shuffled over l1 found.",
-            table);
-  add_table(run, "decay.csv", "Sorted magnitudes of the coefficients over their l2 norm, the constant left out.", decay);
+  add_table(
+      run, "sparsity.csv",
+      "How few Haar coefficients hold the network (tri-Haar) and each head (bi-Haar), beside shuffled trees: mean "
+      "and where another draw lies with 95 %; gain is l1 shuffled over l1 found.",
+      table);
+  add_table(run, "decay.csv", "Sorted magnitudes of the coefficients over their l2 norm, the constant left out.",
+            decay);
 }
 
 void add_convergence(RunFolder& run, const Organization& organization, const std::vector<DiffusionMap>& embeddings) {
@@ -142,9 +143,10 @@ std::string groups_text(const PartitionTree& tree, const std::vector<std::string
     std::vector<std::size_t> sorted(elements.begin(), elements.end());
     std::ranges::sort(sorted);
     std::vector<std::string> some;
-    for (std::size_t i = 0; i < std::min<std::size_t>(4, sorted.size()); ++i) some.push_back(printable(names[sorted[i]], 20));
-    groups.push_back(fmt::format("{{{}{}}}", fmt::join(some, " "),
-                                 sorted.size() > 4 ? fmt::format(" +{}", sorted.size() - 4) : ""));
+    for (std::size_t i = 0; i < std::min<std::size_t>(4, sorted.size()); ++i)
+      some.push_back(printable(names[sorted[i]], 20));
+    groups.push_back(
+        fmt::format("{{{}{}}}", fmt::join(some, " "), sorted.size() > 4 ? fmt::format(" +{}", sorted.size() - 4) : ""));
   }
   return fmt::format("{}", fmt::join(groups, " "));
 }

@@ -1,6 +1,7 @@
 #include "cli/run.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
 #include <new>
 #include <string>
@@ -34,6 +35,7 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
 }  // namespace
 
 void run_or_throw(int argc, const char* const* argv, Session& session) {
+  session.arguments.assign(argv + std::min(argc, 1), argv + argc);
   CLI::App app{"headscope: what the attention heads of a transformer do to each other", "headscope"};
   app.set_version_flag("--version", "headscope " HEADSCOPE_VERSION);
   app.require_subcommand(1);
@@ -44,6 +46,10 @@ void run_or_throw(int argc, const char* const* argv, Session& session) {
   add_detect_command(app, session);
   add_organize_command(app, session);
   add_softmax_command(app, session);
+  add_report_command(app, session);
+  add_demo_command(app, session);
+  add_prune_command(app, session);
+  add_compare_command(app, session);
   add_reproduce_command(app, session);
   try {
     app.parse(argc, argv);

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <ostream>
+#include <string>
+#include <vector>
 
 namespace headscope::cli {
 
@@ -10,9 +12,10 @@ struct Host;
 struct Session {
   std::ostream& out;
   std::ostream& err;
-  bool terminal = false;  ///< `err` is a terminal: a line may be drawn over.
-  bool quiet = false;     ///< No progress.
-  Host* host = nullptr;   ///< Who runs the command inside itself; nullptr for a process of its own.
+  bool terminal = false;                    ///< `err` is a terminal: a line may be drawn over.
+  bool quiet = false;                       ///< No progress.
+  std::vector<std::string> arguments = {};  ///< The command as it was typed, without the program's name.
+  Host* host = nullptr;                     ///< Who runs the command inside itself; nullptr for a process of its own.
 };
 
 }  // namespace headscope::cli

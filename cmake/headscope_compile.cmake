@@ -9,7 +9,12 @@ endif()
 
 find_program(HEADSCOPE_CCACHE ccache)
 if(HEADSCOPE_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${HEADSCOPE_CCACHE}")
+  # Precompiled headers are cached only if these are allowed to differ.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime "${HEADSCOPE_CCACHE}")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-fpch-preprocess)
+  endif()
 endif()
 
 add_library(headscope_compile INTERFACE)

@@ -11,5 +11,13 @@ function(headscope_layer name)
                                                PRIVATE "${PROJECT_SOURCE_DIR}/src")
   list(TRANSFORM ARG_LAYERS PREPEND headscope_)
   target_link_libraries(headscope_${name} PUBLIC ${ARG_LAYERS} PRIVATE headscope_compile ${ARG_PRIVATE})
+  # Parsing these takes longer than compiling most files: it is done once, for all layers. The dev preset does without,
+  # so that no file relies on what it does not include.
+  if(name STREQUAL "base")
+    target_precompile_headers(headscope_base PRIVATE <algorithm> <array> <cmath> <filesystem> <fmt/format.h> <functional>
+                              <map> <memory> <optional> <span> <string> <string_view> <vector>)
+  elseif("hwy::hwy" IN_LIST ARG_PRIVATE)  # its definitions are compiled in, so only those that share them can use it
+    target_precompile_headers(headscope_${name} REUSE_FROM headscope_base)
+  endif()
   set_property(GLOBAL APPEND PROPERTY HEADSCOPE_LAYERS ${name})
 endfunction()

@@ -45,6 +45,12 @@ std::vector<std::string> names(const HeldRun& run) {
   return all;
 }
 
+std::size_t size(const HeldRun& run) {
+  std::size_t bytes = 0;
+  for (const HeldFile& one : run.files) bytes += one.bytes->size();
+  return bytes;
+}
+
 nb::bytes content(const HeldRun& run, const std::string& name) {
   const HeldFile& held = file_of(run, name);
   return nb::bytes(held.bytes->data(), held.bytes->size());
@@ -177,6 +183,7 @@ void bind_run(nb::module_& m) {
   nb::class_<HeldRun>(m, "Run", "What a command wrote, in memory: files by name.")
       .def_static("of", &make_run, "name"_a, "arguments"_a, "identity"_a, "circumstances"_a, "files"_a)
       .def("names", &names, "Names of the files.")
+      .def("size", &size, "Bytes of all of them.")
       .def("content", &content, "name"_a, "A file's bytes.")
       .def("array", &array, "name"_a, nb::sig("def array(self, name: str) -> numpy.typing.NDArray[typing.Any]"),
            "An .npy file's array, in place.")

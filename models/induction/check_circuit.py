@@ -1,6 +1,6 @@
 """Does the projection kernel find the induction circuit of this model? Weights against measured behavior.
 
-Computes, in float64 from their formulas (METHODS 1 and 2, folded weights), the projection kernel and the composition
+Computes, in float64 from their formulas (docs/relate.md, folded weights), the projection kernel and the composition
 score between the heads of layer 0 and layer 1, prints the strongest edges beside what behavior.json says about their
 ends, and exits with 1 unless the strongest OK edges start at the layer-0 head whose ablation hurts copying most and end
 in heads with a high induction score.

@@ -23,6 +23,7 @@ from ._errors import (
 from ._model import Model, load
 from ._native import set_threads, threads
 from ._native import version as __version__
+from ._run import Run
 from ._tables import Table
 from ._torch import capture_torch, from_torch
 from ._trees import Tree
@@ -35,7 +36,6 @@ from .results import (
     Pruning,
     Relation,
     Result,
-    Run,
 )
 
 __all__ = [

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _native
-from ._errors import ArgumentError
+from ._errors import ArgumentError, FormatError
 from ._model import Model
-from ._words import Path, Some, as_positional, has_command, run_command, words_of
-from .results import Capture, Comparison, Detection, Invariance, Organization, Pruning, Relation, Run
+from ._run import Run, folder_of
+from ._words import Path, Some, run_command, run_report
+from .results import Capture, Comparison, Detection, Invariance, Organization, Pruning, Relation, Result
 
 #: An array, or anything that NumPy or DLPack makes one of: NumPy, torch, JAX, nested lists.
 ArrayLike = Any
@@ -100,6 +100,25 @@ def _pixels(values: ArrayLike) -> NDArray[np.float32]:
     return array[np.newaxis] if array.ndim == 3 else array
 
 
+class _Inputs:
+    """What a model is run on: words for the command line, and the arrays they stand for."""
+
+    def __init__(self, text: Any, ids: Any, text_file: Any, image: Any, pixels: Any) -> None:
+        self.words = [f"--text={one}" for one in _several(text)]
+        self.words += [f"--text-file={fspath(one)}" for one in _several(text_file)]
+        self.words += [f"--image={fspath(one)}" for one in _several(image)]
+        self.ids: dict[str, NDArray[np.int64]] = {}
+        self.pixels: dict[str, NDArray[np.float32]] = {}
+        if ids is not None:
+            self.words.append(f"--ids={fspath(ids) if _is_path(ids) else 'ids'}")
+            if not _is_path(ids):
+                self.ids["ids"] = _ids(ids)
+        if pixels is not None:
+            self.words.append(f"--pixels={fspath(pixels) if _is_path(pixels) else 'pixels'}")
+            if not _is_path(pixels):
+                self.pixels["pixels"] = _pixels(pixels)
+
+
 def capture(
     model: Model | Path,
     text: str | Sequence[str] | None = None,
@@ -131,26 +150,14 @@ def capture(
     or with ``run`` written to that folder as they are computed and mapped from there.
     """
     loaded = _model(model)
-    repeated = [f"--text={one}" for one in _several(text)]
-    repeated += [f"--text-file={fspath(one)}" for one in _several(text_file)]
-    repeated += [f"--image={fspath(one)}" for one in _several(image)]
-    given_ids: dict[str, NDArray[np.int64]] = {}
-    given_pixels: dict[str, NDArray[np.float32]] = {}
-    if ids is not None:
-        repeated.append(f"--ids={fspath(ids) if _is_path(ids) else 'ids'}")
-        if not _is_path(ids):
-            given_ids["ids"] = _ids(ids)
-    if pixels is not None:
-        repeated.append(f"--pixels={fspath(pixels) if _is_path(pixels) else 'pixels'}")
-        if not _is_path(pixels):
-            given_pixels["pixels"] = _pixels(pixels)
+    given = _Inputs(text, ids, text_file, image, pixels)
     options = dict(
         lines=lines, no_special=not special, max_tokens=max_tokens, what=what, dtype=dtype, layers=layers, heads=heads,
         queries=queries, no_output=not output, ablate=ablate, ablation=ablation, memory=memory, force=force,
     )
     files, printed = run_command(
-        "capture", [loaded.path], options, model=loaded._native, ids=given_ids, pixels=given_pixels, repeated=repeated,
-        run=run, progress=progress,
+        "capture", [loaded.path], options, model=loaded._native, ids=given.ids, pixels=given.pixels,
+        repeated=given.words, run=run, progress=progress,
     )
     return Capture(files, printed)
 
@@ -186,8 +193,6 @@ class _Source:
         self.arrays: dict[str, NDArray[np.float32]] = {}
         self.tokens: dict[str, str] = {}
         self.maps: Callable[[], NDArray[Any] | None] | None = None
-        if isinstance(source, Run):
-            source = source.path
         if isinstance(source, (str, PathLike)):
             self.word = fspath(source)
         elif isinstance(source, Capture):
@@ -288,52 +293,122 @@ def softmax(
     return Invariance(files, printed)
 
 
-def _need(command: str) -> None:
-    if not has_command(command):
-        raise NotImplementedError(f"headscope {_native.version} has no '{command}'")
+def _labels(values: ArrayLike) -> NDArray[np.int64]:
+    array = np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
+        raise ArgumentError(f"labels: {array.dtype} of shape {list(array.shape)}, expected integers, one for each input")
+    if array.min() < 0:
+        raise FormatError(f"labels: label {array.min()} is negative")
+    return np.ascontiguousarray(array[np.newaxis], dtype=np.int64)
 
 
 def prune(
-    model: Path, run: Path, *, force: bool = False, progress: bool | None = None, **options: Any
+    model: Model | Path,
+    text: str | Sequence[str] | None = None,
+    *,
+    ids: ArrayLike | Path | None = None,
+    text_file: Path | Sequence[Path] | None = None,
+    image: Path | Sequence[Path] | None = None,
+    pixels: ArrayLike | Path | None = None,
+    lines: bool = False,
+    special: bool = True,
+    max_tokens: int | None = None,
+    labels: ArrayLike | Path | None = None,
+    criteria: Some | None = None,
+    count: int | None = None,
+    fraction: float | None = None,
+    per_layer: bool = False,
+    protect: Some | None = None,
+    layers: Some | None = None,
+    heads: Some | None = None,
+    damage: str | None = None,
+    points: int | None = None,
+    candidates: int | None = None,
+    choose_on: int | None = None,
+    map_inputs: int | None = None,
+    skip_first: int | None = None,
+    write: str | None = None,
+    seeds: int | None = None,
+    seed: int | None = None,
+    memory: str | int | None = None,
+    run: Path | None = None,
+    force: bool = False,
+    progress: bool | None = None,
 ) -> Pruning:
-    """Which heads can go, and what that does. ``options`` are those of ``headscope prune``."""
-    _need("prune")
+    """Which heads can go, what the model loses without them, and the model without them.
+
+    Inputs are given as for ``capture``; ``labels`` are the right classes of images. ``criteria`` are ``information``,
+    ``redundancy``, ``pk``, ``norm``, ``alone``, ``greedy``, ``random`` or ``all``; ``count`` or ``fraction`` is the budget.
+    The pruned model is held in memory until ``save``; ``run`` writes it to that folder, ``write="none"`` does without.
+    """
+    loaded = _model(model)
+    given = _Inputs(text, ids, text_file, image, pixels)
+    if labels is not None and not _is_path(labels):
+        given.ids["labels"], labels = _labels(labels), "labels"
+    options = dict(
+        lines=lines, no_special=not special, max_tokens=max_tokens, labels=labels, criteria=criteria, count=count,
+        fraction=fraction, per_layer=per_layer, protect=protect, layers=layers, heads=heads, damage=damage, points=points,
+        candidates=candidates, choose_on=choose_on, map_inputs=map_inputs, skip_first=skip_first, write=write,
+        seeds=seeds, seed=seed, memory=memory, force=force,
+    )
     files, printed = run_command(
-        "prune", [fspath(model)], {**options, "force": force}, run=run, progress=progress
+        "prune", [loaded.path], options, model=loaded._native, ids=given.ids, pixels=given.pixels, repeated=given.words,
+        run=run, progress=progress,
     )
     return Pruning(files, printed)
 
 
 def compare(
-    runs: Iterable[Path | Run], run: Path | None = None, *, force: bool = False, progress: bool | None = None,
-    **options: Any,
+    runs: Iterable[Path | Run | Result] | Mapping[str, Path | Run | Result],
+    *,
+    names: Some | None = None,
+    what: str | None = None,
+    skip_first: int | None = None,
+    inputs: int | None = None,
+    iterations: int | None = None,
+    draws: int | None = None,
+    seed: int | None = None,
+    memory: str | int | None = None,
+    run: Path | None = None,
+    force: bool = False,
+    progress: bool | None = None,
 ) -> Comparison:
-    """RUN folders side by side. ``options`` are those of ``headscope compare``."""
-    _need("compare")
-    words = [fspath(one.path if isinstance(one, Run) else one) for one in runs]
-    files, printed = run_command("compare", words, {**options, "force": force}, run=run, progress=progress)
+    """Which differences between networks exceed the spread over inputs.
+
+    ``runs`` are two or more folders with attention maps (or with what ``relate`` wrote), or what ``capture`` gave; a
+    mapping gives them names.
+    """
+    if isinstance(runs, Mapping):
+        names, runs = list(runs), list(runs.values())
+    runs = list(runs)
+    if names is None and any(isinstance(one, Result) for one in runs):
+        names = [f"{one.command} {i}" if isinstance(one, Result) else fspath(one) for i, one in enumerate(runs)]
+    options = dict(
+        names=names, what=what, skip_first=skip_first, inputs=inputs, iterations=iterations, draws=draws, seed=seed,
+        memory=memory, force=force,
+    )
+    with ExitStack() as stack:
+        folders = [stack.enter_context(folder_of(one)) for one in runs]
+        files, printed = run_command("compare", folders, options, run=run, progress=progress)
     return Comparison(files, printed)
 
 
-def report(run: Path | Run, page: Path, *, title: str | None = None, force: bool = False) -> str:
-    """One self-contained interactive page of whatever a RUN folder holds; gives what the command line prints."""
-    _need("report")
-    folder = fspath(run.path if isinstance(run, Run) else run)
-    words = ["report", as_positional(folder), f"--output={fspath(page)}"]
-    words += words_of({"title": title, "force": force})
-    _, printed = _native.run_command(words, None, {}, {}, {}, {}, False, None)
-    return printed
+def report(
+    run: Path | Run | Result | Iterable[Result],
+    page: Path,
+    *,
+    title: str | None = None,
+    force: bool = False,
+    progress: bool | None = None,
+) -> str:
+    """One self-contained interactive page of whatever a RUN folder holds, or of results that belong together.
+
+    Gives what the command line prints.
+    """
+    with folder_of(run) as folder:
+        return run_report(folder, page, dict(title=title, force=force), progress)
 
 
 def open_run(run: Path) -> Run:
     """A RUN folder that commands or ``save`` wrote to."""
     return Run(run)
-
-
-def page_of(run: Path) -> str:
-    """The text of the report of a RUN folder."""
-    with tempfile.TemporaryDirectory() as folder:
-        report(run, folder + "/page.html")
-        with open(folder + "/page.html", encoding="utf-8") as page:
-            return page.read()
-

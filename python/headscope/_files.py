@@ -16,9 +16,12 @@ from ._errors import FileError, FormatError
 
 
 class Files(Protocol):
+    """``size`` is what they take in memory."""
+
     def names(self) -> list[str]: ...
     def content(self, name: str) -> bytes: ...
     def array(self, name: str) -> NDArray[Any]: ...
+    def size(self) -> int: ...
     def save(self, path: str, force: bool) -> None: ...
 
 
@@ -42,6 +45,9 @@ class Held:
 
     def array(self, name: str) -> NDArray[Any]:
         return self._arrays[name]
+
+    def size(self) -> int:
+        return sum(array.nbytes for array in self._arrays.values())
 
     def save(self, path: str, force: bool) -> None:
         files = []
@@ -70,6 +76,10 @@ class Folder:
     def array(self, name: str) -> NDArray[Any]:
         mapped: NDArray[Any] = np.load(self.path / name, mmap_mode="r", allow_pickle=False)
         return mapped
+
+    def size(self) -> int:
+        """In memory: nothing."""
+        return 0
 
     def save(self, path: str, force: bool) -> None:
         said = self._manifest["commands"][self.command]

@@ -6,30 +6,36 @@ import html
 import io
 import re
 import tempfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from ._words import has_command
-
-if TYPE_CHECKING:
-    from .results import Result, Run
+from ._errors import UnsupportedError
+from ._run import Run, folder_of
+from ._words import run_report
+from .results import Result
 
 #: Pages larger than this are not put into a notebook whole.
-_LARGEST = 16 << 20
+_LARGEST_PAGE = 16 << 20
+#: Results in memory larger than this are not written to a disk only to be shown.
+_LARGEST_RESULT = 256 << 20
 
 
 def _frame(page: str) -> str:
-    return (f'<iframe srcdoc="{html.escape(page)}" style="width:100%;height:640px;border:1px solid #ccc" '
+    # Without a base, links to parts of the page and its own address would be those of the notebook.
+    based = page.replace("<head>", '<head><base href="about:srcdoc">', 1)
+    return (f'<iframe srcdoc="{html.escape(based)}" style="width:100%;height:640px;border:1px solid #ccc" '
             'sandbox="allow-scripts allow-downloads"></iframe>')
 
 
 def _report(run: str) -> str | None:
-    """The linked report in a frame; None where this version has none, or it is too large."""
-    from ._commands import page_of
-
-    if not has_command("report"):
-        return None
-    page = page_of(run)
-    return _frame(page) if len(page) <= _LARGEST else None
+    """The linked report in a frame; None where it has nothing to show, or is too large."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "page.html")
+        try:
+            run_report(run, file, {}, progress=False)
+        except UnsupportedError:
+            return None
+        page = file.read_text(encoding="utf-8")
+    return _frame(page) if len(page) <= _LARGEST_PAGE else None
 
 
 def _figure(result: Result) -> str:
@@ -56,10 +62,9 @@ def _static(result: Result) -> str:
 
 
 def page(result: Result) -> str:
-    if not has_command("report"):
+    if not result._in_report or result._files.size() > _LARGEST_RESULT:
         return _static(result)
-    with tempfile.TemporaryDirectory() as folder:
-        result.save(folder)
+    with folder_of(result) as folder:
         return _report(folder) or _static(result)
 
 

@@ -15,7 +15,7 @@ from ._trees import Tree
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .results import Capture, Detection, Invariance, Organization, Relation
+    from .results import Capture, Comparison, Detection, Invariance, Organization, Pruning, Relation
 
 #: Of pairs of roles; distinct for people who do not see all colors (Okabe and Ito).
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
@@ -277,4 +277,96 @@ def paraproduct_errors(invariance: Invariance, ax: Axes | None = None) -> Axes:
     _label(ax.xaxis, names, 90)
     ax.legend(frameon=False, fontsize=8, loc="upper right")
     ax.set(title="Paraproduct of the softmax", ylabel="relative error")
+    return ax
+
+
+def _measure(pruning: Pruning, measure: str | None) -> str:
+    known = [name for name in ("loss", "kl", "change", "accuracy", "agreement") if pruning.curve[name].dtype != object]
+    if measure is None:
+        return known[0]
+    if measure not in known:
+        raise ArgumentError(f"measure '{measure}' is none of {', '.join(known)}")
+    return measure
+
+
+def damage_curves(pruning: Pruning, ax: Axes | None = None, measure: str | None = None) -> Axes:
+    """What the model does with more and more heads removed; of random orders the mean and the extremes."""
+    measure = _measure(pruning, measure)
+    ax = _axes(ax, 6, 4)
+    curve = pruning.curve
+    values = np.asarray(curve[measure], dtype=float)
+    colors = iter(_COLORS)
+    for criterion in dict.fromkeys(curve["criterion"]):
+        chosen = curve["criterion"] == criterion
+        removed = np.unique(curve["removed"][chosen])
+        orders = np.array([values[chosen & (curve["removed"] == n)] for n in removed])
+        color = _COLORS[7] if criterion == "random" else next(colors)
+        ax.plot(removed, orders.mean(axis=1), "-" if criterion == "random" else "o-", color=color, markersize=3,
+                linewidth=1.2, label=criterion)
+        if orders.shape[1] > 1:
+            ax.fill_between(removed, orders.min(axis=1), orders.max(axis=1), color=color, alpha=0.25, linewidth=0)
+    ax.locator_params(axis="x", integer=True)
+    ax.legend(frameon=False, fontsize=8, loc="best")
+    units = {"loss": "loss, nats", "kl": "KL to the unpruned output, nats", "change": "relative change of the output"}
+    ax.set(title="What the model loses", xlabel="heads removed", ylabel=units.get(measure, measure))
+    return ax
+
+
+def head_ranking(pruning: Pruning, ax: Axes | None = None, criterion: str | None = None) -> Axes:
+    """When a criterion removes every head, layer by layer; those that the budget takes are marked."""
+    ranking = pruning.ranking
+    criterion = criterion or str(ranking["criterion"][0])
+    chosen = np.flatnonzero(ranking["criterion"] == criterion)
+    if len(chosen) == 0:
+        raise ArgumentError(f"criterion '{criterion}' was not asked for")
+    layers, heads = int(max(ranking["layer"])) + 1, int(max(ranking["index"])) + 1
+    values = np.full((layers, heads), np.nan)
+    ax = _axes(ax, 5.5, 4.4)
+    for i in chosen[:layers * heads]:  # of random orders the first
+        layer, head = int(ranking["layer"][i]), int(ranking["index"][i])
+        if not np.isnan(values[layer, head]):
+            break
+        values[layer, head] = ranking["rank"][i]
+        if ranking["removed"][i] == "yes":
+            ax.plot(head, layer, "x", color="white", markersize=4)
+    _image(ax, values, [str(i) for i in range(layers)], [str(i) for i in range(heads)], "rank, 1 is removed first")
+    ax.set(title=f"Order of {criterion}; crosses are removed", xlabel="head", ylabel="layer")
+    return ax
+
+
+def distance_matrix(comparison: Comparison, ax: Axes | None = None) -> Axes:
+    """Distances between all runs."""
+    ax = _axes(ax, 5, 4.2)
+    values = comparison.distances
+    _image(ax, values, comparison.names, comparison.names, "distance", "magma_r")
+    if len(values) <= 12:
+        for i, j in np.ndindex(values.shape):
+            dark = values[i, j] > 0.6 * np.nanmax(values)
+            ax.text(j, i, f"{values[i, j]:.2f}", ha="center", va="center", color="white" if dark else "black", fontsize=8)
+    ax.set(title="Distance between runs")
+    return ax
+
+
+def compared_decay(comparison: Comparison, ax: Axes | None = None, feature: str = "decay") -> Axes:
+    """The decay of Haar coefficients of every run, mean and extremes over inputs; or another curve of ``features``."""
+    table = comparison.features
+    chosen = table["feature"] == feature
+    if not np.any(chosen) or np.isnan(np.asarray(table["x"], dtype=float)[chosen]).any():
+        raise ArgumentError(f"'{feature}' is not a curve that was compared")
+    ax = _axes(ax, 5.5, 4)
+    x, values = (np.asarray(table[name], dtype=float) for name in ("x", "value"))
+    for i, name in enumerate(comparison.names):
+        mine = chosen & (table["run"].astype(str) == name)
+        places = np.unique(x[mine])
+        samples = [values[mine & (x == place)] for place in places]
+        color = _COLORS[i % len(_COLORS)]
+        ax.plot(places, [one.mean() for one in samples], "o-", markersize=3, color=color, label=name)
+        ax.fill_between(places, [one.min() for one in samples], [one.max() for one in samples], color=color, alpha=0.2,
+                        linewidth=0)
+    ax.legend(frameon=False, fontsize=8)
+    if feature == "decay":
+        ax.set_xscale("log")
+        ax.set(title="Decay of Haar coefficients", xlabel="share of the coefficients", ylabel="log10 magnitude / RMS")
+    else:
+        ax.set(title=feature, xlabel="rank", ylabel="value")
     return ax

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from functools import cache
 from os import PathLike, fspath
 from typing import Any, TypeAlias
 
@@ -64,6 +63,12 @@ class Bar:
         if self._bar is not None:
             self._bar.close()
 
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
 
 def _somebody_looks() -> bool:
     return sys.stderr.isatty() or "ipykernel" in sys.modules
@@ -86,22 +91,15 @@ def run_command(
     """Gives the files a command wrote, in memory or in ``run``, and what it printed."""
     folder = fspath(run) if run is not None else "memory"
     words = [command, *map(as_positional, positional), *words_of(options), *(repeated or []), f"--output={folder}"]
-    bar = Bar(progress)
-    try:
+    with Bar(progress) as bar:
         held, printed = _native.run_command(
             words, model, arrays or {}, tokens or {}, ids or {}, pixels or {}, run is None, bar
         )
-    finally:
-        bar.close()
     return (held if run is None else Folder(folder, command)), printed
 
 
-@cache
-def _commands() -> set[str]:
-    _, printed = _native.run_command(["--help"], None, {}, {}, {}, {}, True, None)
-    return {line.split()[0] for line in printed.splitlines() if line.startswith("  ") and line.strip()}
-
-
-def has_command(name: str) -> bool:
-    """Whether this version has a command."""
-    return name in _commands()
+def run_report(folder: Path, page: Path, options: dict[str, Any], progress: bool | None = None) -> str:
+    """Gives what was printed."""
+    words = ["report", as_positional(fspath(folder)), *words_of(options), f"--output={fspath(page)}"]
+    with Bar(progress) as bar:
+        return _native.run_command(words, None, {}, {}, {}, {}, False, bar)[1]

@@ -29,6 +29,8 @@ class Result:
     """What one command computed. ``print(result)`` shows what the command line prints."""
 
     command: ClassVar[str] = ""
+    #: Whether the report has views of its own for it, beyond its tables.
+    _in_report: ClassVar[bool] = True
 
     def __init__(self, files: Files, summary: str = "") -> None:
         self._files = files
@@ -368,101 +370,79 @@ class Invariance(Result):
 
 
 class Pruning(Result):
-    """Heads by how little they are missed, and what cutting them does (``prune``)."""
+    """Heads by how little they are missed, and what the model loses without them (``prune``)."""
 
     command = "prune"
+    _in_report = False
 
     @cached_property
     def ranking(self) -> Table:
+        """The heads in the order each criterion removes them."""
         return self.table("ranking.csv")
 
     @cached_property
     def curve(self) -> Table:
+        """Loss, accuracy and KL with the first so many heads of each ranking removed."""
         return self.table("curve.csv")
+
+    @cached_property
+    def chosen(self) -> dict[str, Any]:
+        """pruned.json: the criterion that was chosen, its heads, and what the model does before and after."""
+        chosen: dict[str, Any] = json.loads(self._text("pruned.json"))
+        return chosen
+
+    @property
+    def removed(self) -> list[str]:
+        """The heads of ``chosen``."""
+        return list(self.chosen["removed"])
+
+    @property
+    def checkpoint(self) -> Path | None:
+        """The folder of the pruned model; None where none was written, or the result is in memory: ``save`` it."""
+        folder = self._files.path / "pruned" if isinstance(self._files, Folder) else None
+        return folder if folder is not None and any(name.startswith("pruned/") for name in self.files) else None
 
     def _main_table(self) -> Table:
         return self.ranking
 
+    def _plots(self) -> Mapping[str, str]:
+        return {"curve": "damage_curves", "ranking": "head_ranking"}
+
 
 class Comparison(Result):
-    """Several results side by side (``compare``)."""
+    """Which differences between networks exceed the spread over inputs (``compare``)."""
 
     command = "compare"
+    _in_report = False
 
     @cached_property
     def comparison(self) -> Table:
+        """Every feature of every two runs: means, difference, spread, p, verdict."""
         return self.table("comparison.csv")
 
     @cached_property
+    def features(self) -> Table:
+        """Every feature of every run on every input, curves point by point."""
+        return self.table("features.csv")
+
+    @cached_property
     def distances(self) -> NDArray[np.float32]:
+        """[run, run]"""
         return self.array("distances.npy")
 
-
-_RESULTS: dict[str, type[Result]] = {
-    kind.command: kind for kind in (Relation, Capture, Detection, Organization, Invariance, Pruning, Comparison)
-}
-
-
-class Run:
-    """A RUN folder: what the commands that wrote to it found, None for those that did not."""
-
-    def __init__(self, path: str | PathLike[str]) -> None:
-        self.path = Path(path)
-        self.manifest = manifest(self.path)
+    @cached_property
+    def runs(self) -> list[dict[str, Any]]:
+        """Names, paths, kinds and sizes of what was compared."""
+        return list(json.loads(self._text("compare.json"))["runs"])
 
     @property
-    def commands(self) -> list[str]:
-        return list(self.manifest["commands"])
+    def names(self) -> list[str]:
+        """Of the runs, in the order of ``distances``."""
+        return [str(run["name"]) for run in self.runs]
 
-    def _result(self, command: str) -> Any:
-        return _RESULTS[command].open(self.path) if command in self.commands else None
+    def _main_table(self) -> Table:
+        return self.comparison
 
-    @cached_property
-    def relate(self) -> Relation | None:
-        found: Relation | None = self._result("relate")
-        return found
-
-    @cached_property
-    def capture(self) -> Capture | None:
-        found: Capture | None = self._result("capture")
-        return found
-
-    @cached_property
-    def detect(self) -> Detection | None:
-        found: Detection | None = self._result("detect")
-        return found
-
-    @cached_property
-    def organize(self) -> Organization | None:
-        found: Organization | None = self._result("organize")
-        if found is not None and self.capture is not None:
-            captured, said = self.capture, self.manifest["commands"]["organize"]
-            scores = said["identity"].get("maps", "").startswith("scores")
-            # What was organized is what lies beside it only if it came from here, or from the capture itself.
-            source = (*said["arguments"], "", "")[1]
-            if source == "capture" or Path(source).resolve() == self.path.resolve():
-                found._maps = lambda: captured.scores if scores else captured.pattern
-        return found
-
-    @cached_property
-    def softmax(self) -> Invariance | None:
-        found: Invariance | None = self._result("softmax")
-        return found
-
-    @cached_property
-    def prune(self) -> Pruning | None:
-        found: Pruning | None = self._result("prune")
-        return found
-
-    @cached_property
-    def compare(self) -> Comparison | None:
-        found: Comparison | None = self._result("compare")
-        return found
-
-    def __repr__(self) -> str:
-        return f"<headscope run {self.path}: {', '.join(self.commands)}>"
-
-    def _repr_html_(self) -> str:
-        from . import _html
-
-        return _html.run_page(self)
+    def _plots(self) -> Mapping[str, str]:
+        drawn = {"distances": "distance_matrix", "decay": "compared_decay"}
+        return drawn if "decay" in self.features["feature"] else {"distances": "distance_matrix"}

@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t kBlockFloats = 256 * 1024;
 
 std::size_t block_queries(std::size_t tokens) {
-  return std::clamp<std::size_t>(kBlockFloats / tokens, 16, tokens);
+  constexpr std::size_t kFewest = 16;
+  return std::min(tokens, std::max(kBlockFloats / tokens, kFewest));
 }
 
 // The keys a query sees: [first, last).
@@ -35,7 +36,8 @@ class Block {
         map_(count * tokens_) {}
 
   void run() {
-    const bool wanted = task_.wanted[head_] && first_ < task_.last_query && first_ + count_ > task_.first_query;
+    const bool wanted =
+        task_.wanted[head_] && std::max(first_, task_.first_query) < std::min(first_ + count_, task_.last_query);
     const bool wants_scores = wanted && task_.on_scores;
     const bool replaced = !task_.replacements[head_].empty();
     if (!replaced || wanted) {
@@ -117,14 +119,19 @@ void attend(const AttentionTask& task) {
   const std::size_t tokens = task.out.rows();
   const std::size_t size = block_queries(tokens);
   const std::size_t blocks = (tokens + size - 1) / size;
-  parallel_for(task.heads * blocks, [&](std::size_t i) {
-    const std::size_t first = i % blocks * size;
-    Block(task, i / blocks, first, std::min(size, tokens - first)).run();
+  const std::size_t all = task.heads * blocks;
+  // Where memory is short not every thread gets a block of its own.
+  const std::size_t workers = task.most_blocks < thread_count() ? task.most_blocks : all;
+  parallel_for(std::min(workers, all), [&](std::size_t worker) {
+    for (std::size_t i = worker; i < all; i += workers) {
+      const std::size_t first = i % blocks * size;
+      Block(task, i / blocks, first, std::min(size, tokens - first)).run();
+    }
   });
 }
 
-std::size_t attention_memory(std::size_t tokens) {
-  return thread_count() * block_queries(tokens) * tokens * sizeof(float);
+std::size_t block_memory(std::size_t tokens) {
+  return block_queries(tokens) * tokens * (sizeof(float) + sizeof(unsigned short));
 }
 
 }  // namespace headscope

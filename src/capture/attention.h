@@ -41,6 +41,8 @@ struct AttentionTask {
   std::vector<bool> wanted;
   std::size_t first_query;
   std::size_t last_query;
+  /// Blocks held at a time, whatever the number of threads.
+  std::size_t most_blocks;
   /// Called with head, first query and the rows; empty if nobody asks.
   std::function<void(std::size_t, std::size_t, MatrixView)> on_scores;
   std::function<void(std::size_t, std::size_t, MatrixView)> on_pattern;
@@ -49,7 +51,7 @@ struct AttentionTask {
 /// out = softmax(mask(cap(scale Q K^T))) V for every head, a block of queries at a time, on all threads.
 void attend(const AttentionTask& task);
 
-/// Bytes `attend` takes for an input of that many tokens, on all threads.
-[[nodiscard]] std::size_t attention_memory(std::size_t tokens);
+/// Bytes of one block of an input of that many tokens, what a receiver may make of it included.
+[[nodiscard]] std::size_t block_memory(std::size_t tokens);
 
 }  // namespace headscope

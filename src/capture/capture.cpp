@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <mutex>
 #include <numeric>
 #include <optional>
@@ -94,6 +95,9 @@ class Capturer {
         for (std::size_t head = 0; head < sizes.heads; ++head) result_.heads.push_back({layer, head});
       }
     }
+    if (std::ranges::adjacent_find(result_.heads, std::greater_equal{}) != result_.heads.end()) {
+      throw Error(ErrorKind::kInvalidArgument, "heads to capture must be in ascending order, each once");
+    }
     slots_.assign(sizes.layers * sizes.heads, result_.heads.size());
     for (std::size_t i = 0; i < result_.heads.size(); ++i) {
       const HeadId& id = result_.heads[i];
@@ -114,7 +118,8 @@ class Capturer {
     CapturedInput input;
     input.folder = i == 0 ? "" : fmt::format("inputs/{}/", i);
     input.tokens = tokens;
-    input.queries = std::min(options_.last_query, tokens) - std::min(options_.first_query, tokens);
+    const std::size_t last = std::min(options_.last_query, tokens);
+    input.queries = last - std::min(options_.first_query, last);
     if (input.queries == 0) {
       throw Error(ErrorKind::kInvalidArgument,
                   fmt::format("--queries leaves none of the {} tokens of input {}", tokens, i));
@@ -199,11 +204,11 @@ class Capturer {
 
   void keep_output(const OutputRows& rows) {
     const std::size_t width = rows.values.columns();
-    for (std::size_t i = 0; i < rows.values.rows(); ++i) {
-      const std::span<const float> row(rows.values.data() + i * rows.values.row_stride(), width);
-      outputs_[rows.input].write((rows.first_row + i) * width, row);
-      if (has_head() && rows.first_row + i + 1 == rows.rows) result_.inputs[rows.input].likeliest = likeliest(row);
-    }
+    // Outputs come as whole rows one after another.
+    const std::span<const float> values(rows.values.data(), rows.values.rows() * width);
+    outputs_[rows.input].write(rows.first_row * width, values);
+    const bool is_last = rows.first_row + rows.values.rows() == rows.rows;
+    if (has_head() && is_last) result_.inputs[rows.input].likeliest = likeliest(values.last(width));
   }
 
   static std::vector<std::pair<std::size_t, double>> likeliest(std::span<const float> logits) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "headscope/base/error.h"
@@ -52,76 +53,119 @@ class Detection {
     result_.sequences = options.sequences;
     if (options.sequences == 0) throw Error(ErrorKind::kInvalidArgument, "detect: no sequences");
     is_image_ = model.info().modality == Modality::kImage;
-    is_image_ ? draw_images() : draw_tokens();
+    is_image_ ? plan_images() : plan_tokens();
   }
 
   DetectResult run() {
-    ForwardOptions pass;
-    pass.memory = options_.memory;
-    pass.progress = options_.progress;
-    // Every row adds to its own input's sums, and a head's rows of one input may come from several threads: each block
-    // keeps its sums apart and they are added in the order of the queries.
-    std::vector<std::vector<Part>> parts(options_.sequences * sizes_.layers * sizes_.heads);
-    pass.on_pattern = [&](const MapRows& rows) {
-      const std::size_t slot = (rows.input * sizes_.layers + rows.layer) * sizes_.heads + rows.head;
-      const Part part = read(rows);
-      const std::lock_guard lock(mutex_);
-      parts[slot].push_back(part);
-    };
-    run_forward(model_, inputs_, pass);
-    return collect(parts);
+    // As many at a time as share a batch of the forward pass, so that any number of them takes no more memory.
+    const std::size_t tokens = result_.length + (result_.bos ? 1 : 0);
+    const std::size_t group = std::max<std::size_t>(kGroupTokens / tokens, 1);
+    sums_.resize(sizes_.layers * sizes_.heads);
+    for (std::size_t first = 0; first < options_.sequences; first += group) {
+      run_group(first, std::min(group, options_.sequences - first));
+    }
+    return collect();
   }
 
  private:
+  static constexpr std::size_t kGroupTokens = 4096;
+
+  struct Sums {
+    std::array<double, 4> sums = {};
+    std::array<std::size_t, 4> counts = {};
+
+    void add(const Sums& other) {
+      for (std::size_t d = 0; d < 4; ++d) {
+        sums[d] += other.sums[d];
+        counts[d] += other.counts[d];
+      }
+    }
+  };
+  // A head's rows of one input may come from several threads: each block keeps its sums apart and they are added in
+  // the order of the queries.
   struct Part {
     std::size_t first_query;
-    std::array<double, 4> sums;
-    std::array<std::size_t, 4> counts;
+    Sums sums;
   };
 
-  void draw_tokens() {
+  void run_group(std::size_t first, std::size_t count) {
+    std::vector<ModelInput> inputs;
+    for (std::size_t s = first; s < first + count; ++s) inputs.push_back(is_image_ ? draw_image(s) : draw_tokens(s));
+    const std::size_t heads = sums_.size();
+    std::vector<std::vector<Part>> parts(count * heads);
+    ForwardOptions pass;
+    pass.memory = options_.memory;
+    if (options_.progress) {
+      pass.progress = [&](double share) {
+        const double done = static_cast<double>(first) + share * static_cast<double>(count);
+        options_.progress(done / static_cast<double>(options_.sequences));
+      };
+    }
+    pass.on_pattern = [&](const MapRows& rows) {
+      const Part part = read(rows);
+      const std::lock_guard lock(mutex_);
+      parts[rows.input * heads + rows.layer * sizes_.heads + rows.head].push_back(part);
+    };
+    run_forward(model_, inputs, pass);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      std::ranges::sort(parts[i], {}, &Part::first_query);
+      for (const Part& part : parts[i]) sums_[i % heads].add(part.sums);
+    }
+  }
+
+  void plan_tokens() {
     const std::size_t rows = network_.input.embedding->shape[0];
-    const std::size_t vocabulary = options_.vocabulary > 0 ? std::min(options_.vocabulary, rows) : rows;
+    vocabulary_ = options_.vocabulary > 0 ? std::min(options_.vocabulary, rows) : rows;
     const auto bos = options_.bos ? options_.bos : stated_bos(model_);
     if (!options_.without_bos && bos && *bos < rows) result_.bos = bos;
-    const std::size_t room = most_tokens(network_, sizes_.d_model) - (result_.bos ? 1 : 0);
+    const std::size_t positions = most_tokens(network_, sizes_.d_model);
+    const std::size_t room = positions - std::min<std::size_t>(positions, result_.bos ? 1 : 0);
     result_.length = std::min(options_.length, room / 2 * 2);
     if (options_.length % 2 != 0 || result_.length < 4) {
       throw Error(ErrorKind::kInvalidArgument,
                   fmt::format("detect: sequences of {} tokens, expected an even number from 4 to {}", options_.length,
                               room / 2 * 2));
     }
-    for (std::size_t s = 0; s < options_.sequences; ++s) {
-      Random random(options_.seed, {s});
-      std::vector<std::uint32_t> half(result_.length / 2);
-      for (std::uint32_t& id : half) {
-        do id = static_cast<std::uint32_t>(random.index(vocabulary));
-        while (vocabulary > 1 && result_.bos == id);
-      }
-      ModelInput input;
-      if (result_.bos) input.ids.push_back(*result_.bos);
-      input.ids.insert(input.ids.end(), half.begin(), half.end());
-      input.ids.insert(input.ids.end(), half.begin(), half.end());
-      inputs_.push_back(std::move(input));
-    }
   }
 
-  void draw_images() {
-    const Shape& kernel = network_.input.patches.weight->shape;
-    const std::size_t height = network_.input.image_height > 0 ? network_.input.image_height : 224;
-    const std::size_t width = network_.input.image_width > 0 ? network_.input.image_width : 224;
-    for (std::size_t s = 0; s < options_.sequences; ++s) {
-      Pixels pixels{kernel[1], height, width, std::vector<float>(kernel[1] * height * width)};
-      Random(options_.seed, {s}).fill_normal(pixels.values);
-      inputs_.push_back({.pixels = std::move(pixels)});
+  [[nodiscard]] ModelInput draw_tokens(std::size_t sequence) const {
+    Random random(options_.seed, {sequence});
+    std::vector<std::uint32_t> half(result_.length / 2);
+    for (std::uint32_t& id : half) {
+      do id = static_cast<std::uint32_t>(random.index(vocabulary_));
+      while (vocabulary_ > 1 && result_.bos == id);
     }
-    result_.length = token_count(model_, inputs_.front());
+    ModelInput input;
+    if (result_.bos) input.ids.push_back(*result_.bos);
+    input.ids.insert(input.ids.end(), half.begin(), half.end());
+    input.ids.insert(input.ids.end(), half.begin(), half.end());
+    return input;
+  }
+
+  void plan_images() {
+    const NetworkInput& in = network_.input;
+    constexpr std::size_t kUsual = 224;
+    image_ = {in.patches.weight->shape[1], in.image_height > 0 ? in.image_height : kUsual,
+              in.image_width > 0 ? in.image_width : kUsual};
+    const auto size = element_count(image_);
+    if (!size || *size > options_.memory / (4 * sizeof(float))) {
+      throw Error(ErrorKind::kResource,
+                  fmt::format("{}: an image of {} takes more than a quarter of the budget of {} MB",
+                              model_.checkpoint().path().string(), to_string(image_), options_.memory >> 20));
+    }
+    result_.length = token_count(model_, draw_image(0));
+  }
+
+  [[nodiscard]] ModelInput draw_image(std::size_t sequence) const {
+    Pixels pixels{image_[0], image_[1], image_[2], std::vector<float>(image_[0] * image_[1] * image_[2])};
+    Random(options_.seed, {sequence}).fill_normal(pixels.values);
+    return {.pixels = std::move(pixels)};
   }
 
   [[nodiscard]] Part read(const MapRows& rows) const {
     const std::size_t skip = result_.bos ? 1 : 0;
     const std::size_t half = result_.length / 2;
-    Part part{rows.first_query, {}, {}};
+    Part part{rows.first_query, {}};
     for (std::size_t i = 0; i < rows.values.rows(); ++i) {
       const std::size_t query = rows.first_query + i;
       if (query < skip) continue;
@@ -129,35 +173,21 @@ class Detection {
         const std::size_t back = lag(kDetectors[d], half);
         const bool second_half = kDetectors[d] == Detector::kDuplicate || kDetectors[d] == Detector::kInduction;
         if (query - skip < (second_half ? half : back)) continue;
-        part.sums[d] += static_cast<double>(rows.values(i, query - back));
-        ++part.counts[d];
+        part.sums.sums[d] += static_cast<double>(rows.values(i, query - back));
+        ++part.sums.counts[d];
       }
     }
     return part;
   }
 
-  DetectResult collect(std::vector<std::vector<Part>>& parts) {
-    for (std::size_t layer = 0; layer < sizes_.layers; ++layer) {
-      for (std::size_t head = 0; head < sizes_.heads; ++head) {
-        std::array<double, 4> sums = {};
-        std::array<std::size_t, 4> counts = {};
-        for (std::size_t s = 0; s < options_.sequences; ++s) {
-          std::vector<Part>& own = parts[(s * sizes_.layers + layer) * sizes_.heads + head];
-          std::ranges::sort(own, {}, &Part::first_query);
-          for (const Part& part : own) {
-            for (std::size_t d = 0; d < 4; ++d) {
-              sums[d] += part.sums[d];
-              counts[d] += part.counts[d];
-            }
-          }
-        }
-        HeadScores scores{{layer, head}, {}};
-        for (std::size_t d = 0; d < 4; ++d) {
-          const bool fits = !is_image_ || kDetectors[d] == Detector::kIdentity;
-          if (fits) scores.scores[d] = sums[d] / static_cast<double>(counts[d]);
-        }
-        result_.heads.push_back(scores);
+  DetectResult collect() {
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      HeadScores scores{{i / sizes_.heads, i % sizes_.heads}, {}};
+      for (std::size_t d = 0; d < 4; ++d) {
+        const bool fits = !is_image_ || kDetectors[d] == Detector::kIdentity;
+        if (fits) scores.scores[d] = sums_[i].sums[d] / static_cast<double>(sums_[i].counts[d]);
       }
+      result_.heads.push_back(scores);
     }
     return std::move(result_);
   }
@@ -167,7 +197,9 @@ class Detection {
   Network network_;
   const HeadSizes& sizes_;
   bool is_image_ = false;
-  std::vector<ModelInput> inputs_;
+  std::size_t vocabulary_ = 0;
+  Shape image_;             // channels, height, width
+  std::vector<Sums> sums_;  // by layer * heads + head
   std::mutex mutex_;
   DetectResult result_;
 };
@@ -196,18 +228,21 @@ std::string labels_from(const DetectResult& result, double threshold, std::strin
   std::string classes;
   for (std::size_t d = 0; d < kDetectors.size(); ++d) {
     std::string heads;
+    bool looked_for = false;
     for (const HeadScores& one : result.heads) {
+      looked_for = looked_for || one.scores[d].has_value();
       if (one.scores[d].value_or(-1) < threshold) continue;
       heads += fmt::format("{}\"{}\"", heads.empty() ? "" : ", ", to_string(one.head));
     }
-    if (heads.empty()) continue;
+    // A class without heads says that none was found; without any class it would not be a label file.
+    if (!looked_for) continue;
     classes += fmt::format("{}\n    \"{}\": [{}]", classes.empty() ? "" : ",", to_string(kDetectors[d]), heads);
   }
-  const bool has_identity = classes.find("\"identity\"") != std::string::npos;
+  const std::string quoted = nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return fmt::format(
-      "{{\n  \"name\": \"{}\",\n  \"source\": \"headscope detect, threshold {}, {} sequences of {} tokens\",\n"
-      "  \"classes\": {{{}\n  }},\n  \"ignored\": [{}]\n}}\n",
-      name, threshold, result.sequences, result.length, classes, has_identity ? "\"identity\"" : "");
+      "{{\n  \"name\": {},\n  \"source\": \"headscope detect, threshold {}, {} sequences of {} tokens\",\n"
+      "  \"classes\": {{{}\n  }},\n  \"ignored\": [\"identity\"]\n}}\n",
+      quoted, threshold, result.sequences, result.length, classes);
 }
 
 }  // namespace headscope

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "capture/interpolate.h"
 #include "capture/parallel_rows.h"
@@ -52,6 +53,10 @@ std::size_t image_tokens(const NetworkInput& in, const Pixels& pixels, std::size
     refuse(index, fmt::format("the image is {} x {}, the model takes {} x {}", pixels.height, pixels.width,
                               in.image_height, in.image_width));
   }
+  if (element_count(Shape{pixels.channels, pixels.height, pixels.width}) != pixels.values.size()) {
+    refuse(index, fmt::format("{} pixels for {} channels of {} x {}", pixels.values.size(), pixels.channels,
+                              pixels.height, pixels.width));
+  }
   const Grid grid = patch_grid(in, pixels.height, pixels.width);
   if (grid.size() == 0) {
     refuse(index, fmt::format("the image is {} x {}, smaller than a patch of {} x {}", pixels.height, pixels.width,
@@ -59,7 +64,9 @@ std::size_t image_tokens(const NetworkInput& in, const Pixels& pixels, std::size
   }
   const std::size_t leading = leading_tokens(in);
   const std::size_t positions = rows(in.positions);
-  if (!in.interpolate && positions != grid.size() + leading && positions != grid.size()) {
+  const bool fits =
+      in.interpolate ? positions > leading : positions == grid.size() + leading || positions == grid.size();
+  if (!fits) {
     refuse(index, fmt::format("the image gives {} patches, the model has {} positions for them", grid.size(),
                               positions - std::min(positions, leading)));
   }
@@ -139,9 +146,10 @@ std::vector<float> image_positions(const Model& model, const NetworkInput& in, c
   std::vector<float> table = read_vector(model.checkpoint(), *in.positions);
   const std::size_t leading = leading_tokens(in);
   const std::size_t patches = table.size() / d - leading;
-  if (!in.interpolate || patches == grid.size()) return table;
-  std::size_t side = 1;
-  while ((side + 1) * (side + 1) <= patches) ++side;
+  if (!in.interpolate) return table;
+  const auto side = static_cast<std::size_t>(std::sqrt(static_cast<double>(patches)));
+  // As many patches in another arrangement, 2 x 8 for 4 x 4, are stretched too.
+  if (side == grid.height && side == grid.width) return table;
   if (side * side != patches) {
     throw Error(ErrorKind::kUnsupported, fmt::format("{}: {} positions do not make a square to be stretched",
                                                      model.checkpoint().path().string(), patches));
@@ -181,7 +189,7 @@ void embed_image(const Model& model, const NetworkInput& in, const Pixels& pixel
 
   const std::vector<float> positions = image_positions(model, in, grid, d);
   // timm has models whose class tokens have no position.
-  const std::size_t first = positions.size() / d == grid.size() ? leading : 0;
+  const std::size_t first = !in.interpolate && positions.size() / d == grid.size() ? leading : 0;
   for (std::size_t i = 0; i < positions.size() / d; ++i) {
     const std::size_t token = i + first;
     add_scaled(std::span(positions).subspan(i * d, d), {}, stream.row(token < leading ? token : token + registers));

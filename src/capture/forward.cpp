@@ -26,6 +26,10 @@ constexpr std::size_t kMlpRows = 1024;
 // More tokens at once do not make the products faster.
 constexpr std::size_t kBatchTokens = 4096;
 
+// Shares of a layer's work, roughly.
+constexpr double kProjected = 0.2;
+constexpr double kAttended = 0.5;
+
 // One input in a batch: which it is and where its rows of the stream lie.
 struct Member {
   std::size_t input;
@@ -62,18 +66,22 @@ std::vector<const StoredTensor*> tensors_of(const NetworkLayer& layer) {
 }
 
 std::size_t decoded_size(const StoredTensor* tensor) {
-  if (tensor == nullptr || tensor->dtype == DType::kF32) return 0;
+  if (tensor == nullptr || is_read_in_place(*tensor)) return 0;
   return static_cast<std::size_t>(element_count(tensor->shape).value_or(0)) * sizeof(float);
 }
 
-// What a pass needs to hold, in bytes.
+// What a pass needs to hold, in bytes, besides the blocks of maps. Nothing here depends on the number of threads:
+// which inputs share a batch follows from it, and that shows in the last bits of a result.
 struct MemoryPlan {
   std::size_t per_token = 0;
   std::size_t fixed = 0;
 };
 
 MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size_t longest) {
-  std::size_t floats = 3 * sizes.d_model + sizes.heads * sizes.d_head;  // stream, what is read, what is written, heads
+  // Stream, what is read, what is written, heads, sines and cosines.
+  const std::size_t written = network.parallel ? 2 : 1;
+  std::size_t floats = (2 + written) * sizes.d_model + sizes.heads * sizes.d_head;
+  floats += network.rotary.width + network.local_rotary.width;
   std::size_t projected = 0;
   std::size_t inside = 0;
   std::size_t matrix = decoded_size(network.output.unembedding ? network.output.unembedding->weight : nullptr);
@@ -87,7 +95,7 @@ MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size
   floats += projected;
   MemoryPlan plan;
   plan.per_token = floats * sizeof(float);
-  plan.fixed = matrix + kMlpRows * inside * sizeof(float) + attention_memory(longest) + output_memory(network, longest);
+  plan.fixed = matrix + kMlpRows * inside * sizeof(float) + output_memory(network, longest);
   return plan;
 }
 
@@ -128,14 +136,19 @@ class Pass {
   // Inputs that share a reading of the weights: as many as fit.
   std::vector<std::vector<Member>> pack(const std::vector<Member>& members, std::size_t longest) {
     const MemoryPlan plan = plan_memory(network_, sizes_, longest);
-    const std::size_t needed = plan.fixed + plan.per_token * longest;
+    const std::size_t block = block_memory(longest);
+    const std::size_t needed = plan.fixed + plan.per_token * longest + block;
     if (needed > options_.memory) {
       throw Error(ErrorKind::kResource,
                   fmt::format("running {} tokens takes {} MB, the budget is {} MB; give a larger --memory", longest,
                               needed >> 20, options_.memory >> 20));
     }
-    const std::size_t room =
-        std::clamp((options_.memory - plan.fixed) / plan.per_token, longest, std::max(longest, kBatchTokens));
+    // A quarter for the blocks of maps where that leaves room for the longest input.
+    const std::size_t rest = options_.memory - plan.fixed;
+    const std::size_t blocks = std::max(block, options_.memory / 4);
+    const std::size_t fitting = rest > blocks ? (rest - blocks) / plan.per_token : 0;
+    const std::size_t room = std::clamp(fitting, longest, std::max(longest, kBatchTokens));
+    most_blocks_ = (rest - room * plan.per_token) / block;
     std::vector<std::vector<Member>> batches;
     std::size_t used = room + 1;
     for (Member member : members) {
@@ -166,7 +179,7 @@ class Pass {
         local_tables_.emplace(member.tokens, RotaryTable(network_.local_rotary, member.tokens));
       }
     }
-    check_finite("the embedding");
+    check_embedding();
     for (std::size_t i = 0; i < layers_; ++i) {
       run_layer(i, batch);
       step();
@@ -174,6 +187,7 @@ class Pass {
     if (!options_.on_output) return;
     for (const Member& member : batch) {
       write_output(model_, network_, member.input, rows(stream_, member), options_.on_output, scratch_);
+      report(0);
     }
     step();
   }
@@ -184,7 +198,12 @@ class Pass {
 
   void step() {
     ++done_;
-    if (options_.progress) options_.progress(static_cast<double>(done_) / static_cast<double>(steps_));
+    report(0);
+  }
+
+  // Also from inside a step, which may take seconds, with the share of it that is done.
+  void report(double part) const {
+    if (options_.progress) options_.progress((static_cast<double>(done_) + part) / static_cast<double>(steps_));
   }
 
   // The one block loop: every family's block is this with some parts left out.
@@ -248,6 +267,7 @@ class Pass {
         if (layer.linear[r].weight != linear->weight) continue;
         columns[r] = {result.values().data(), result.columns(), layer.slices[r].first, layer.slices[r].stride};
       }
+      report(kProjected);
     }
     for (const Member& member : batch) {
       std::array<HeadColumns, 3> own = columns;
@@ -255,6 +275,7 @@ class Pass {
       place(layer, own, member);
       attend(task(index, layer, own, member));
       if (options_.on_heads) options_.on_heads({member.input, index, rows(heads_, member).view()});
+      report(kAttended);
     }
     apply_linear(checkpoint_, layer.linear[3], heads_.view(), written_.span(), scratch_);
   }
@@ -295,6 +316,7 @@ class Pass {
                        .wanted = {},
                        .first_query = std::min(options_.first_query, member.tokens),
                        .last_query = std::min(options_.last_query, member.tokens),
+                       .most_blocks = most_blocks_,
                        .on_scores = {},
                        .on_pattern = {}};
     const bool asked = static_cast<bool>(options_.on_scores) || static_cast<bool>(options_.on_pattern);
@@ -329,7 +351,7 @@ class Pass {
         if (layer.gate) {
           activate_gate(network_.activation, gate.row(i), row);
         } else if (layer.gate_in_up) {
-          activate_gate(gate_activation(layer), row.first(inner), row.subspan(inner));
+          activate_gate(gate_activation(), row.first(inner), row.subspan(inner));
         } else {
           activate(network_.activation, row);
         }
@@ -337,24 +359,33 @@ class Pass {
       const MatrixView hidden = up.view().block(0, count, up.columns() - inner, inner);
       apply_linear(checkpoint_, layer.down, hidden, written_.span().block(first, count, 0, written_.columns()),
                    scratch_);
+      report(kAttended);
     }
   }
 
   // DINOv2's gated MLP is SwiGLU, whatever activation its configuration names for the plain one.
-  [[nodiscard]] Activation gate_activation(const NetworkLayer&) const {
+  [[nodiscard]] Activation gate_activation() const {
     return network_.input.embedding == nullptr ? Activation::kSilu : network_.activation;
   }
 
-  void check_finite(const std::string& after) const {
+  // Weights are to blame more often than overflow: they are looked through once something is wrong.
+  void check_finite(const std::vector<const StoredTensor*>& tensors, const std::string& after) const {
     if (!find_non_finite(stream_.values())) return;
+    for (const StoredTensor* tensor : tensors) {
+      if (tensor != nullptr) refuse_non_finite(checkpoint_, *tensor);
+    }
     throw Error(ErrorKind::kNumeric,
                 fmt::format("{}: activations are NaN or infinite after {}", checkpoint_.path().string(), after));
   }
 
+  void check_embedding() const {
+    const NetworkInput& in = network_.input;
+    const StoredTensor* project = in.project ? in.project->weight : nullptr;
+    check_finite({in.embedding, in.positions, in.token_types, project, in.patches.weight}, "the embedding");
+  }
+
   void check_layer(std::size_t index, const NetworkLayer& layer) const {
-    if (!find_non_finite(stream_.values())) return;
-    for (const StoredTensor* tensor : tensors_of(layer)) refuse_non_finite(checkpoint_, *tensor);
-    check_finite(fmt::format("layer {}", index));
+    check_finite(tensors_of(layer), fmt::format("layer {}", index));
   }
 
   // Weights that were looked at count as this process's memory until they are given back.
@@ -372,6 +403,7 @@ class Pass {
   const HeadSizes& sizes_;
   std::size_t layers_;
   std::vector<std::vector<float>> replacements_;  // by layer * heads + head; empty for none
+  std::size_t most_blocks_ = 1;                   // of maps, held at a time
   std::size_t steps_ = 0;
   std::size_t done_ = 0;
 

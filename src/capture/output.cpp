@@ -1,10 +1,14 @@
 #include "capture/output.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "capture/parallel_rows.h"
 #include "capture/row_kernels.h"
 #include "capture/weights.h"
+#include "headscope/base/error.h"
+#include "headscope/io/decode.h"
 #include "headscope/model/read_weights.h"
 
 namespace headscope {
@@ -15,6 +19,18 @@ constexpr std::size_t kLogits = std::size_t{16} << 20;
 
 std::size_t rows_at_once(std::size_t outputs, std::size_t tokens) {
   return std::clamp<std::size_t>(kLogits / std::max<std::size_t>(outputs, 1), 1, tokens);
+}
+
+// Whose last word is NaN or infinite has a broken weight in the head, or has run out of float's range.
+void check_finite(const Model& model, const Network& network, MatrixView values) {
+  const Checkpoint& checkpoint = model.checkpoint();
+  if (!find_non_finite({values.data(), values.rows() * values.columns()})) return;
+  std::vector<StoredLinear> head = network.output.classifiers;
+  for (const auto* one : {&network.output.transform, &network.output.project, &network.output.unembedding}) {
+    if (*one) head.push_back(**one);
+  }
+  for (const StoredLinear& linear : head) refuse_non_finite(checkpoint, *linear.weight);
+  throw Error(ErrorKind::kNumeric, fmt::format("{}: the output is NaN or infinite", checkpoint.path().string()));
 }
 
 void classify(const Model& model, const Network& network, std::size_t input, MatrixSpan stream,
@@ -47,6 +63,7 @@ void classify(const Model& model, const Network& network, std::size_t input, Mat
     add_scaled(one.row(0), {}, logits.row(0));
   }
   for (float& logit : logits.values()) logit /= static_cast<float>(out.classifiers.size());
+  check_finite(model, network, logits.view());
   receiver({input, 0, 1, logits.view()});
 }
 
@@ -101,9 +118,11 @@ void write_output(const Model& model, const Network& network, std::size_t input,
     for (std::size_t first = 0; first < stream.rows(); first += step) {
       const std::size_t count = std::min(step, stream.rows() - first);
       const Matrix logits = unembedding.apply(stream.block(first, count, 0, stream.columns()).view());
+      check_finite(model, network, logits.view());
       receiver({input, first, stream.rows(), logits.view()});
     }
   } else {
+    check_finite(model, network, stream.view());
     receiver({input, 0, stream.rows(), stream.view()});
   }
 }

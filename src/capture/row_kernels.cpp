@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 
 #include "capture/row_kernels.h"
 
@@ -121,7 +122,8 @@ void soft_cap_here(float* x, float cap, std::size_t n) {
 HWY_INLINE Vector sigmoid(Vector x) {
   const Tag d;
   const Vector one = hn::Set(d, 1.0F);
-  return hn::Div(one, hn::Add(one, hn::Exp(d, hn::Neg(x))));
+  // Highway's exponential wraps around beyond float's range; exp(88) is just inside it.
+  return hn::Div(one, hn::Add(one, hn::Exp(d, hn::Min(hn::Neg(x), hn::Set(d, 88.0F)))));
 }
 
 // Abramowitz and Stegun 7.1.26, within 1.5e-7.
@@ -201,14 +203,34 @@ double entropy_here(const float* p, std::size_t n) {
   return -static_cast<double>(sum(p, n, [&](Vector v) { return hn::Mul(v, hn::Log(d, hn::Max(v, tiny))); }));
 }
 
+// The bits of the nearest half. Highway's own conversion truncates where the processor has none.
+HWY_INLINE hn::Vec<hn::RebindToUnsigned<Tag>> half_bits(Vector x) {
+  const Tag d;
+  const hn::RebindToUnsigned<Tag> du;
+  const auto all = hn::BitCast(du, x);
+  const auto sign = hn::And(hn::ShiftRight<16>(all), hn::Set(du, 0x8000u));
+  const auto size = hn::And(all, hn::Set(du, 0x7FFFFFFFu));
+  // Half of the last bit that stays, less one where that bit is 0: ties go to even.
+  const auto odd = hn::And(hn::ShiftRight<13>(size), hn::Set(du, 1u));
+  const auto rounded = hn::Add(hn::Add(size, hn::Set(du, 0xFFFu)), odd);
+  const auto normal = hn::ShiftRight<13>(hn::Sub(rounded, hn::Set(du, 0x38000000u)));  // another bias, 112 less
+  // Below 2^-14 halves are multiples of 2^-24, which is the last bit of floats from 0.5 to 1.
+  const Vector half = hn::Set(d, 0.5F);
+  const auto small = hn::Sub(hn::BitCast(du, hn::Add(hn::BitCast(d, size), half)), hn::BitCast(du, half));
+  auto bits = hn::IfThenElse(hn::Lt(size, hn::Set(du, 0x38800000u)), small, normal);
+  bits = hn::IfThenElse(hn::Lt(size, hn::Set(du, 0x477FF000u)), bits, hn::Set(du, 0x7C00u));  // infinity from 65520 on
+  bits = hn::IfThenElse(hn::Gt(size, hn::Set(du, 0x7F800000u)), hn::Set(du, 0x7E00u), bits);  // NaN
+  return hn::Or(bits, sign);
+}
+
 void to_half_here(const float* x, unsigned short* out, std::size_t n) {
   const Tag d;
-  const hn::Rebind<hwy::float16_t, Tag> half;
-  const hn::RebindToUnsigned<decltype(half)> bits;
+  const hn::RebindToSigned<Tag> di;
+  const hn::Rebind<std::uint16_t, Tag> d16;
   const std::size_t lanes = hn::Lanes(d);
   HWY_ALIGN unsigned short stored[kMostLanes];
   for (std::size_t i = 0; i < n; i += lanes) {
-    hn::StoreU(hn::BitCast(bits, hn::DemoteTo(half, load_partial(x, n, i))), bits, stored);
+    hn::StoreU(hn::DemoteTo(d16, hn::BitCast(di, half_bits(load_partial(x, n, i)))), d16, stored);
     std::copy(stored, stored + std::min(lanes, n - i), out + i);
   }
 }

@@ -100,24 +100,38 @@ void AtomicFile::write(std::string_view text) {
   write(std::as_bytes(std::span(text)));
 }
 
+void AtomicFile::release() noexcept {
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+}
+
 void AtomicFile::write_at(std::size_t offset, std::span<const std::byte> bytes) {
   if (memory_) return write_memory(offset, bytes);
-  while (!bytes.empty()) {
-    const ssize_t written = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+  // Other threads may be writing too: one that is open stays so, whatever happens here, and one that is not is opened
+  // for this call alone.
+  const bool is_open = descriptor_ >= 0;
+  const int descriptor = is_open ? descriptor_ : ::open(temporary_.c_str(), O_WRONLY | O_CLOEXEC);
+  int error = descriptor >= 0 ? 0 : errno;
+  while (!bytes.empty() && error == 0) {
+    const ssize_t written = ::pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (written > 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(written));
       offset += static_cast<std::size_t>(written);
     } else if (written == 0 || errno != EINTR) {
-      // Other threads may be writing: the descriptor stays open until the destructor.
-      const int error = written == 0 ? EIO : errno;
-      throw Error(is_out_of_space(error) ? ErrorKind::kResource : ErrorKind::kIo,
-                  fmt::format("{}: cannot write: {}", path_.string(), std::strerror(error)));
+      error = written == 0 ? EIO : errno;
     }
   }
+  if (!is_open && descriptor >= 0 && ::close(descriptor) != 0 && errno != EINTR && error == 0) error = errno;
+  if (error == 0) return;
+  throw Error(is_out_of_space(error) ? ErrorKind::kResource : ErrorKind::kIo,
+              fmt::format("{}: cannot write: {}", path_.string(), std::strerror(error)));
 }
 
 void AtomicFile::commit() {
   if (memory_) return;
+  if (descriptor_ < 0 && !temporary_.empty()) {
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0) fail("cannot write", errno);
+  }
   // Without the flush a crash after the rename could leave the new name on an empty file.
   while (::fsync(descriptor_) != 0) {
     if (errno != EINTR) fail("cannot write", errno);

@@ -265,6 +265,13 @@ const StoredTensor* Checkpoint::find(std::string_view name) const noexcept {
   return found != tensors_.end() && (*found)->name == name ? *found : nullptr;
 }
 
+std::vector<Checkpoint::WeightFile> Checkpoint::weight_files() const {
+  std::vector<WeightFile> files;
+  for (const SafetensorsFile& file : safetensors_) files.push_back({file.path(), file.bytes()});
+  for (const GgufFile& file : gguf_) files.push_back({file.path(), file.bytes()});
+  return files;
+}
+
 const fs::path& Checkpoint::file_of(const StoredTensor& tensor) const noexcept {
   const auto holds = [&](std::span<const StoredTensor> tensors) {
     return !tensors.empty() && &tensor >= &tensors.front() && &tensor <= &tensors.back();

@@ -39,6 +39,39 @@ std::string read_manifest(const fs::path& path) {
   return text;
 }
 
+// The member of an object if it is an object too, otherwise an empty one: a manifest may say anything.
+Json member_of(const Json& object, const std::string& key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_object() ? *found : Json::object();
+}
+
+std::string text_of(const Json& object, const std::string& key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+// Whether a name out of a manifest is that of a file inside the folder, no link leading out of it.
+bool is_inside(const fs::path& folder, const fs::path& name) {
+  if (name.empty() || name.is_absolute() || name == kManifest) return false;
+  fs::path reached = folder;
+  std::error_code error;
+  for (const fs::path& part : name) {
+    if (part.empty() || part == "." || part == "..") return false;
+    if (reached != folder && fs::is_symlink(reached, error)) return false;
+    reached /= part;
+  }
+  return true;
+}
+
+// A file and the folders, below this one, that it leaves empty.
+void remove_inside(const fs::path& folder, const fs::path& name) {
+  std::error_code error;
+  if (!fs::remove(folder / name, error)) return;
+  for (fs::path parent = name.parent_path(); !parent.empty(); parent = parent.parent_path()) {
+    if (!fs::remove(folder / parent, error)) return;
+  }
+}
+
 Json object_of(const std::map<std::string, std::string>& entries) {
   Json object = Json::object();
   for (const auto& [key, value] : entries) object[key] = value;
@@ -49,17 +82,13 @@ Json object_of(const std::map<std::string, std::string>& entries) {
 
 RunFolder::RunFolder(fs::path path, RunCommand command, bool force)
     : path_(std::move(path)), command_(std::move(command)), force_(force) {
-  std::error_code error;
-  fs::create_directories(path_, error);
-  if (error) {
-    throw Error(ErrorKind::kIo, fmt::format("{}: cannot make the folder: {}", path_.string(), error.message()));
-  }
+  make_folder(path_, path_);
   previous_ = read_manifest(path_ / kManifest);
   const Json commands = parsed(previous_).value("commands", Json::object());
   if (force_ || !commands.contains(command_.name)) return;
-  const Json before = commands[command_.name].value("identity", Json::object());
+  const Json before = member_of(member_of(commands, command_.name), "identity");
   for (const auto& [key, value] : command_.identity) {
-    const std::string old = before.is_object() && before.contains(key) ? before[key].dump() : "nothing";
+    const std::string old = before.contains(key) ? before[key].dump() : "nothing";
     if (old == Json(value).dump()) continue;
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("{}: holds the result of another '{}' ({} was {}, now \"{}\"); choose another folder, or "
@@ -71,6 +100,26 @@ RunFolder::RunFolder(fs::path path, RunCommand command, bool force)
 RunFolder::RunFolder(RunCommand command, HeldRun& held)
     : path_("memory"), command_(std::move(command)), force_(true), held_(&held) {}
 
+RunFolder::~RunFolder() {
+  pending_.clear();
+  std::error_code ignored;
+  for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) fs::remove(*folder, ignored);  // if it is empty
+}
+
+void RunFolder::make_folder(const fs::path& folder, const fs::path& wanted_by) {
+  std::error_code error;
+  std::vector<fs::path> missing;
+  for (fs::path one = folder; !one.empty() && !fs::exists(one, error) && one != one.parent_path();
+       one = one.parent_path()) {
+    missing.push_back(one);
+  }
+  fs::create_directories(folder, error);
+  if (error) {
+    throw Error(ErrorKind::kIo, fmt::format("{}: cannot make the folder: {}", wanted_by.string(), error.message()));
+  }
+  made_.insert(made_.end(), missing.rbegin(), missing.rend());
+}
+
 AtomicFile RunFolder::begin_file(const RunFile& file) {
   if (held_ != nullptr) {
     memory_.push_back(std::make_shared<std::vector<std::byte>>());
@@ -78,26 +127,26 @@ AtomicFile RunFolder::begin_file(const RunFile& file) {
   }
   const Json files = parsed(previous_).value("files", Json::object());
   if (!force_ && files.contains(file.name)) {
-    const Json writer = files[file.name].value("command", Json(""));
+    const std::string writer = text_of(member_of(files, file.name), "command");
     if (writer != command_.name) {
       throw Error(ErrorKind::kInvalidArgument,
                   fmt::format("{}: was written by '{}'; choose another folder, or --force to replace it",
-                              (path_ / file.name).string(), printable(writer.dump())));
+                              (path_ / file.name).string(), printable(writer)));
     }
   }
-  std::error_code error;
-  fs::create_directories((path_ / file.name).parent_path(), error);
-  if (error) {
-    throw Error(ErrorKind::kIo,
-                fmt::format("{}: cannot make its folder: {}", (path_ / file.name).string(), error.message()));
-  }
+  make_folder((path_ / file.name).parent_path(), path_ / file.name);
   return AtomicFile(path_ / file.name);
 }
 
 void RunFolder::add_text(const RunFile& file, std::string_view text) {
   AtomicFile out = begin_file(file);
   out.write(text);
+  out.release();
   pending_.emplace_back(file, std::move(out));
+}
+
+AtomicFile& RunFolder::add_file(const RunFile& file) {
+  return pending_.emplace_back(file, begin_file(file)).second;
 }
 
 void RunFolder::add_array(const RunFile& file, std::span<const float> values) {
@@ -117,6 +166,7 @@ void RunFolder::add_npy(RunFile file, const NpyType& type, std::string_view dtyp
   AtomicFile out = begin_file(file);
   out.write(npy_header(type, file.shape));
   out.write(bytes);
+  out.release();
   file.dtype = dtype;
   pending_.emplace_back(std::move(file), std::move(out));
 }
@@ -140,6 +190,7 @@ RunArray RunFolder::add_array(const RunFile& file, RunFloat element) {
   // The last element makes the file as long as it will be, so that a piece that was forgotten reads as zeros.
   const std::size_t elements = element_count(file.shape).value_or(0);
   if (elements > 0) out.write_at(header.size() + (elements - 1) * size, std::vector<std::byte>(size));
+  out.release();
   RunFile described = file;
   described.dtype = element == RunFloat::kF32 ? "float32" : "float16";
   pending_.emplace_back(std::move(described), std::move(out));
@@ -157,9 +208,8 @@ std::vector<std::string> RunFolder::stale() const {
   const std::vector<std::string> written = files();
   const Json before = parsed(previous_).value("files", Json::object());
   for (const auto& [name, entry] : before.items()) {
-    const bool ours = entry.is_object() && entry.value("command", Json("")) == command_.name;
-    const bool inside = !fs::path(name).is_absolute() && name.find("..") == std::string::npos;
-    if (ours && inside && std::ranges::find(written, name) == written.end()) names.push_back(name);
+    const bool ours = text_of(entry, "command") == command_.name;
+    if (ours && is_inside(path_, name) && std::ranges::find(written, name) == written.end()) names.push_back(name);
   }
   return names;
 }
@@ -194,12 +244,9 @@ void RunFolder::commit() {
   manifest_file.write(manifest());
   for (auto& [ignored, out] : pending_) out.commit();
   manifest_file.commit();
-  std::error_code ignored;
-  for (const std::string& name : stale()) {
-    fs::remove(path_ / name, ignored);
-    fs::remove((path_ / name).parent_path(), ignored);  // if that has emptied it
-  }
+  for (const std::string& name : stale()) remove_inside(path_, name);
   pending_.clear();
+  made_.clear();
 }
 
 void save_run(const HeldRun& held, const fs::path& path, bool force) {

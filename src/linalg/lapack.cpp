@@ -16,6 +16,16 @@ void dtrtri_(const char* uplo, const char* diag, const int* n, double* a, const 
              std::size_t);
 void dsyevd_(const char* jobz, const char* uplo, const int* n, double* a, const int* lda, double* w, double* work,
              const int* lwork, int* iwork, const int* liwork, int* info, std::size_t, std::size_t);
+void dsytrd_(const char* uplo, const int* n, double* a, const int* lda, double* d, double* e, double* tau, double* work,
+             const int* lwork, int* info, std::size_t);
+void dsterf_(const int* n, double* d, double* e, int* info);
+void dstemr_(const char* jobz, const char* range, const int* n, double* d, double* e, const double* vl,
+             const double* vu, const int* il, const int* iu, int* m, double* w, double* z, const int* ldz,
+             const int* nzc, int* isuppz, int* tryrac, double* work, const int* lwork, int* iwork, const int* liwork,
+             int* info, std::size_t, std::size_t);
+void dormtr_(const char* side, const char* uplo, const char* trans, const int* m, const int* n, const double* a,
+             const int* lda, const double* tau, double* c, const int* ldc, double* work, const int* lwork, int* info,
+             std::size_t, std::size_t, std::size_t);
 void dgesdd_(const char* jobz, const int* m, const int* n, double* a, const int* lda, double* s, double* u,
              const int* ldu, double* vt, const int* ldvt, double* work, const int* lwork, int* iwork, int* info,
              std::size_t);
@@ -109,6 +119,66 @@ bool symmetric_eigen(std::size_t n, double* a, std::size_t lda, double* values) 
   const int iwork_size = narrow(iwork.size());
   dsyevd_("V", "U", &n_int, a, &lda_int, values, work.data(), &work_size, iwork.data(), &iwork_size, &info, 1, 1);
   return succeeded(info, "dsyevd");
+}
+
+namespace {
+
+// Eigenpairs first .. last (from 1, ascending) of a tridiagonal matrix.
+bool tridiagonal_eigen(int n, std::vector<double> d, std::vector<double> e, int first, int last, double* values,
+                       double* z) {
+  e.resize(static_cast<std::size_t>(n));  // one more than there are, as work space
+  const double unused = 0;
+  const int wanted = last - first + 1;
+  int found = 0;
+  int try_accuracy = 1;
+  int info = 0;
+  std::vector<double> all(static_cast<std::size_t>(n));
+  std::vector<int> support(2 * static_cast<std::size_t>(wanted));
+  std::vector<double> work(18 * static_cast<std::size_t>(n));
+  std::vector<int> iwork(10 * static_cast<std::size_t>(n));
+  const int work_size = narrow(work.size());
+  const int iwork_size = narrow(iwork.size());
+  dstemr_("V", "I", &n, d.data(), e.data(), &unused, &unused, &first, &last, &found, all.data(), z, &n, &wanted,
+          support.data(), &try_accuracy, work.data(), &work_size, iwork.data(), &iwork_size, &info, 1, 1);
+  std::copy_n(all.begin(), wanted, values);
+  return succeeded(info, "dstemr") && found == wanted;
+}
+
+}  // namespace
+
+int leading_eigen(std::size_t n, double* a, std::size_t lda, std::size_t count, double* values, double* z) {
+  const int n_int = narrow(n);
+  const int lda_int = narrow(lda);
+  int info = 0;
+  std::vector<double> d(n);
+  std::vector<double> e(n);
+  std::vector<double> tau(n);
+  std::vector<double> work(64 * n);
+  const int work_size = narrow(work.size());
+  dsytrd_("U", &n_int, a, &lda_int, d.data(), e.data(), tau.data(), work.data(), &work_size, &info, 1);
+  static_cast<void>(succeeded(info, "dsytrd"));
+  std::vector<double> sorted = d;
+  std::vector<double> off = e;
+  dsterf_(&n_int, sorted.data(), off.data(), &info);
+  if (!succeeded(info, "dsterf")) return -1;
+
+  // Of an ascending list the largest magnitudes are some at its beginning and some at its end.
+  count = std::min(count, n);
+  std::size_t low = 0;
+  std::size_t high = n;
+  while (low + (n - high) < count) {
+    if (-sorted[low] > sorted[high - 1]) {
+      ++low;
+    } else {
+      --high;
+    }
+  }
+  if (low > 0 && !tridiagonal_eigen(n_int, d, e, 1, narrow(low), values, z)) return -1;
+  if (high < n && !tridiagonal_eigen(n_int, d, e, narrow(high + 1), n_int, values + low, z + low * n)) return -1;
+  const int columns = narrow(count);
+  dormtr_("L", "U", "N", &n_int, &columns, a, &lda_int, tau.data(), z, &n_int, work.data(), &work_size, &info, 1, 1, 1);
+  static_cast<void>(succeeded(info, "dormtr"));
+  return columns;
 }
 
 bool singular_values(std::size_t m, std::size_t n, double* a, std::size_t lda, double* values) {

@@ -35,6 +35,12 @@ void multiply_left_upper_transposed(std::size_t n, std::size_t columns, const fl
 /// False if the iteration did not converge.
 [[nodiscard]] bool symmetric_eigen(std::size_t n, double* a, std::size_t lda, double* values);
 
+/// Eigenvectors of the eigenvalues of largest magnitude, at most `count`, of a symmetric matrix given by its upper
+/// triangle, which is destroyed: `values` ascending, vectors as the columns of `z`, n x count. Says how many; -1 if an
+/// iteration did not converge. By tridiagonal reduction, so that the cost of the others is their eigenvalues'.
+[[nodiscard]] int leading_eigen(std::size_t n, double* a, std::size_t lda, std::size_t count, double* values,
+                                double* z);
+
 /// Singular values, descending, of an m x n matrix, which is destroyed. False if the iteration did not converge.
 [[nodiscard]] bool singular_values(std::size_t m, std::size_t n, double* a, std::size_t lda, double* values);
 

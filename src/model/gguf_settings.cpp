@@ -134,8 +134,10 @@ ForwardSettings gguf_settings(const Checkpoint& checkpoint, const FamilyMatch& m
   rotary.base = metadata.positive("rope.freq_base").value_or(rules.rotary_base);
   rotary.width = metadata.size("rope.dimension_count");
   if (rotary.width == 0) rotary.width = sizes.d_head;
-  settings.local_rotary = rotary;
-  settings.local_rotary.base = metadata.positive("rope.freq_base_swa").value_or(rules.local_rotary_base);
+  if (rules.local_rotary_base > 0) {
+    settings.local_rotary = rotary;
+    settings.local_rotary.base = metadata.positive("rope.freq_base_swa").value_or(rules.local_rotary_base);
+  }
   set_scaling(checkpoint, metadata, rotary);
   check_rotary(rotary, sizes, metadata.path());
   return settings;

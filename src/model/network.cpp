@@ -140,8 +140,10 @@ class Resolver {
     if (match_.family->modality == Modality::kImage) {
       image_input();
     } else {
-      in.embedding = checkpoint_.find(model_.info().embedding);
+      in.embedding = vocabulary_matrix(model_.info().embedding);
       if (in.embedding == nullptr) lacks(match_.prefix + layout_.embedding.front());
+      // Its rows are read one by one, without the factors of their blocks.
+      if (find_block_scale(checkpoint_, *in.embedding) != nullptr) unsupported("has an embedding in FP8 blocks");
       const std::size_t embedded = in.embedding->shape[1];
       if (embedded != width_) in.project = linear(names_.project_in, embedded, width_);
       if (match_.family->forward.scaled_embedding) in.embedding_scale = std::sqrt(static_cast<float>(width_));
@@ -156,12 +158,21 @@ class Resolver {
     in.norm = norm(names_.embedding_norm, width_, /*required=*/!names_.embedding_norm.empty());
   }
 
+  // One row a token; nullptr if it is not there.
+  [[nodiscard]] const StoredTensor* vocabulary_matrix(const std::string& name) const {
+    const StoredTensor* tensor = readable(checkpoint_.find(name));
+    if (tensor != nullptr && (tensor->shape.size() != 2 || tensor->shape[0] == 0 || tensor->shape[1] == 0)) {
+      wrong_shape(*tensor, "[vocabulary, width]");
+    }
+    return tensor;
+  }
+
   // Rows of d_model, with or without leading extents of 1.
   [[nodiscard]] const StoredTensor* table(const std::string& name) const {
     const StoredTensor* tensor = readable(find(name));
     if (tensor == nullptr) return nullptr;
     const Shape& shape = tensor->shape;
-    bool fits = !shape.empty() && shape.back() == width_;
+    bool fits = !shape.empty() && shape.back() == width_ && element_count(shape).value_or(0) > 0;
     for (std::size_t axis = 0; axis + 2 < shape.size(); ++axis) fits = fits && shape[axis] == 1;
     if (!fits) wrong_shape(*tensor, fmt::format("rows of {}", width_));
     return tensor;
@@ -256,10 +267,28 @@ class Resolver {
       if (out.classifiers.empty() && find(form.back() + ".weight") != nullptr) {
         const std::size_t in = settings_.pooling == Pooling::kFirstAndMean ? 2 * width_ : width_;
         for (const std::string& module : form) out.classifiers.push_back(linear(module, in, 0));
+        check_classifiers();
       }
     }
-    const StoredTensor* matrix = checkpoint_.find(model_.info().unembedding);
+    const StoredTensor* matrix = vocabulary_matrix(model_.info().unembedding);
     if (matrix != nullptr && !names_.no_unembedding) unembedding(*matrix);
+  }
+
+  // They answer in the same classes, and each looks at a token of its own.
+  void check_classifiers() const {
+    const std::vector<StoredLinear>& classifiers = network_.output.classifiers;
+    for (const StoredLinear& one : classifiers) {
+      if (one.out() != classifiers.front().out()) {
+        wrong_shape(*one.weight, fmt::format("{} outputs", classifiers.front().out()));
+      }
+    }
+    std::size_t tokens = 0;
+    for (const StoredTensor* token : network_.input.leading) {
+      tokens += static_cast<std::size_t>(element_count(token->shape).value_or(0)) / width_;
+    }
+    if (settings_.pooling != Pooling::kMean && tokens < classifiers.size()) {
+      lacks(match_.prefix + names_.leading.at(std::min(tokens, names_.leading.size() - 1)));
+    }
   }
 
   void unembedding(const StoredTensor& matrix) {
@@ -268,6 +297,7 @@ class Resolver {
     const bool has_transform = find(names_.transform + ".weight") != nullptr;
     if (!names_.transform.empty() && !has_transform) return;
     const std::size_t in = matrix.shape[1];
+    if (const std::string scale = missing_block_scale(checkpoint_, matrix); !scale.empty()) lacks(scale);
     if (in != width_) out.project = linear(names_.project_out, width_, in);
     if (has_transform) {
       out.transform = linear(names_.transform, width_, width_);

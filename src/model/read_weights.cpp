@@ -15,12 +15,12 @@ std::size_t count(const StoredTensor& tensor) {
   return static_cast<std::size_t>(element_count(tensor.shape).value_or(0));
 }
 
-bool readable_in_place(const StoredTensor& tensor) {
+}  // namespace
+
+bool is_read_in_place(const StoredTensor& tensor) noexcept {
   return tensor.dtype == DType::kF32 && std::endian::native == std::endian::little &&
          std::bit_cast<std::uintptr_t>(tensor.bytes.data()) % alignof(float) == 0;
 }
-
-}  // namespace
 
 std::vector<float> read_vector(const Checkpoint& checkpoint, const StoredTensor& tensor) {
   std::vector<float> values(count(tensor));
@@ -41,7 +41,7 @@ void read_part(const StoredTensor& tensor, std::size_t first, std::span<float> o
 
 std::span<const float> read_weights(const Checkpoint& checkpoint, const StoredTensor& tensor, Buffer<float>& scratch) {
   const std::size_t size = count(tensor);
-  if (readable_in_place(tensor)) {
+  if (is_read_in_place(tensor)) {
     // The file maps bytes; a float's object representation is exactly what lies there.
     return {reinterpret_cast<const float*>(tensor.bytes.data()), size};
   }

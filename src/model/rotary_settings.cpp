@@ -82,6 +82,7 @@ Rotary rotary_from(const ConfigReader& config, const FamilyMatch& match, const H
     rotary.width = config.size({"rotary_dim"}).value_or(rules.rotary_width);
   } else {
     const double share = parameters.positive(rules.rotary_share_keys).value_or(rules.rotary_share);
+    if (share > 1) config.malformed(fmt::format("rotary positions turn {} of a head, expected at most 1", share));
     rotary.width = static_cast<std::size_t>(share * static_cast<double>(sizes.d_head));
   }
   set_scaling(config, parameters, *match.family, rotary);

@@ -22,8 +22,9 @@ std::vector<std::size_t> select_range(const Range& range, std::size_t skip_first
   std::vector<std::size_t> chosen;
   for (std::size_t i = std::max(begin, skip_first); i < end; ++i) chosen.push_back(i);
   if (chosen.size() < 2) {
-    throw Error(ErrorKind::kUnsupported, fmt::format("{}: {} {} left, expected at least 2: there is nothing to organize",
-                                                     where, chosen.size(), axis == "query" ? "queries" : "keys"));
+    throw Error(ErrorKind::kUnsupported,
+                fmt::format("{}: {} {} left, expected at least 2: there is nothing to organize", where, chosen.size(),
+                            axis == "query" ? "queries" : "keys"));
   }
   return chosen;
 }
@@ -46,8 +47,7 @@ bool wanted(std::span<const std::size_t> list, std::size_t one) {
 ArrayAxes read_axes(std::span<const std::size_t> shape, const NetworkTensorOptions& options, std::string_view where) {
   const std::string& names = options.axes;
   if (names != "hqk" && names != "lhqk" && names != "qkh" && names != "qk") {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("axes '{}' are none of hqk, lhqk, qkh, qk", printable(names)));
+    throw Error(ErrorKind::kInvalidArgument, fmt::format("axes '{}' are none of hqk, lhqk, qkh, qk", printable(names)));
   }
   if (shape.size() != names.size()) {
     throw Error(ErrorKind::kFormat, fmt::format("{}: the array is {}, which does not fit the {} axes of '{}'", where,
@@ -55,7 +55,8 @@ ArrayAxes read_axes(std::span<const std::size_t> shape, const NetworkTensorOptio
   }
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] == 0) {
-      throw Error(ErrorKind::kFormat, fmt::format("{}: the array is {}, expected no empty axis", where, to_string(shape)));
+      throw Error(ErrorKind::kFormat,
+                  fmt::format("{}: the array is {}, expected no empty axis", where, to_string(shape)));
     }
   }
   ArrayAxes axes;
@@ -71,8 +72,8 @@ ArrayAxes read_axes(std::span<const std::size_t> shape, const NetworkTensorOptio
   if (options.heads_per_layer && names != "lhqk") {
     axes.heads_per_layer = *options.heads_per_layer;
     if (axes.heads_per_layer == 0 || axes.heads % axes.heads_per_layer != 0) {
-      throw Error(ErrorKind::kFormat, fmt::format("{}: {} heads are not whole layers of {}", where, axes.heads,
-                                                  axes.heads_per_layer));
+      throw Error(ErrorKind::kFormat,
+                  fmt::format("{}: {} heads are not whole layers of {}", where, axes.heads, axes.heads_per_layer));
     }
   }
   if (!options.head_names.empty() && options.head_names.size() != axes.heads) {
@@ -96,7 +97,7 @@ Selection select(const ArrayAxes& axes, const NetworkTensorOptions& options, std
   for (std::size_t h = 0; h < axes.heads; ++h) {
     if (!wanted(options.layers, h / in_layer) || !wanted(options.heads, h % in_layer)) continue;
     chosen.heads.push_back(h);
-    chosen.head_names.push_back(!options.head_names.empty()  ? options.head_names[h]
+    chosen.head_names.push_back(!options.head_names.empty() ? options.head_names[h]
                                 : axes.heads_per_layer == 0 ? fmt::format("H{}", h)
                                                             : fmt::format("L{}H{}", h / in_layer, h % in_layer));
   }

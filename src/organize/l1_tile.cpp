@@ -1,6 +1,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "organize/l1_tile.cpp"
 #include <hwy/foreach_target.h>
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include "organize/l1_tile.h"
@@ -115,8 +116,13 @@ void drain_here(float* HWY_RESTRICT sums, double* HWY_RESTRICT total) {
 
 void add_folders_here(const float* in, const FolderStep* steps, std::size_t count, float* out) {
   const Tag d;
+  constexpr std::size_t kAhead = 8;  // elements lie in any order: the hardware does not guess the next one
   for (std::size_t s = 0; s < count; ++s) {
     const FolderStep& step = steps[s];
+    if (s + kAhead < count && !steps[s + kAhead].from_out) {
+      hwy::Prefetch(in + steps[s + kAhead].from * kPanel);
+      hwy::Prefetch(in + steps[s + kAhead].from * kPanel + kPanel / 2);
+    }
     const float* from = (step.from_out ? out : in) + step.from * kPanel;
     float* to = out + step.to * kPanel;
     for (std::size_t i = 0; i < kPanel; i += hn::Lanes(d)) {

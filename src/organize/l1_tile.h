@@ -12,8 +12,8 @@ inline constexpr std::size_t kPanel = 32;
 /// Columns of a tile of sums: one panel of slices against two.
 inline constexpr std::size_t kTileColumns = 2 * kPanel;
 
-/// Adds to sums[i * kTileColumns + j], for slices i of panel `a` and j of the panels `b` (one or two of them, j counting
-/// through both), the sum over `features` of
+/// Adds to sums[i * kTileColumns + j], for slices i of panel `a` and j of the panels `b` (one or two of them, j
+/// counting through both), the sum over `features` of
 ///
 ///     scale[f] * max(a[f * kPanel + i], b[f * kPanel + j]).
 ///

@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t kNamed = 5;  // how many of a list are named in a note
 
 // The chosen entries, head by head; the mask's values of the same entries are looked at on the way.
-void copy_entries(std::span<const float> values, const ArrayAxes& axes, const Selection& chosen, NetworkTensor& tensor) {
+void copy_entries(std::span<const float> values, const ArrayAxes& axes, const Selection& chosen,
+                  NetworkTensor& tensor) {
   tensor.values = Buffer<float>(chosen.heads.size() * tensor.map_size());
   parallel_for(chosen.heads.size(), [&](std::size_t h) {
     float* out = tensor.values.data() + h * tensor.map_size();
@@ -175,8 +176,8 @@ TensorSlices NetworkTensor::slices(TensorAxis axis) const noexcept {
   const std::size_t a = s == 0 ? 1 : 0;
   const std::size_t b = s == 2 ? 1 : 2;
   const std::array<std::size_t, 3> strides = {map_size(), keys(), 1};
-  TensorSlices result{values.data(), extents[s], extents[a], extents[b], strides[s], strides[a], strides[b],
-                      nullptr,       0,          0,          0};
+  TensorSlices result{values.data(), extents[s], extents[a], extents[b], strides[s], strides[a],
+                      strides[b],    nullptr,    0,          0,          0};
   if (present.empty()) return result;
   const std::array<std::size_t, 3> mask_strides = {shared_mask() ? 0 : strides[0], strides[1], strides[2]};
   result.present = present.data();
@@ -203,9 +204,9 @@ NetworkTensor make_network_tensor(std::span<const float> values, std::span<const
   check_presence(tensor, where);
   settle_absent(tensor, options.keep_absent);
   if (options.skip_first > 0) {
-    tensor.notes.push_back(fmt::format("the first {} left out, as queries and as keys; rows are not normalized again",
-                                       options.skip_first == 1 ? "token is"
-                                                               : fmt::format("{} tokens are", options.skip_first)));
+    tensor.notes.push_back(
+        fmt::format("the first {} left out, as queries and as keys; rows are not normalized again",
+                    options.skip_first == 1 ? "token is" : fmt::format("{} tokens are", options.skip_first)));
   }
   note_degenerate_heads(tensor);
   return tensor;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -37,21 +38,33 @@ DoubleMatrix transposed(const DoubleMatrix& matrix) {
   return result;
 }
 
-// means[j][k](row folder, column folder) = P_jk f.
-std::vector<std::vector<DoubleMatrix>> folder_means(const DoubleMatrix& f, const PartitionTree& rows,
-                                                    const PartitionTree& columns) {
-  std::vector<std::vector<DoubleMatrix>> means(rows.level_count());
-  const std::vector<DoubleMatrix> by_rows = row_sums(f, rows);
+// sums[j][k](row folder, column folder) over folders of level j and level k.
+std::vector<std::vector<DoubleMatrix>> folder_sums(const DoubleMatrix& values, const PartitionTree& rows,
+                                                   const PartitionTree& columns) {
+  std::vector<std::vector<DoubleMatrix>> sums(rows.level_count());
+  const std::vector<DoubleMatrix> by_rows = row_sums(values, rows);
+  for (std::size_t j = 0; j < sums.size(); ++j) {
+    for (const DoubleMatrix& both : row_sums(transposed(by_rows[j]), columns)) sums[j].push_back(transposed(both));
+  }
+  return sums;
+}
+
+// means[j][k](row folder, column folder) = P_jk f, over present entries; 0 where there are none.
+std::vector<std::vector<DoubleMatrix>> folder_means(const DoubleMatrix& f, std::span<const std::uint8_t> present,
+                                                    const PartitionTree& rows, const PartitionTree& columns) {
+  DoubleMatrix kept = f;
+  DoubleMatrix ones(f.rows(), f.columns());
+  for (std::size_t i = 0; i < f.values().size(); ++i) {
+    const bool counts = present.empty() || present[i] != 0;
+    ones.values()[i] = counts ? 1 : 0;
+    if (!counts) kept.values()[i] = 0;
+  }
+  std::vector<std::vector<DoubleMatrix>> means = folder_sums(kept, rows, columns);
+  const std::vector<std::vector<DoubleMatrix>> counts = folder_sums(ones, rows, columns);
   for (std::size_t j = 0; j < means.size(); ++j) {
-    for (const DoubleMatrix& sums : row_sums(transposed(by_rows[j]), columns)) {
-      means[j].push_back(transposed(sums));
-      const std::size_t k = means[j].size() - 1;
-      for (std::size_t a = 0; a < means[j][k].rows(); ++a) {
-        for (std::size_t b = 0; b < means[j][k].columns(); ++b) {
-          means[j][k](a, b) /= static_cast<double>(rows.folders(j)[a].size()) *
-                               static_cast<double>(columns.folders(k)[b].size());
-        }
-      }
+    for (std::size_t k = 0; k < means[j].size(); ++k) {
+      const std::span<double> values = means[j][k].values();
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] /= std::max(counts[j][k].values()[i], 1.0);
     }
   }
   return means;
@@ -72,7 +85,7 @@ class Expansion {
         columns_(columns),
         a_(function),
         options_(options),
-        means_(folder_means(f, rows, columns)),
+        means_(folder_means(f, options.present, rows, columns)),
         result_{f, DoubleMatrix(f.rows(), f.columns()), DoubleMatrix(f.rows(), f.columns()),
                 DoubleMatrix(f.rows(), f.columns())} {
     for (double& value : result_.target.values()) value = a_.value(value);
@@ -97,10 +110,19 @@ class Expansion {
         add(j + 1, k + 1, [&](std::size_t a, std::size_t b) { return mixed(j, k, a, b); });
       }
     }
+    if (!options_.present.empty()) clear_absent();
     return std::move(result_);
   }
 
  private:
+  void clear_absent() {
+    for (DoubleMatrix* one : {&result_.target, &result_.telescoped, &result_.first_order, &result_.second_order}) {
+      for (std::size_t i = 0; i < options_.present.size(); ++i) {
+        if (options_.present[i] == 0) one->values()[i] = 0;
+      }
+    }
+  }
+
   [[nodiscard]] Term single(double coarse, double fine) const {
     const double step = fine - coarse;
     const double first = a_.first(coarse) * step;
@@ -160,6 +182,9 @@ Paraproduct paraproduct(const DoubleMatrix& f, const PartitionTree& rows, const 
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("paraproduct: the matrix is {} x {}, the trees have {} and {} elements", f.rows(),
                             f.columns(), rows.size(), columns.size()));
+  }
+  if (!options.present.empty() && options.present.size() != f.values().size()) {
+    throw Error(ErrorKind::kInvalidArgument, "paraproduct: what is present does not fit the matrix");
   }
   return Expansion(f, rows, columns, function, options).run();
 }

@@ -99,9 +99,18 @@ class Questionnaire {
   [[nodiscard]] bool one_head() const noexcept { return tensor_.heads() == 1; }
 
   void begin() {
-    const std::array<TensorAxis, 2> axes = {TensorAxis::kQuery, TensorAxis::kKey};
+    std::vector<TensorAxis> axes;
+    for (const TensorAxis axis : {TensorAxis::kQuery, TensorAxis::kKey}) {
+      const auto& start = axis == TensorAxis::kQuery ? options_.query_start : options_.key_start;
+      if (!start) {
+        axes.push_back(axis);
+      } else {
+        check_start(*start, axis);
+        at(axis).tree = *start;
+      }
+    }
     for (const TensorAxis axis : axes) at(axis).affinity = cosine_affinity(tensor_, axis);
-    note_slices_without_cosine();
+    for (const TensorAxis axis : axes) note_slices_without_cosine(axis);
     parallel_for(axes.size(), [&](std::size_t i) { at(axes[i]).tree = make_tree(at(axes[i]).affinity); });
     finish_step();
   }
@@ -131,19 +140,26 @@ class Questionnaire {
     return coefficient_l1(work_.values(), {tensor_.extents, {&head, &query, &key}});
   }
 
-  void note_slices_without_cosine() {
-    for (const TensorAxis axis : {TensorAxis::kQuery, TensorAxis::kKey}) {
-      const DoubleMatrix& affinity = at(axis).affinity;
-      std::size_t alone = 0;
-      for (std::size_t i = 0; i < affinity.rows(); ++i) {
-        const auto row = affinity.row(i);
-        alone += std::count_if(row.begin(), row.end(), [](double x) { return x > 0; }) == 1 ? 1 : 0;
-      }
-      if (alone == 0 || affinity.rows() < 2) continue;
-      notes_.push_back(fmt::format("{} of {} {} slices have a cosine with no other (zero, or apart from all): they begin "
-                                   "as components of their own",
-                                   alone, affinity.rows(), to_string(axis)));
+  void note_slices_without_cosine(TensorAxis axis) {
+    const DoubleMatrix& affinity = at(axis).affinity;
+    std::size_t alone = 0;
+    for (std::size_t i = 0; i < affinity.rows(); ++i) {
+      const auto row = affinity.row(i);
+      alone += std::count_if(row.begin(), row.end(), [](double x) { return x > 0; }) == 1 ? 1 : 0;
     }
+    if (alone == 0) return;
+    notes_.push_back(
+        fmt::format("{} of {} {} slices have a cosine with no other (zero, or apart from all): they begin "
+                    "as components of their own",
+                    alone, affinity.rows(), to_string(axis)));
+  }
+
+  void check_start(const PartitionTree& tree, TensorAxis axis) const {
+    const std::size_t extent = tensor_.extents[static_cast<std::size_t>(axis)];
+    if (tree.size() == extent) return;
+    throw Error(ErrorKind::kInvalidArgument, fmt::format("organize: the {} tree to begin with has {} elements, the "
+                                                         "tensor {}",
+                                                         to_string(axis), tree.size(), extent));
   }
 
   void note_if_alike(const DoubleMatrix& distances, TensorAxis axis) {

@@ -83,7 +83,9 @@ class RowMaker {
 
   // What slices have in common adds nothing to their distances, and takes digits from sums of maxima.
   void center(std::size_t row) const {
-    const auto at = [&](std::size_t panel) { return out_.values.data() + (panel * in_.rows + row) * in_.columns * kPanel; };
+    const auto at = [&](std::size_t panel) {
+      return out_.values.data() + (panel * in_.rows + row) * in_.columns * kPanel;
+    };
     const std::size_t middle = (out_.panels - 1) / 2;
     const std::vector<float> reference = means(at(middle), in_.columns, count(middle));
     for (std::size_t panel = 0; panel < out_.panels; ++panel) {

@@ -111,7 +111,7 @@ ParaproductFigures control(const DoubleMatrix& g, const PartitionTree& query, co
     const PartitionTree q = shuffled(query, options.seed, 2 * d);
     const PartitionTree k = shuffled(key, options.seed, 2 * d + 1);
     const ParaproductFigures one =
-        figures(g, paraproduct(g, q, k, exponential(), {options.boundary}), q, k, mask);
+        figures(g, paraproduct(g, q, k, exponential(), {options.boundary, mask}), q, k, mask);
     mean.error_first += one.error_first * share;
     mean.error_second += one.error_second * share;
     add_share(mean.scores, one.scores, share);
@@ -190,7 +190,7 @@ HeadInvariance softmax_invariance(const NetworkTensor& scores, std::size_t head,
   const PartitionTree& query = by_scores.query.tree;
   const PartitionTree& key = by_scores.key.tree;
   const DoubleMatrix g = log_softmax(scores, head);
-  Paraproduct parts = paraproduct(g, query, key, exponential(), {options.boundary});
+  Paraproduct parts = paraproduct(g, query, key, exponential(), {options.boundary, mask});
   const ParaproductFigures found = figures(g, parts, query, key, mask);
   const ParaproductFigures shuffled = control(g, query, key, mask, options, within(0.25, 0.5));
   const Organization by_softmax = organize_map(parts.target.values(), MapKind::kPattern, 0.5, 0.75);

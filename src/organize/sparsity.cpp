@@ -60,8 +60,7 @@ std::vector<std::size_t> largest_supports(const TensorHaar& haar, std::size_t co
     for (std::size_t b = 0; b < order[1].size() && (a + 1) * (b + 1) <= count; ++b) {
       for (std::size_t c = 0; c < order[2].size() && (a + 1) * (b + 1) * (c + 1) <= count; ++c) {
         const double product = support(0, order[0][a]) * support(1, order[1][b]) * support(2, order[2][c]);
-        const std::size_t index =
-            (order[0][a] * haar.extents[1] + order[1][b]) * haar.extents[2] + order[2][c];
+        const std::size_t index = (order[0][a] * haar.extents[1] + order[1][b]) * haar.extents[2] + order[2][c];
         products.emplace_back(-product, index);
       }
     }

@@ -18,9 +18,9 @@ namespace {
 constexpr std::size_t kFeatures = 128;
 // Features that are added up in float before the sum goes to double.
 constexpr std::size_t kFloatSum = 256;
-// What the sums of a batch of row folders take: they are written by one step and read by the next, from the last-level
-// cache.
-constexpr std::size_t kBatchBytes = std::size_t{8} << 20;
+// What the sums of a batch of row folders take: one step writes them and the next reads them, from a cache that is
+// still near.
+constexpr std::size_t kBatchBytes = std::size_t{2} << 20;
 
 // Present entries in every pair of folders, for a mask that all slices share. [row folder][column folder]
 std::vector<double> common_counts(const SlicePanels& panels, const PartitionTree& rows, const PartitionTree& columns,
@@ -202,7 +202,8 @@ class Computation {
     std::vector<double> own(n);  // sum max(x, x) = sum x
     for (std::size_t i = 0; i < n; ++i) own[i] = result(i, i);
     for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t j = 0; j < n; ++j) result(i, j) = std::max(0.0, (result(i, j) - own[i]) + (result(i, j) - own[j]));
+      for (std::size_t j = 0; j < n; ++j)
+        result(i, j) = std::max(0.0, (result(i, j) - own[i]) + (result(i, j) - own[j]));
     }
     return result;
   }

@@ -49,15 +49,14 @@ DoubleMatrix cleaned(const DoubleMatrix& affinity) {
   return result;
 }
 
-// Eigenpairs of M + (eigenvalue - 1) * first first^T: those of M, the first eigenvalue moved to where it is not in the
-// way. In exact arithmetic this is leaving the first pair out. Left in, its rounding errors would stand beside
+// M + (eigenvalue - 1) * first first^T: its eigenpairs are those of M, the first eigenvalue moved to where it is not in
+// the way. In exact arithmetic this is leaving the first pair out. Left in, its rounding errors would stand beside
 // |lambda|^t, and lambda = 0.5 is below them from t = 64 on.
-SymmetricEigen eigen_with_first_at(double eigenvalue, MarkovMatrix& markov) {
+void move_first_to(double eigenvalue, MarkovMatrix& markov) {
   const auto& first = markov.first;
   for (std::size_t i = 0; i < first.size(); ++i) {
     for (std::size_t j = 0; j < first.size(); ++j) markov.matrix(i, j) += (eigenvalue - 1) * first[i] * first[j];
   }
-  return symmetric_eigen(markov.matrix);
 }
 
 }  // namespace
@@ -119,10 +118,12 @@ MarkovMatrix markov_matrix(const DoubleMatrix& affinity) {
 DiffusionModes diffusion_modes(const DoubleMatrix& affinity, std::size_t count) {
   const std::size_t n = affinity.rows();
   MarkovMatrix markov = markov_matrix(affinity);
-  const SymmetricEigen eigen = eigen_with_first_at(0, markov);
+  move_first_to(0, markov);
+  const bool few = count < n / 4;
+  const SymmetricEigen eigen = few ? leading_eigen(markov.matrix, count) : symmetric_eigen(markov.matrix);
 
   std::vector<std::size_t> chosen;
-  for (std::size_t k = n; k-- > 0;) {  // descending, so that of x and -x the stable sort leaves x in front
+  for (std::size_t k = eigen.values.size(); k-- > 0;) {  // descending, so that of x and -x the stable sort leaves x in front
     if (std::abs(eigen.values[k]) > eigenvalue_error(n)) chosen.push_back(k);
   }
   std::stable_sort(chosen.begin(), chosen.end(),
@@ -140,7 +141,8 @@ DiffusionModes diffusion_modes(const DoubleMatrix& affinity, std::size_t count) 
 std::vector<double> leading_mode(const DoubleMatrix& affinity) {
   const std::size_t n = affinity.rows();
   MarkovMatrix markov = markov_matrix(affinity);
-  const SymmetricEigen eigen = eigen_with_first_at(-2, markov);  // below all others
+  move_first_to(-2, markov);  // below all others
+  const SymmetricEigen eigen = symmetric_eigen(markov.matrix);
 
   const double lowest = eigen.values[n - 1] - eigenvalue_error(n);
   std::size_t begin = n - 1;

@@ -13,7 +13,8 @@ using Folder = PartitionTree::Folder;
 // A contrast, while the tree is being walked from the leaves up.
 struct Contrast {
   HaarBasis::Reflection reflection;  // between elements, not yet places
-  std::size_t folder_size;
+  std::size_t begin;                 // of the folder, in the tree's order
+  std::size_t end;
   std::size_t support;
 };
 
@@ -33,16 +34,16 @@ std::size_t contrast_children(std::span<const Folder> children, std::span<const 
   const std::vector<std::size_t> order = by_size(children);
   std::size_t later = slots[order.back()];
   std::size_t later_size = children[order.back()].size();
-  const std::size_t folder_size = children.back().end - children.front().begin;
   for (std::size_t i = order.size() - 1; i-- > 0;) {
     const std::size_t size = children[order[i]].size();
     const auto total = static_cast<double>(size + later_size);
     const std::size_t slot = slots[order[i]];
-    contrasts.push_back({{static_cast<std::uint32_t>(slot), static_cast<std::uint32_t>(later),
-                          std::sqrt(static_cast<double>(size) / total),
-                          std::sqrt(static_cast<double>(later_size) / total)},
-                         folder_size,
-                         size + later_size});
+    contrasts.push_back(
+        {{static_cast<std::uint32_t>(slot), static_cast<std::uint32_t>(later),
+          std::sqrt(static_cast<double>(size) / total), std::sqrt(static_cast<double>(later_size) / total)},
+         children.front().begin,
+         children.back().end,
+         size + later_size});
     later = slot;
     later_size += size;
   }
@@ -77,9 +78,13 @@ HaarBasis::HaarBasis(const PartitionTree& tree) : place_(tree.size()), volumes_(
   for (std::size_t k = 1; k < n; ++k) {
     const Contrast& contrast = contrasts[n - 1 - k];
     place_[contrast.reflection.left] = static_cast<std::uint32_t>(k);
-    volumes_[k] = static_cast<double>(contrast.folder_size) / static_cast<double>(n);
+    volumes_[k] = static_cast<double>(contrast.end - contrast.begin) / static_cast<double>(n);
     supports_[k] = static_cast<double>(contrast.support) / static_cast<double>(n);
   }
+  // Folder by folder, each right after those inside it: what was just computed is still in cache.
+  std::stable_sort(contrasts.begin(), contrasts.end(), [](const Contrast& a, const Contrast& b) {
+    return a.end != b.end ? a.end < b.end : a.begin > b.begin;
+  });
   for (Contrast& contrast : contrasts) {
     contrast.reflection.kept = place_[contrast.reflection.kept];
     contrast.reflection.left = place_[contrast.reflection.left];

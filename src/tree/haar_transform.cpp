@@ -16,8 +16,12 @@ namespace {
 
 // What a block of lines may take: about half of a second-level cache.
 constexpr std::size_t kBlockBytes = std::size_t{256} << 10;
-// Elements that are transposed at a time, so that they stay in the first-level cache until they are moved on.
-constexpr std::size_t kTransposed = 32;
+constexpr std::size_t kMostLines = 1024;
+// Contiguous lines are transposed in blocks of so many elements and lines: few lines at a time, since a distance
+// between them that is a power of two puts them all into the same few places of a cache, and every one is a stream to
+// prefetch.
+constexpr std::size_t kElements = 64;
+constexpr std::size_t kGroup = 16;
 constexpr std::align_val_t kAlignment{64};
 
 // Numbers at an address SIMD loads like.
@@ -55,12 +59,14 @@ void transpose_any(const double* in, std::size_t in_stride, std::size_t rows, st
 // The lines of an array [outer, n, inner] cut into blocks of up to `width`.
 template <typename T>
 class Lines {
+  static_assert(kHaarWidthUnit % kGroup == 0);
+
  public:
   Lines(std::size_t outer, const HaarBasis& basis, std::size_t inner)
       : basis_(basis), n_(basis.size()), outer_(outer), inner_(inner) {
     const std::size_t lines = inner_ == 1 ? outer_ : inner_;
     const std::size_t most = std::max(kHaarWidthUnit, kBlockBytes / (n_ * sizeof(T)));
-    const std::size_t wanted = std::min<std::size_t>({most, lines, 128});
+    const std::size_t wanted = std::min<std::size_t>({most, lines, kMostLines});
     width_ = (wanted + kHaarWidthUnit - 1) / kHaarWidthUnit * kHaarWidthUnit;
     across_ = (lines + width_ - 1) / width_;
   }
@@ -68,44 +74,22 @@ class Lines {
   [[nodiscard]] std::size_t blocks() const noexcept { return inner_ == 1 ? across_ : across_ * outer_; }
   [[nodiscard]] std::size_t width() const noexcept { return width_; }
 
-  // Block `index` as rows [n, width]: element i in row `row(i)`, zeros where there are no more lines.
+  // Block `index` as rows [n, width]: element i in row `position(i, placed)`, zeros where there are no more lines.
   void load(const T* values, std::size_t index, bool placed, T* rows) const {
     const auto [begin, count] = extent(index);
-    if (inner_ != 1) {
-      for (std::size_t i = 0; i < n_; ++i) {
-        T* row = rows + position(i, placed) * width_;
-        std::memcpy(row, values + begin + i * inner_, count * sizeof(T));
-        std::fill(row + count, row + width_, T{0});
-      }
-      return;
-    }
-    T chunk[kTransposed * 128];
-    if (count < width_) std::fill(chunk, chunk + kTransposed * width_, T{0});
-    for (std::size_t i = 0; i < n_; i += kTransposed) {
-      const std::size_t some = std::min(kTransposed, n_ - i);
-      transpose_any(values + begin + i, n_, count, some, chunk, width_);
-      for (std::size_t e = 0; e < some; ++e) {
-        std::memcpy(rows + position(i + e, placed) * width_, chunk + e * width_, width_ * sizeof(T));
-      }
+    if (inner_ == 1) return load_transposed(values + begin, count, placed, rows);
+    for (std::size_t i = 0; i < n_; ++i) {
+      T* row = rows + position(i, placed) * width_;
+      std::memcpy(row, values + begin + i * inner_, count * sizeof(T));
+      std::fill(row + count, row + width_, T{0});
     }
   }
 
   void store(const T* rows, std::size_t index, bool placed, T* values) const {
     const auto [begin, count] = extent(index);
-    if (inner_ != 1) {
-      for (std::size_t i = 0; i < n_; ++i) {
-        std::memcpy(values + begin + i * inner_, rows + position(i, placed) * width_, count * sizeof(T));
-      }
-      return;
-    }
-    if (!placed) return transpose_any(rows, width_, n_, count, values + begin, n_);
-    T chunk[kTransposed * 128];
-    for (std::size_t i = 0; i < n_; i += kTransposed) {
-      const std::size_t some = std::min(kTransposed, n_ - i);
-      for (std::size_t e = 0; e < some; ++e) {
-        std::memcpy(chunk + e * width_, rows + position(i + e, true) * width_, width_ * sizeof(T));
-      }
-      transpose_any(chunk, width_, some, count, values + begin + i, n_);
+    if (inner_ == 1) return store_transposed(rows, count, placed, values + begin);
+    for (std::size_t i = 0; i < n_; ++i) {
+      std::memcpy(values + begin + i * inner_, rows + position(i, placed) * width_, count * sizeof(T));
     }
   }
 
@@ -119,6 +103,55 @@ class Lines {
     if (inner_ == 1) return {first * n_, std::min(width_, outer_ - first)};
     return {index / across_ * n_ * inner_ + first, std::min(width_, inner_ - first)};
   }
+
+  // A group of lines in a place of its own, at a distance that spreads them over the cache: lines of 1024 floats lie at
+  // addresses that all fall into the same few places, and transposing them takes almost three times as long.
+  [[nodiscard]] std::size_t staged_stride() const noexcept { return (n_ + 15) / 16 * 16 + 16; }
+  T* staged() const {
+    thread_local Scratch<T> scratch;
+    return scratch.reserve(kGroup * staged_stride());
+  }
+
+  // The width is a multiple of a group: what the last one lacks of lines becomes zeros.
+  void load_transposed(const T* lines, std::size_t count, bool placed, T* rows) const {
+    T* stage = staged();
+    T chunk[kElements * kGroup];
+    for (std::size_t line = 0; line < width_; line += kGroup) {
+      for (std::size_t l = 0; l < kGroup; ++l) {
+        T* to = stage + l * staged_stride();
+        if (line + l < count) {
+          std::memcpy(to, lines + (line + l) * n_, n_ * sizeof(T));
+        } else {
+          std::fill(to, to + n_, T{0});
+        }
+      }
+      for (std::size_t i = 0; i < n_; i += kElements) {
+        const std::size_t elements = std::min(kElements, n_ - i);
+        transpose_any(stage + i, staged_stride(), kGroup, elements, chunk, kGroup);
+        for (std::size_t e = 0; e < elements; ++e) {
+          std::memcpy(rows + position(i + e, placed) * width_ + line, chunk + e * kGroup, kGroup * sizeof(T));
+        }
+      }
+    }
+  }
+
+  void store_transposed(const T* rows, std::size_t count, bool placed, T* lines) const {
+    T* stage = staged();
+    T chunk[kElements * kGroup];
+    for (std::size_t line = 0; line < count; line += kGroup) {
+      for (std::size_t i = 0; i < n_; i += kElements) {
+        const std::size_t elements = std::min(kElements, n_ - i);
+        for (std::size_t e = 0; e < elements; ++e) {
+          std::memcpy(chunk + e * kGroup, rows + position(i + e, placed) * width_ + line, kGroup * sizeof(T));
+        }
+        transpose_any(chunk, kGroup, elements, kGroup, stage + i, staged_stride());
+      }
+      for (std::size_t l = 0; l < std::min(kGroup, count - line); ++l) {
+        std::memcpy(lines + (line + l) * n_, stage + l * staged_stride(), n_ * sizeof(T));
+      }
+    }
+  }
+
   [[nodiscard]] std::size_t position(std::size_t i, bool placed) const noexcept {
     return placed ? basis_.place()[i] : i;
   }

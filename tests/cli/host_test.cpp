@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -12,6 +14,7 @@
 #include "cli/interrupt.h"
 #include "cli/run.h"
 #include "headscope/base/error.h"
+#include "headscope/io/npy.h"
 #include "support/expect_error.h"
 #include "support/run_program.h"
 #include "support/temporary_folder.h"
@@ -101,6 +104,37 @@ TEST(Host, GivesItsOwnIdsAndMaps) {
   second.arrays["maps"] = {values, pattern.shape, {reinterpret_cast<const char*>(tokens.data()), tokens.size()}};
   run_inside(second, {"organize", "maps", "-o", "memory"});
   expect_same_files(organized, run);
+}
+
+TEST(Host, PrunesIntoMemoryAndAModelInMemoryOnlyInThought) {
+  const TemporaryFolder folder;
+  const std::string run = (folder.path() / "run").string();
+  const std::string ids = (folder.path() / "ids.npy").string();
+  const std::vector<std::int64_t> tokens = {1, 2, 3, 4, 5, 1, 2, 3, 4, 5};
+  write_npy<std::int64_t>(ids, tokens, Shape{tokens.size()});
+  const std::vector<std::string> words = {"prune", kModel, "-o", run, "--ids", ids, "--criteria", "norm"};
+  ASSERT_EQ(test::run_program(words).code, 0);
+  HeldRun held;
+  Host host;
+  host.held = &held;
+  run_inside(host, words);
+  EXPECT_EQ(held.command.arguments, words);
+  EXPECT_EQ(
+      std::ranges::count(held.files, "pruned/model.safetensors", [](const HeldFile& one) { return one.file.name; }), 1);
+  expect_same_files(held, run);
+
+  const Checkpoint checkpoint = Checkpoint::open(kModel);
+  std::vector<std::vector<std::byte>> storage;
+  HeldRun thought;
+  Host second;
+  second.held = &thought;
+  second.model = in_memory(checkpoint, storage);
+  EXPECT_ERROR(run_inside(second, words), ErrorKind::kUnsupported,
+               "is in memory, and a pruned model is a copy of files");
+  std::vector<std::string> without = words;
+  without.insert(without.end(), {"--write", "none"});
+  run_inside(second, without);
+  for (const HeldFile& one : thought.files) EXPECT_FALSE(one.file.name.starts_with("pruned/")) << one.file.name;
 }
 
 TEST(Host, HearsOfErrorsAsTheProgramSaysThemAndOfProgress) {

@@ -1,10 +1,11 @@
-// The input is config.json up to the first NUL byte, then a safetensors file. Opens the two as a model and reads the
-// heads of what it claims to be. Only an Error may come out.
+// The input is config.json up to the first NUL byte, then a safetensors file. Opens the two as a model, reads the
+// heads of what it claims to be and, where it is small, runs it. Only an Error may come out.
 
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -12,10 +13,13 @@
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
+#include "headscope/capture/forward.h"
 #include "headscope/model/model.h"
+#include "headscope/model/network.h"
 #include "headscope/model/readiness.h"
 
 namespace headscope {
@@ -50,6 +54,37 @@ void read_heads(const Model& model) {
   }
 }
 
+// Two tokens, or the smallest image the model takes.
+ModelInput tiny_input(const Network& network) {
+  if (network.input.embedding != nullptr) return {.ids = {0, 1}};
+  const Shape& kernel = network.input.patches.weight->shape;
+  const std::size_t height = network.input.image_height > 0 ? network.input.image_height : kernel[2];
+  const std::size_t width = network.input.image_width > 0 ? network.input.image_width : kernel[3];
+  constexpr std::size_t kMost = 64 * 64;
+  if (kernel[1] > kMost || height > kMost || width > kMost || kernel[1] * height * width > kMost) return {};
+  return {.pixels = {kernel[1], height, width, std::vector<float>(kernel[1] * height * width, 0.5F)}};
+}
+
+void run_model(const Model& model) {
+  const Network network = resolve_network(model);
+  std::size_t bytes = 0;
+  for (const StoredTensor* tensor : model.checkpoint().tensors()) bytes += tensor->bytes.size();
+  if (bytes > std::size_t{1} << 20 || network.layers.size() > 8) return;
+  const std::size_t heads = model.info().sizes.heads;
+  std::size_t rows = 0;
+  ForwardOptions options;
+  options.memory = std::size_t{64} << 20;
+  options.on_pattern = [&](const MapRows& map) { rows += map.values.rows(); };
+  options.on_output = [](const OutputRows& out) {
+    for (std::size_t i = 0; i < out.values.rows(); ++i) {
+      if (!std::isfinite(out.values(i, 0))) std::abort();
+    }
+  };
+  const ModelInput input = tiny_input(network);
+  run_forward(model, std::span(&input, 1), options);
+  if (rows != token_count(model, input) * heads * network.layers.size()) std::abort();
+}
+
 }  // namespace
 }  // namespace headscope
 
@@ -63,6 +98,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const headscope::Model model = headscope::Model::open(headscope::folder());
     if (headscope::readiness(model).empty()) std::abort();
     headscope::read_heads(model);
+    headscope::run_model(model);
   } catch (const headscope::Error& error) {
     // Refusing is right, in a line of bearable length.
     if (std::string_view(error.what()).size() > 20000) std::abort();

@@ -31,6 +31,13 @@ from conftest import IDS
         (["organize", "/nowhere"], lambda m: headscope.organize("/nowhere"), headscope.FileError, OSError, 3),
         (["detect", "MODEL", "--memory", "1K"], lambda m: headscope.detect(m, memory="1K"), headscope.ResourceError,
          MemoryError, 6),
+        (["prune", "MODEL"], lambda m: headscope.prune(m), headscope.ArgumentError, ValueError, 2),
+        (["prune", "MODEL", "--criteria", "taste"], lambda m: headscope.prune(m, criteria="taste"),
+         headscope.ArgumentError, ValueError, 2),
+        (["compare", "MODEL"], lambda m: headscope.compare([m]), headscope.ArgumentError, ValueError, 2),
+        (["compare", "MODEL", "/nowhere"], lambda m: headscope.compare([m, "/nowhere"]), headscope.FormatError,
+         ValueError, 3),
+        (["report", "MODEL"], lambda m: headscope.report(m, "/nowhere/page.html"), headscope.FileError, OSError, 3),
     ],
 )
 def test_same_text_and_a_type(cli: Callable[..., str], model_path: str, tmp_path: Path, words: list[str],
@@ -85,13 +92,3 @@ def test_nothing_is_left_of_a_failed_call(model: headscope.Model, tmp_path: Path
     with pytest.raises(headscope.ArgumentError):
         headscope.relate(model, heads="L7H7", run=tmp_path / "run")
     assert not (tmp_path / "run" / "manifest.json").exists()
-
-
-def test_commands_of_later_versions_say_so(tmp_path: Path) -> None:
-    from headscope._words import has_command
-
-    assert has_command("relate")
-    assert not has_command("nonsense")
-    if not has_command("report"):
-        with pytest.raises(NotImplementedError, match="has no 'report'"):
-            headscope.report(tmp_path, tmp_path / "page.html")

@@ -13,6 +13,7 @@ from matplotlib import pyplot  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 
 import headscope  # noqa: E402
+from conftest import IDS  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +24,8 @@ def results(model: headscope.Model, captured: headscope.Capture) -> list[headsco
         headscope.detect(model, sequences=2),
         headscope.organize(captured, iterations=1),
         headscope.softmax(captured, heads="L0H0,L1H1", iterations=1),
+        headscope.prune(model, ids=IDS, seeds=3, write="none"),
+        headscope.compare({"one": captured, "other": captured}, iterations=1, draws=2),
     ]
 
 
@@ -54,4 +57,24 @@ def test_on_axes_that_are_there(results: list[headscope.Result]) -> None:
     results[0].tree.plot()
     results[3].plot("embedding", axis="query")
     results[3].plot("decay", name="L0H0")
+    pyplot.close("all")
+
+
+def test_curves_of_pruning_and_comparison(results: list[headscope.Result]) -> None:
+    pruning, comparison = results[5], results[6]
+    assert pruning.kinds == ["curve", "ranking"]
+    axes = pruning.plot("curve", measure="kl")
+    names = [text.get_text() for text in axes.get_legend().get_texts()]  # type: ignore[union-attr]
+    assert names == ["information", "redundancy", "pk", "norm", "random"]
+    for line in axes.get_lines():
+        assert line.get_ydata()[0] == 0  # type: ignore[index]
+    pruning.plot("ranking", criterion="pk")
+    with pytest.raises(headscope.ArgumentError, match="measure 'taste' is none of loss"):
+        pruning.plot(measure="taste")
+    with pytest.raises(headscope.ArgumentError, match="criterion 'greedy' was not asked for"):
+        pruning.plot("ranking", criterion="greedy")
+    assert comparison.kinds == ["distances", "decay"]
+    comparison.plot("decay", feature="head spectrum")
+    with pytest.raises(headscope.ArgumentError, match="is not a curve"):
+        comparison.plot("decay", feature="l1")
     pyplot.close("all")

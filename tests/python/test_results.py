@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from pathlib import Path
 
 import networkx
@@ -158,13 +159,32 @@ def test_organized_maps_are_at_hand_only_where_they_are_those(captured: headscop
     assert elsewhere is not None and elsewhere.maps is None
 
 
-def test_notebooks_show_something(model: headscope.Model, captured: headscope.Capture, tmp_path: Path) -> None:
+def test_notebooks_show_the_report(model: headscope.Model, captured: headscope.Capture, tmp_path: Path) -> None:
     relation = headscope.relate(model)
     for shown in (relation._repr_html_(), headscope.organize(captured, iterations=1)._repr_html_()):
-        assert "<svg" in shown or "<iframe" in shown
-    relation.save(tmp_path)
-    assert "relate" in headscope.open(tmp_path)._repr_html_()
+        assert shown.startswith('<iframe srcdoc="')
+        page = html.unescape(shown.removeprefix('<iframe srcdoc="').split('"', 1)[0])
+        assert page.startswith("<!doctype html><!-- headscope report -->")
+        assert page.rstrip().endswith("</html>")
+    relation.save(tmp_path / "run")
+    headscope.report(tmp_path / "run", tmp_path / "page.html")
+    inside = headscope.open(tmp_path / "run")._repr_html_()
+    page = html.unescape(inside.removeprefix('<iframe srcdoc="').split('"', 1)[0])
+    assert page.replace('<base href="about:srcdoc">', "") == (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<table>" in relation.edges._repr_html_()
+    pruned = headscope.prune(model, ids=IDS, criteria="norm", write="none")._repr_html_()
+    assert "<svg" in pruned and "heads removed" in pruned
+
+
+def test_what_is_too_large_is_not_shown_whole(model: headscope.Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    from headscope import _html
+
+    relation = headscope.relate(model)
+    for limit in ("_LARGEST_PAGE", "_LARGEST_RESULT"):
+        with monkeypatch.context() as patch:
+            patch.setattr(_html, limit, 1000)
+            shown = relation._repr_html_()
+            assert "<svg" in shown and "<table>" in shown and "<iframe" not in shown
 
 
 def test_set_threads_changes_no_result(model: headscope.Model) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import headscope
-from conftest import IDS
+from conftest import IDS, ROOT
 
 Cli = Callable[..., str]
 
@@ -102,6 +102,72 @@ def test_arrays_and_masks_in_memory_are_those_of_files(cli: Cli, tmp_path: Path)
     cli("organize", tmp_path / "maps.npy", "--axes", "lhqk", "--mask", tmp_path / "mask.npy", "-o", tmp_path / "run")
     assert_same(headscope.organize(maps, axes="lhqk", mask=mask), tmp_path / "run")
     assert_same(headscope.organize(np.asfortranarray(maps), axes="lhqk", mask=mask > 0), tmp_path / "run")
+
+
+def test_prune(cli: Cli, model: headscope.Model, tmp_path: Path) -> None:
+    np.save(tmp_path / "ids.npy", np.array([IDS, IDS[::-1]]))
+    run = tmp_path / "run"
+    words = ["--ids", tmp_path / "ids.npy", "--seeds", "3", "--count", "5", "--protect", "L0H3"]
+    printed = cli("prune", model.path, "-o", run, *words)
+    result = headscope.prune(model, ids=tmp_path / "ids.npy", seeds=3, count=5, protect="L0H3")
+    assert "pruned/model.safetensors" in result.files
+    assert_same(result, run)
+    assert_saved_alike(result, run, tmp_path / "saved")
+    assert result.summary.splitlines()[:-2] == printed.splitlines()[:-2]
+    assert len(result.removed) == 5 and result.chosen["damage"] is not None
+    assert result.checkpoint is None
+    saved = headscope.Pruning.open(tmp_path / "saved")
+    assert saved.checkpoint is not None
+    raw = headscope.load(saved.checkpoint).weights(0, "O", weights="raw")
+    for i, head in enumerate(model.heads[:8]):
+        assert (not raw[i].any()) == (head in result.removed)
+    # In memory, without a model.
+    other = headscope.prune(model, ids=np.array([IDS, IDS[::-1]]), seeds=3, count=5, protect=["L0H3"], write="none")
+    assert other._text("curve.csv") == result._text("curve.csv")
+    assert not any(name.startswith("pruned/") for name in other.files)
+
+
+def test_prune_by_labels(cli: Cli, tmp_path: Path) -> None:
+    vit = str(ROOT / "models/demo-vit")
+    size, channels = (json.loads((ROOT / "models/demo-vit/config.json").read_text())[key]
+                      for key in ("image_size", "num_channels"))
+    pixels = np.random.default_rng(0).standard_normal((3, channels, size, size), dtype=np.float32)
+    labels = np.array([1, 7, 3])
+    np.save(tmp_path / "pixels.npy", pixels)
+    np.save(tmp_path / "labels.npy", labels)
+    words = ["--pixels", tmp_path / "pixels.npy", "--labels", tmp_path / "labels.npy", "--criteria", "norm"]
+    cli("prune", vit, "-o", tmp_path / "run", *words)
+    result = headscope.prune(vit, pixels=pixels, labels=labels, criteria="norm")
+    assert_same(result, tmp_path / "run")
+    with pytest.raises(headscope.FormatError, match="label -1 is negative"):
+        headscope.prune(vit, pixels=pixels, labels=[1, -1, 2])
+
+
+def test_compare_and_report(cli: Cli, model: headscope.Model, tmp_path: Path) -> None:
+    for name, ids in (("a", [IDS, IDS[::-1], IDS[3:] + IDS[:3]]), ("b", [IDS[5:] + IDS[:5], IDS[::-1], IDS])):
+        np.save(tmp_path / f"{name}.npy", np.array(ids))
+        cli("capture", model.path, "-o", tmp_path / name, "--ids", tmp_path / f"{name}.npy")
+    cli("compare", tmp_path / "a", tmp_path / "b", "-o", tmp_path / "run", "--iterations", "2", "--draws", "3")
+    result = headscope.compare([tmp_path / "a", headscope.open(tmp_path / "b")], iterations=2, draws=3)
+    assert_same(result, tmp_path / "run")
+    assert_saved_alike(result, tmp_path / "run", tmp_path / "saved")
+    assert result.names == ["a", "b"]
+    assert result.distances.shape == (2, 2)
+    # The same maps in memory: the same numbers.
+    captured = {name: headscope.capture(model, ids=tmp_path / f"{name}.npy") for name in "ab"}
+    for name in ("comparison.csv", "features.csv", "distances.npy"):
+        again = headscope.compare(captured, iterations=2, draws=3)
+        assert again._files.content(name) == result._files.content(name), name
+    unnamed = headscope.compare(list(captured.values()), iterations=1, draws=2)
+    assert unnamed.names == ["capture 0", "capture 1"]
+
+    cli("report", tmp_path / "a", "-o", tmp_path / "cli.html")
+    printed = headscope.report(tmp_path / "a", tmp_path / "mine.html")
+    assert (tmp_path / "mine.html").read_bytes() == (tmp_path / "cli.html").read_bytes()
+    assert "capture" in printed
+    headscope.report([headscope.relate(model), captured["a"]], tmp_path / "both.html", title="Both")
+    page = (tmp_path / "both.html").read_text()
+    assert page.startswith("<!doctype html><!-- headscope report -->")
 
 
 def test_the_program_takes_a_folder_that_python_wrote_for_its_own(cli: Cli, model: headscope.Model, tmp_path: Path) -> None:

@@ -69,6 +69,18 @@ def test_weights_stay_as_they_are_after_all_analyses() -> None:
         assert torch.equal(tensor, before[name]), name
 
 
+def test_a_live_model_is_pruned_without_writing_it(gpt2: Any, tmp_path: Path) -> None:
+    gpt2.save_pretrained(tmp_path)
+    ids = [[3, 14, 15, 92, 65, 35, 3, 14, 15], [1, 2, 3, 1, 2, 3, 1, 2, 3]]
+    live = headscope.from_torch(gpt2)
+    mine = headscope.prune(live, ids=ids, seeds=2, write="none")
+    theirs = headscope.prune(tmp_path, ids=ids, seeds=2, write="none")
+    for name in ("ranking.csv", "curve.csv"):
+        assert mine._files.content(name) == theirs._files.content(name)
+    with pytest.raises(headscope.UnsupportedError, match="is in memory.*--write none ranks and measures"):
+        headscope.prune(live, ids=ids)
+
+
 def test_bfloat16(gpt2: Any, tmp_path: Path) -> None:
     narrow = transformers.GPT2LMHeadModel(gpt2.config).to(torch.bfloat16)
     narrow.save_pretrained(tmp_path)

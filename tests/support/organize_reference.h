@@ -71,8 +71,8 @@ inline DoubleMatrix emd(const Tensor& x, std::size_t axis, const Levels& first, 
     for (const auto& i : first[a]) {
       for (std::size_t b = 0; b < second.size(); ++b) {
         for (const auto& j : second[b]) {
-          const double w = weight(i.size(), n_first, a + 1, alpha, beta) *
-                           weight(j.size(), n_second, b + 1, alpha, beta);
+          const double w =
+              weight(i.size(), n_first, a + 1, alpha, beta) * weight(j.size(), n_second, b + 1, alpha, beta);
           std::vector<std::optional<double>> means;
           for (std::size_t s = 0; s < n; ++s) means.push_back(folder_mean(x, axis, s, i, j));
           for (std::size_t s = 0; s < n; ++s) {

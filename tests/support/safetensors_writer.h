@@ -16,7 +16,7 @@ class SafetensorsWriter {
   SafetensorsWriter& add(std::string_view name, const Shape& shape, std::vector<float> values = {}) {
     values.resize(static_cast<std::size_t>(*element_count(shape)));
     std::string raw(values.size() * sizeof(float), '\0');
-    std::memcpy(raw.data(), values.data(), raw.size());
+    if (!raw.empty()) std::memcpy(raw.data(), values.data(), raw.size());
     return add_raw(name, "F32", shape, raw);
   }
   SafetensorsWriter& add_raw(std::string_view name, std::string_view dtype, const Shape& shape,

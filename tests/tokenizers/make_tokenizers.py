@@ -57,12 +57,13 @@ def byte_level_bpe(special: list[str], size: int = 600, **options) -> Tokenizer:
     return tokenizer
 
 
-def sentencepiece_bpe(special: list[str], size: int = 700, keep: list[str] | None = None, **options) -> Tokenizer:
+def sentencepiece_bpe(special: list[str], size: int = 700, across: bool = False, **options) -> Tokenizer:
     """BPE over characters with bytes to fall back to; most characters of the corpus are left out of the vocabulary."""
     options = {"byte_fallback": True, "fuse_unk": True, "unk_token": "<unk>"} | options
     tokenizer = Tokenizer(models.BPE(**options))
     tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("(?<=.)(?=▁)"), "isolated")
+    if not across:
+        tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("(?<=.)(?=▁)"), "isolated")
     trainer = trainers.BpeTrainer(
         vocab_size=size, special_tokens=special + BYTE_TOKENS, limit_alphabet=120, show_progress=False
     )
@@ -214,6 +215,11 @@ def llama2() -> Tokenizer:
 
 
 @kind
+def tokens_across_words() -> Tokenizer:
+    return no_longer_special(sentencepiece_bpe(["<unk>", "<s>", "</s>"], across=True))
+
+
+@kind
 def phi3() -> Tokenizer:
     tokenizer = llama2()
     tokenizer.add_special_tokens([AddedToken("<|user|>", rstrip=True), AddedToken("<|end|>", rstrip=True)])
@@ -261,7 +267,8 @@ def bpe_unknown() -> Tokenizer:
 def bpe_word_ends() -> Tokenizer:
     """CLIP's and the first GPT's: the last character of a word is another."""
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>", end_of_word_suffix="</w>"))
-    tokenizer.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Lowercase()])
+    spaces = normalizers.Replace(Regex(r"\s+"), " ")
+    tokenizer.normalizer = normalizers.Sequence([normalizers.NFC(), spaces, normalizers.Lowercase()])
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     trainer = trainers.BpeTrainer(
         vocab_size=500, special_tokens=["<unk>"], limit_alphabet=100, end_of_word_suffix="</w>", show_progress=False
@@ -345,7 +352,7 @@ RULES = {
 }  # fmt: skip
 
 
-def with_charsmap(tokenizer: Tokenizer, *before: str) -> Tokenizer:
+def with_charsmap(tokenizer: Tokenizer) -> Tokenizer:
     """`Precompiled` first among the normalizers, which the package can read but not make."""
     data = json.loads(tokenizer.to_str())
     step = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap(RULES)).decode()}

@@ -30,7 +30,10 @@ def template(*pieces: tuple[str, int] | None) -> dict:
     return {"type": "TemplateProcessing", "single": single, "pair": [], "special_tokens": special}
 
 
-@pytest.mark.parametrize("kind, pre", [("gpt2", "gpt-2"), ("digits_then_gpt2", "starcoder"), ("qwen2", "qwen2"), ("o200k", "default")])
+BYTE_LEVEL = [("gpt2", "gpt-2"), ("digits_then_gpt2", "starcoder"), ("qwen2", "qwen2"), ("o200k", "default")]
+
+
+@pytest.mark.parametrize("kind, pre", BYTE_LEVEL)
 def test_byte_level_gguf(folder: Path, tmp_path: Path, kind: str, pre: str) -> None:  # noqa: F811
     data = read(folder, kind, normalizer=None, post_processor=None)
     if pre == "default":
@@ -82,9 +85,8 @@ def test_vocab_json_and_merges_txt(folder: Path, tmp_path: Path, kind: str) -> N
     vocab = data["model"]["vocab"] | {token["content"]: token["id"] for token in data["added_tokens"]}
     merges = "#version: 0.2\n" + "".join(f"{left} {right}\n" for left, right in data["model"]["merges"])
     files = {"vocab.json": json.dumps(vocab), "merges.txt": merges}
-    if kind == "opt":
-        special = {"opt": ["</s>", "<pad>"]}[kind]
-        data["added_tokens"] = [token for token in data["added_tokens"] if token["content"] in special]
+    if kind == "opt":  # the files tell of no other special tokens
+        data["added_tokens"] = [token for token in data["added_tokens"] if token["content"] in ("</s>", "<pad>")]
     path = write_folder(tmp_path / "model", kind, files)
     compare(path, Tokenizer.from_str(json.dumps(data)), kind)
 

@@ -55,7 +55,7 @@ class Tokenizer {
   /// \throws Error  kInvalidArgument if the text is not UTF-8, is 1 GiB or longer, or holds something the vocabulary
   /// has
   ///                no token for and no unknown token either; kResource if a regular expression of the tokenizer
-  ///                backtracks without end on this text.
+  ///                backtracks without end on this text, or normalizing makes it more than 64 times as long.
   [[nodiscard]] std::vector<Token> encode(std::string_view utf8, SpecialTokens special = SpecialTokens::kAdd) const;
 
  private:

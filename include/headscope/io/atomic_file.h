@@ -33,6 +33,10 @@ class AtomicFile {
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
 
+  /// Closes the file, so that any number of them can be under way at once: `write` is over, `write_at` and `commit`
+  /// open it again for themselves.
+  void release() noexcept;
+
   /// Writes at a place of its own, whatever `write` has reached; the file grows as needed, with zeros between. Several
   /// threads may do so at once; in memory, within what was written before.
   /// \throws Error  as `write`; the file is given up when it is destroyed.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -39,6 +40,12 @@ class Checkpoint {
   [[nodiscard]] bool in_memory() const noexcept { return !memory_.empty(); }
   /// The tensor is not needed at the moment: if it lies in a file, its pages stop counting as this process's memory.
   void release(const StoredTensor& tensor) const noexcept;
+  /// The files that hold the tensors; every tensor's bytes lie in those of one of them. None for a model in memory.
+  struct WeightFile {
+    std::filesystem::path path;
+    std::span<const std::byte> bytes;
+  };
+  [[nodiscard]] std::vector<WeightFile> weight_files() const;
   /// How many files hold the tensors.
   [[nodiscard]] std::size_t file_count() const noexcept { return safetensors_.size() + gguf_.size(); }
 

@@ -86,6 +86,8 @@ class GgufFile {
   [[nodiscard]] std::uint32_t version() const noexcept { return version_; }
   /// In the order of the file.
   [[nodiscard]] std::span<const StoredTensor> tensors() const noexcept { return tensors_; }
+  /// The whole file, header included.
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return file_.bytes(); }
   /// Sorted by key.
   [[nodiscard]] std::span<const GgufEntry> metadata() const noexcept { return metadata_; }
 

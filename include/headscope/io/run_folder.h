@@ -92,6 +92,9 @@ class RunFolder {
   /// A folder that never reaches a disk: `commit` leaves the files in `held`, which must outlive it. Its path, for
   /// messages, is "memory".
   RunFolder(RunCommand command, HeldRun& held);
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+  ~RunFolder();
 
   /// \throws Error  kInvalidArgument if another command wrote a file of this name and `force` was
   ///                false; kIo, kResource (disk full).
@@ -100,6 +103,8 @@ class RunFolder {
   /// An array that is written piece by piece.
   [[nodiscard]] RunArray add_array(const RunFile& file, RunFloat element);
   void add_array(const RunFile& file, std::span<const std::int64_t> values);
+  /// A file whose bytes the caller writes before `commit`. The reference holds until then.
+  [[nodiscard]] AtomicFile& add_file(const RunFile& file);
   /// Matrices by name, as one npz file of doubles.
   void add_matrices(const RunFile& file, std::span<const std::pair<std::string, const DoubleMatrix*>> matrices);
 
@@ -112,6 +117,7 @@ class RunFolder {
   [[nodiscard]] std::map<std::string, std::string>& circumstances() noexcept { return command_.circumstances; }
 
  private:
+  void make_folder(const std::filesystem::path& folder, const std::filesystem::path& wanted_by);
   AtomicFile begin_file(const RunFile& file);
   void add_npy(RunFile file, const NpyType& type, std::string_view dtype, std::size_t count,
                std::span<const std::byte> bytes);
@@ -121,6 +127,7 @@ class RunFolder {
   std::filesystem::path path_;
   RunCommand command_;
   bool force_;
+  std::vector<std::filesystem::path> made_;                      // folders that were not there before, outer ones first
   std::string previous_;                                         // the manifest as it was; empty if there was none
   std::deque<std::pair<RunFile, AtomicFile>> pending_;           // a deque: RunArrays point to its files
   HeldRun* held_ = nullptr;                                      // where the files go that never reach a disk

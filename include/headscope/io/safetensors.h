@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <span>
 #include <utility>
@@ -25,6 +26,8 @@ class SafetensorsFile {
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return file_.path(); }
   [[nodiscard]] std::span<const StoredTensor> tensors() const noexcept { return tensors_; }
+  /// The whole file, header included.
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return file_.bytes(); }
 
  private:
   SafetensorsFile(MappedFile file, std::vector<StoredTensor> tensors)

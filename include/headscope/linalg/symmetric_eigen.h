@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "headscope/base/matrix.h"
@@ -18,5 +19,11 @@ struct SymmetricEigen {
 /// \throws Error  kInvalidArgument if the matrix is not square, kNumeric if the
 ///                iteration does not converge (NaN in the input).
 [[nodiscard]] SymmetricEigen symmetric_eigen(const DoubleMatrix& matrix);
+
+/// The eigenpairs of largest magnitude only, at most `count` of them; values ascending. About a third of the time
+/// of all of them, where count is small.
+///
+/// \throws Error  as `symmetric_eigen`.
+[[nodiscard]] SymmetricEigen leading_eigen(const DoubleMatrix& matrix, std::size_t count);
 
 }  // namespace headscope

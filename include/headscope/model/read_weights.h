@@ -12,6 +12,9 @@ namespace headscope {
 /// \throws Error  kNumeric if one is NaN or infinite, named with its index.
 [[nodiscard]] std::vector<float> read_vector(const Checkpoint& checkpoint, const StoredTensor& tensor);
 
+/// Whether `read_weights` looks at the tensor where it lies, without memory for it.
+[[nodiscard]] bool is_read_in_place(const StoredTensor& tensor) noexcept;
+
 /// The numbers of a tensor in C order: where the file holds aligned float32 they are looked at in place, otherwise
 /// decoded on all threads into `scratch`, which grows as needed. FP8 weights are multiplied by their block factors.
 ///

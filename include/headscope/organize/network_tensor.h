@@ -88,7 +88,7 @@ struct NetworkTensorOptions {
   std::optional<std::size_t> heads_per_layer = {};
   std::vector<std::string> head_names = {};  ///< Of all heads of the array, if they have names of their own.
   std::vector<std::size_t> layers = {};      ///< Only these; all if empty.
-  std::vector<std::size_t> heads = {};   ///< Only these of each layer (of all, where layers are not known).
+  std::vector<std::size_t> heads = {};       ///< Only these of each layer (of all, where layers are not known).
   std::optional<std::pair<std::size_t, std::size_t>> queries = {};  ///< Only those from first up to, not with, second.
   std::optional<std::pair<std::size_t, std::size_t>> keys = {};
   std::size_t skip_first = 0;  ///< Leaves out so many first tokens, as queries and as keys: attention sinks.

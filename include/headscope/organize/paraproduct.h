@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <span>
+
 #include "headscope/base/matrix.h"
 #include "headscope/tree/partition_tree.h"
 
@@ -19,6 +22,9 @@ enum class BoundaryOrder { kFirst, kSecond };
 struct ParaproductOptions {
   /// How differences along one axis alone are approximated.
   BoundaryOrder boundary = BoundaryOrder::kFirst;
+  /// [query, key], zeros where an entry is absent; empty if none is. Means are then over what is present, the expansion
+  /// stays exact there, and all of Paraproduct is 0 elsewhere.
+  std::span<const std::uint8_t> present = {};
 };
 
 /// A(f) taken apart by the scales of two trees, and put together again from derivatives.
@@ -45,7 +51,7 @@ struct Paraproduct {
 ///
 /// Terms are computed folder by folder: O(n m) evaluations of A, O(n m levels^2) additions, all in double.
 ///
-/// \throws Error  kInvalidArgument if a tree does not fit the matrix.
+/// \throws Error  kInvalidArgument if a tree, or what is present, does not fit the matrix.
 [[nodiscard]] Paraproduct paraproduct(const DoubleMatrix& f, const PartitionTree& rows, const PartitionTree& columns,
                                       const SmoothFunction& function = exponential(),
                                       const ParaproductOptions& options = {});

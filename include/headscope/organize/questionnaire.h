@@ -24,6 +24,9 @@ struct QuestionnaireOptions {
   TreeKind tree = TreeKind::kFlexible;
   FlexibleTreeOptions flexible = {};
   BinaryTreeOptions binary = {};
+  /// Trees to begin with, in place of those of the cosines.
+  std::optional<PartitionTree> query_start = {};
+  std::optional<PartitionTree> key_start = {};
   /// Ends before `iterations` if the score changes by no more than this share from one to the next.
   std::optional<double> stop_below = {};
   /// Bytes that the copies of the tensor may take. Where all three at once are more, they are made one at a
@@ -73,8 +76,9 @@ struct Organization {
 ///
 /// Cost: distances as `cpu_tree_distance` says, trees O(n^3) each. Does not depend on the number of threads.
 ///
-/// \throws Error  kInvalidArgument if there are no iterations, or an option of trees or weights makes no sense;
-///                kResource if one copy of the tensor is more than `memory`.
+/// \throws Error  kInvalidArgument if there are no iterations, an option of trees or weights makes no sense, or a tree
+/// to
+///                begin with does not fit the tensor; kResource if one copy of the tensor is more than `memory`.
 [[nodiscard]] Organization organize(const NetworkTensor& tensor, const QuestionnaireOptions& options = {},
                                     const TreeDistance& engine = *cpu_tree_distance());
 

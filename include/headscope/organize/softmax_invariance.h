@@ -66,10 +66,11 @@ struct HeadInvariance {
 /// takes the softmax apart on their trees (`paraproduct` with A = exp, f = g), and compares with what is found from
 /// the softmax and from the approximation themselves.
 ///
-/// `scores` should hold values at absent entries too (`NetworkTensorOptions::keep_absent`): the means over folders are
-/// over all of them; errors are over present entries, and organizations leave absent ones out.
+/// Where entries are absent, the means over folders are over what is present, errors are over present entries, and
+/// organizations leave absent ones out; the mixed differences of g are then no longer exactly those of f.
 ///
-/// \throws Error  kInvalidArgument if the tensor does not hold scores, kFormat if the head's rows are a softmax already;
+/// \throws Error  kInvalidArgument if the tensor does not hold scores, kFormat if the head's rows are a softmax
+/// already;
 ///                as `organize` otherwise.
 [[nodiscard]] HeadInvariance softmax_invariance(const NetworkTensor& scores, std::size_t head,
                                                 const SoftmaxOptions& options = {});

@@ -17,16 +17,16 @@ namespace headscope {
 ///
 /// Magnitudes that agree to seven bits (0.8 %) count as equal where coefficients are ranked.
 struct SparsityFigures {
-  double l1 = 0;            ///< ||c||_1 / ||c||_2: between 1, one coefficient, and sqrt(their number). Scale-free.
-  double needed_99 = 0;     ///< Coefficients that hold 99 % of the energy, as a share of all.
-  double top_001 = 0;       ///< Share of the energy in the largest 0.1 % of the coefficients (one at least); the
-  double top_01 = 0;        ///< largest 1 %;
-  double top_10 = 0;        ///< the largest 10 %.
-  double error_01 = 0;      ///< ||x - x_k|| / ||x - mean x|| of the best reconstruction from 1 % of the coefficients;
-  double error_10 = 0;      ///< from 10 %.
-  double entropy = 0;       ///< The "l1 entropy" of OA: sum of |c| over the coefficients of largest support, the
-                            ///< constant included. Grows with the scale of the values; for comparison.
-  double alpha = 0;         ///< `Regularity::alpha`.
+  double l1 = 0;         ///< ||c||_1 / ||c||_2: between 1, one coefficient, and sqrt(their number). Scale-free.
+  double needed_99 = 0;  ///< Coefficients that hold 99 % of the energy, as a share of all.
+  double top_001 = 0;    ///< Share of the energy in the largest 0.1 % of the coefficients (one at least); the
+  double top_01 = 0;     ///< largest 1 %;
+  double top_10 = 0;     ///< the largest 10 %.
+  double error_01 = 0;   ///< ||x - x_k|| / ||x - mean x|| of the best reconstruction from 1 % of the coefficients;
+  double error_10 = 0;   ///< from 10 %.
+  double entropy = 0;    ///< The "l1 entropy" of OA: sum of |c| over the coefficients of largest support, the
+                         ///< constant included. Grows with the scale of the values; for comparison.
+  double alpha = 0;      ///< `Regularity::alpha`.
 };
 /// Names of the figures and their values, in the same order.
 [[nodiscard]] std::span<const char* const> sparsity_names() noexcept;

@@ -60,10 +60,16 @@ std::size_t count_characters(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return !is_continuation(c); }));
 }
 
-// What PieceWriter is to write once it is known what follows: removing characters is said at the one before.
-class ChangeList {
+// Holds one character back: that characters after it are removed is said with it.
+class ChangeWriter {
  public:
-  void add(char32_t c, std::ptrdiff_t change) { changes_.push_back({c, change}); }
+  explicit ChangeWriter(PieceWriter& out) : out_(out) {}
+
+  void add(char32_t c, std::ptrdiff_t change) {
+    flush();
+    last_ = {c, change};
+    any_ = true;
+  }
 
   void replace(std::string_view old, std::string_view text) {
     const auto before = static_cast<std::ptrdiff_t>(count_characters(old));
@@ -72,22 +78,24 @@ class ChangeList {
     for (std::size_t i = 0; i < text.size(); ++index) {
       const DecodedChar c = decode_at(text, i);
       // Of more characters than there were, the last are added ones.
-      add(c.value, index >= before && after > before ? 1 : 0);
+      add(c.value, index >= before ? 1 : 0);
       i += c.size;
     }
-    if (after < before && !changes_.empty()) changes_.back().change += after - before;
+    if (after < before && any_) last_.change += after - before;
   }
 
-  void write(PieceWriter& out) const {
-    for (const auto& [c, change] : changes_) out.put_changed(c, change);
+  void flush() {
+    if (any_) out_.put_changed(last_.value, last_.change);
   }
 
  private:
   struct Change {
-    char32_t value;
-    std::ptrdiff_t change;
+    char32_t value = 0;
+    std::ptrdiff_t change = 0;
   };
-  std::vector<Change> changes_;
+  PieceWriter& out_;
+  Change last_;
+  bool any_ = false;
 };
 
 }  // namespace
@@ -132,7 +140,7 @@ std::optional<std::string_view> Charsmap::replacement(std::string_view text) con
 }
 
 void Charsmap::write(std::string_view text, PieceWriter& out) const {
-  ChangeList changes;
+  ChangeWriter changes(out);
   Graphemes graphemes(text);
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = graphemes.end(begin);
@@ -155,7 +163,7 @@ void Charsmap::write(std::string_view text, PieceWriter& out) const {
       i += c.size;
     }
   }
-  changes.write(out);
+  changes.flush();
 }
 
 std::string decode_base64(std::string_view text, std::string_view where) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "capture/tokenizer/pre_tokenizer.h"
 #include "headscope/base/error.h"
 
 namespace headscope {
@@ -21,6 +22,7 @@ void MergeReader::add(std::string_view left, std::string_view right, MergeTable&
   const std::uint32_t right_id = id_of(right);
   if (right.size() < prefix_) fail(fmt::format("has '{}', which lacks the prefix", printable(right, 60)));
   merges.set(left_id, right_id, {rank_, id_of(std::string(left).append(right.substr(prefix_)))});
+  joins_before_mark_ = joins_before_mark_ || (right.starts_with(kSpaceMark) && !left.ends_with(kSpaceMark));
   ++rank_;
 }
 

@@ -24,6 +24,9 @@ class MergeReader {
   /// \throws Error  kFormat, also if it is not two texts.
   void add_line(std::string_view line, MergeTable& merges);
 
+  /// Whether some merge joins a token that begins with U+2581 to one that does not end with it.
+  [[nodiscard]] bool joins_before_mark() const noexcept { return joins_before_mark_; }
+
  private:
   [[nodiscard]] std::uint32_t id_of(std::string_view token) const;
   [[noreturn]] void fail(std::string_view what) const;
@@ -32,6 +35,7 @@ class MergeReader {
   std::size_t prefix_;
   std::string where_;
   std::uint32_t rank_ = 0;
+  bool joins_before_mark_ = false;
 };
 
 /// {"token": id, ...}

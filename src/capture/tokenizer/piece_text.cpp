@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "headscope/base/error.h"
+
 namespace headscope {
 
 Span PieceText::character_around(std::size_t at) const noexcept {
@@ -23,9 +25,14 @@ Span PieceText::origin_of(const Piece& piece, std::size_t begin, std::size_t end
   return {origin(piece.begin + begin).begin, origin(piece.begin + end - 1).end};
 }
 
+void PieceWriter::throw_too_long() {
+  throw Error(ErrorKind::kResource, "text: normalizing makes it more than 64 times as long, which no tokenizer needs");
+}
+
 void PieceWriter::put_changed(char32_t c, std::ptrdiff_t change) {
   const std::string_view old = from_.text_of(piece_);
   const std::size_t before = text_.size();
+  check_room(4);
   append_utf8(text_, c);
   Span span{piece_.shift, piece_.shift};
   if (change > 0) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -37,7 +38,9 @@ class PieceText {
  public:
   /// `original` is UTF-8 and outlives this object.
   explicit PieceText(std::string_view original)
-      : text_(original), pieces_{{0, static_cast<std::uint32_t>(original.size()), 0}} {}
+      : text_(original),
+        longest_(longest(original.size())),
+        pieces_{{0, static_cast<std::uint32_t>(original.size()), 0}} {}
   PieceText(const PieceText&) = delete;
   PieceText& operator=(const PieceText&) = delete;
 
@@ -54,6 +57,7 @@ class PieceText {
   void split(Divide&& divide);
 
   /// `write(text, piece, writer)` writes the new text of a piece. Called for every piece that is no token.
+  /// \throws Error  kResource if the text becomes more than 64 times as long as the original.
   template <typename Write>
   void rewrite(Write&& write);
 
@@ -75,7 +79,13 @@ class PieceText {
   }
   [[nodiscard]] Span character_around(std::size_t at) const noexcept;
 
+  // Normal forms make a text 18 times as long at most; what makes it much longer means harm. Places have 32 bits.
+  [[nodiscard]] static std::size_t longest(std::size_t original) noexcept {
+    return std::min<std::size_t>(64 * original + 4096, 0xFFFFFFFE);
+  }
+
   std::string_view text_;
+  std::size_t longest_;        // that text_ may become
   std::string buffer_;         // what text_ shows once something was rewritten
   std::vector<Span> origins_;  // of each byte of buffer_; empty as long as text_ is the original
   std::vector<Piece> pieces_;
@@ -94,18 +104,21 @@ class PieceWriter {
 
   /// Bytes [begin, end) as they are.
   void keep(std::size_t begin, std::size_t end) {
+    check_room(end - begin);
     text_.append(from_.text_of(piece_).substr(begin, end - begin));
     for (std::size_t i = begin; i < end; ++i) origins_.push_back(from_.origin(piece_.begin + i));
   }
 
   /// A text that comes from the character around byte `at`.
   void put(std::string_view text, std::size_t at) {
+    check_room(text.size());
     text_.append(text);
     origins_.insert(origins_.end(), text.size(), from_.origin(piece_.begin + at));
   }
 
   void put(char32_t c, std::size_t at) {
     const std::size_t before = text_.size();
+    check_room(4);
     append_utf8(text_, c);
     origins_.insert(origins_.end(), text_.size() - before, from_.origin(piece_.begin + at));
   }
@@ -115,6 +128,10 @@ class PieceWriter {
   void put_changed(char32_t c, std::ptrdiff_t change);
 
  private:
+  void check_room(std::size_t more) const {
+    if (more > from_.longest_ || text_.size() > from_.longest_ - more) throw_too_long();
+  }
+  [[noreturn]] static void throw_too_long();
   void skip_character(std::string_view old) noexcept {
     if (at_ < old.size()) at_ += decode_at(old, at_).size;
   }

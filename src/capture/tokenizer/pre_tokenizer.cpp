@@ -132,6 +132,27 @@ class Digits : public PreTokenizer {
   SplitBehavior behavior_;
 };
 
+class MarkSplit : public PreTokenizer {
+ public:
+  void apply(PieceText& text) const override {
+    text.split([](std::string_view old, const Piece&, std::vector<PieceText::Cut>& cuts) {
+      std::size_t begin = 0;
+      for (std::size_t at = old.find(kSpaceMark); at != std::string_view::npos;) {
+        if (at > begin) cuts.push_back(as_cut(begin, at));
+        begin = at;
+        while (old.substr(at).starts_with(kSpaceMark)) at += kSpaceMark.size();
+        at = old.find(kSpaceMark, at);
+      }
+      cuts.push_back(as_cut(begin, old.size()));
+    });
+  }
+
+ private:
+  static PieceText::Cut as_cut(std::size_t begin, std::size_t end) {
+    return {{static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)}};
+  }
+};
+
 class Metaspace : public PreTokenizer {
  public:
   Metaspace(char32_t replacement, PrependScheme scheme, bool split)
@@ -257,6 +278,10 @@ std::unique_ptr<const PreTokenizer> make_byte_level(bool add_prefix_space, bool 
 
 std::unique_ptr<const PreTokenizer> make_whitespace_split() {
   return std::make_unique<WhitespaceSplit>();
+}
+
+std::unique_ptr<const PreTokenizer> make_mark_split() {
+  return std::make_unique<MarkSplit>();
 }
 
 std::unique_ptr<const PreTokenizer> make_metaspace(char32_t replacement, PrependScheme scheme, bool split) {

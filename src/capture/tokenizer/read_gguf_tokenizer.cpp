@@ -17,8 +17,6 @@
 namespace headscope {
 namespace {
 
-constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581
-
 // token_type
 constexpr std::uint64_t kNormal = 1;
 constexpr std::uint64_t kUnknown = 2;
@@ -238,6 +236,14 @@ void read_llama(const Metadata& metadata, GgufTokens tokens, TokenizerPipeline& 
   need_scores(tokens, metadata);
   const std::size_t count = tokens.size();
   mark_spaces(metadata, pipeline);
+  const auto has_mark_inside = [&](const TokenTable::Entry& entry) {
+    const std::string_view text = tokens.table.text(entry);
+    const std::size_t at = text.rfind(kSpaceMark);
+    return at != std::string_view::npos && at > 0 && !text.substr(0, at).ends_with(kSpaceMark);
+  };
+  if (std::ranges::none_of(tokens.table.entries(), has_mark_inside)) {
+    pipeline.pre_tokenizers.steps.push_back(make_mark_split());
+  }
   pipeline.post_steps =
       around(metadata, count, metadata.flag_or("add_bos_token", true), metadata.flag_or("add_eos_token", false));
   pipeline.model = std::make_unique<ScoredBpeModel>(std::move(tokens.table), std::move(tokens.scores),
@@ -270,7 +276,7 @@ TokenTable as_word_pieces(const GgufTokens& tokens, const Metadata& metadata) {
   return table;
 }
 
-void read_bert(const Metadata& metadata, GgufTokens tokens, TokenizerPipeline& pipeline) {
+void read_bert(const Metadata& metadata, const GgufTokens& tokens, TokenizerPipeline& pipeline) {
   const bool cased = has_capitals(tokens);
   pipeline.normalizers.push_back(make_bert_normalizer({.strip_accents = !cased, .lowercase = !cased}));
   pipeline.pre_tokenizers.steps.push_back(make_bert_pre_tokenizer());
@@ -330,7 +336,7 @@ std::unique_ptr<const TokenizerPipeline> read_gguf_tokenizer(const Checkpoint& c
   } else if (model == "llama") {
     read_llama(metadata, std::move(tokens), *pipeline);
   } else if (model == "bert") {
-    read_bert(metadata, std::move(tokens), *pipeline);
+    read_bert(metadata, tokens, *pipeline);
   } else if (model == "t5") {
     read_t5(metadata, std::move(tokens), *pipeline);
   } else {

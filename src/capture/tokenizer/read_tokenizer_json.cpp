@@ -27,6 +27,14 @@ BpeOptions read_bpe_options(const Component& model) {
   return options;
 }
 
+// Whether a word may be cut before every mark without a token changing: nothing is joined across, the mark is a token,
+// which ends a run of unknown characters, and no character is dropped, which would move what follows.
+bool can_cut_before_marks(const TokenTable& tokens, const BpeOptions& options, const MergeReader& merges) {
+  if (options.byte_level || options.ignore_merges || !options.prefix.empty() || !options.suffix.empty()) return false;
+  const bool knows_all = options.unknown && tokens.find(*options.unknown);
+  return knows_all && tokens.find(kSpaceMark) && !merges.joins_before_mark();
+}
+
 std::unique_ptr<const TokenModel> read_bpe(const Component& model, TokenizerPipeline& pipeline) {
   BpeOptions options = read_bpe_options(model);
   options.byte_level = pipeline.pre_tokenizers.then_byte_level && !options.byte_fallback && options.prefix.empty() &&
@@ -51,6 +59,7 @@ std::unique_ptr<const TokenModel> read_bpe(const Component& model, TokenizerPipe
     reader.add(parts[0], parts[1], merges);
     ++index;
   }
+  if (can_cut_before_marks(tokens, options, reader)) pipeline.pre_tokenizers.steps.push_back(make_mark_split());
   return std::make_unique<BpeModel>(std::move(tokens), std::move(merges), std::move(options));
 }
 

@@ -115,50 +115,84 @@ void for_each_line(std::string_view text, Visit&& visit) {
   }
 }
 
-}  // namespace
+// What the classes that keep vocab.json and merges.txt differ in.
+struct BpeClass {
+  std::string_view bos;
+  std::string_view eos;
+  std::string_view pad;
+  std::string_view unknown;
+  std::string_view mask;
+  bool before = false;  // BOS before a text
+  bool around = false;  // BOS before it and EOS behind
+};
+constexpr BpeClass kGpt2 = {"<|endoftext|>", "<|endoftext|>", "", "", ""};
+constexpr BpeClass kOpt = {"</s>", "</s>", "<pad>", "", "", true, false};
+constexpr BpeClass kRoberta = {"<s>", "</s>", "<pad>", "<unk>", "<mask>", false, true};
 
-std::unique_ptr<const TokenizerPipeline> read_bpe_files(const Checkpoint& checkpoint) {
-  static constexpr std::array<std::string_view, 6> kGpt2 = {"GPT2Tokenizer", "gpt2", "gpt_neo",
-                                                            "gptj",          "opt",  "codegen"};
-  static constexpr std::array<std::string_view, 4> kRoberta = {"RobertaTokenizer", "roberta", "BartTokenizer", "bart"};
-  const fs::path file = checkpoint.path() / "vocab.json";
-  const Settings settings(checkpoint);
+[[noreturn]] void throw_unknown_class(const fs::path& file, std::string_view name) {
+  throw Error(ErrorKind::kUnsupported,
+              fmt::format("{}: how '{}' cuts text is not known without a tokenizer.json; save one with transformers",
+                          file.string(), printable(name, 60)));
+}
+
+BpeClass bpe_class(const Settings& settings, const Checkpoint& checkpoint, const fs::path& file) {
   const std::string name = settings.name();
-  const bool roberta = is_one_of(name, kRoberta);
-  if (!roberta && !is_one_of(name, kGpt2)) {
-    throw Error(ErrorKind::kUnsupported,
-                fmt::format("{}: how '{}' cuts text is not known without a tokenizer.json; save one with transformers",
-                            file.string(), printable(name, 60)));
-  }
-  const JsonDocument document = JsonDocument::open(file);
-  TokenTable tokens = read_token_ids(Component(document.root(), file.string()));
-  const fs::path merges_file = checkpoint.path() / "merges.txt";
-  const MappedFile mapped = MappedFile::open(merges_file);
+  if (is_one_of<4>(name, {"RobertaTokenizer", "roberta", "BartTokenizer", "bart"})) return kRoberta;
+  // OPT has GPT-2's class, and other tokens.
+  const bool gpt2 = is_one_of<5>(name, {"GPT2Tokenizer", "gpt2", "gpt_neo", "gptj", "codegen"});
+  if (name == "opt" || (gpt2 && checkpoint.config().find("model_type").as_string() == "opt")) return kOpt;
+  if (!gpt2) throw_unknown_class(file, name);
+  return kGpt2;
+}
+
+MergeTable read_merges_file(const fs::path& file, const TokenTable& tokens) {
+  const MappedFile mapped = MappedFile::open(file);
   MergeTable merges;
-  MergeReader reader(tokens, 0, merges_file.string());
+  MergeReader reader(tokens, 0, file.string());
   for_each_line(as_text(mapped.bytes()), [&](std::string_view line) {
     if (!line.empty()) reader.add_line(line, merges);
   });
+  return merges;
+}
+
+TokenTable read_lines(const fs::path& file) {
+  TokenTable tokens;
+  const MappedFile mapped = MappedFile::open(file);
+  for_each_line(as_text(mapped.bytes()), [&](std::string_view line) {
+    tokens.add(line, checked_id(tokens.entries().size(), Component({}, file.string())));
+  });
+  tokens.finish(file.string());
+  return tokens;
+}
+
+}  // namespace
+
+std::unique_ptr<const TokenizerPipeline> read_bpe_files(const Checkpoint& checkpoint) {
+  const fs::path file = checkpoint.path() / "vocab.json";
+  const Settings settings(checkpoint);
+  const BpeClass family = bpe_class(settings, checkpoint, file);
+  const JsonDocument document = JsonDocument::open(file);
+  TokenTable tokens = read_token_ids(Component(document.root(), file.string()));
+  MergeTable merges = read_merges_file(checkpoint.path() / "merges.txt", tokens);
 
   auto pipeline = std::make_unique<TokenizerPipeline>();
   const bool space = settings.flag_or("add_prefix_space", false);
   pipeline->pre_tokenizers.steps.push_back(make_byte_level(space, true));
+  const std::string_view bos = settings.token_or("bos_token", family.bos);
+  const std::string_view eos = settings.token_or("eos_token", family.eos);
   std::vector<AddedToken> added;
   settings.read_added(added);
-  const bool opt = name == "opt" || checkpoint.config().find("model_type").as_string() == "opt";
-  const std::string_view bos = settings.token_or("bos_token", roberta ? "<s>" : opt ? "</s>" : "<|endoftext|>");
-  const std::string_view eos = settings.token_or("eos_token", roberta || opt ? "</s>" : "<|endoftext|>");
-  for (const std::string_view content : {bos, eos, settings.token_or("pad_token", roberta || opt ? "<pad>" : ""),
-                                         settings.token_or("unk_token", roberta ? "<unk>" : ""),
-                                         settings.token_or("mask_token", roberta ? "<mask>" : "")}) {
+  for (const std::string_view content :
+       {bos, eos, settings.token_or("pad_token", family.pad), settings.token_or("unk_token", family.unknown),
+        settings.token_or("mask_token", family.mask)}) {
     add_special(tokens, content, added);
   }
   const std::string where = file.string();
-  if (roberta) {
+  if (family.around) {
     pipeline->post_steps.push_back({PostStep::Kind::kTrim, space, {}});
     pipeline->post_steps.push_back(
         {PostStep::Kind::kTemplate, false, {need_id(tokens, bos, where), std::nullopt, need_id(tokens, eos, where)}});
-  } else if (settings.flag_or("add_bos_token", opt)) {
+  } else if (settings.flag_or("add_bos_token", family.before)) {
     pipeline->post_steps.push_back({PostStep::Kind::kTemplate, false, {need_id(tokens, bos, where), std::nullopt}});
   }
   BpeOptions options;
@@ -170,23 +204,14 @@ std::unique_ptr<const TokenizerPipeline> read_bpe_files(const Checkpoint& checkp
 }
 
 std::unique_ptr<const TokenizerPipeline> read_word_piece_file(const Checkpoint& checkpoint) {
-  static constexpr std::array<std::string_view, 6> kKnown = {"BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer",
-                                                             "bert",          "distilbert",          "electra"};
   const fs::path file = checkpoint.path() / "vocab.txt";
   const Settings settings(checkpoint);
   const std::string name = settings.name();
-  if (!is_one_of(name, kKnown)) {
-    throw Error(ErrorKind::kUnsupported,
-                fmt::format("{}: how '{}' cuts text is not known without a tokenizer.json; save one with transformers",
-                            file.string(), printable(name, 60)));
+  if (!is_one_of<6>(name,
+                    {"BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer", "bert", "distilbert", "electra"})) {
+    throw_unknown_class(file, name);
   }
-  TokenTable tokens;
-  const MappedFile mapped = MappedFile::open(file);
-  for_each_line(as_text(mapped.bytes()), [&](std::string_view line) {
-    tokens.add(line, checked_id(tokens.entries().size(), Component({}, file.string())));
-  });
-  tokens.finish(file.string());
-
+  TokenTable tokens = read_lines(file);
   auto pipeline = std::make_unique<TokenizerPipeline>();
   BertNormalizerOptions options;
   options.lowercase = settings.flag_or("do_lower_case", true);

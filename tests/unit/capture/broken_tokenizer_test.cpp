@@ -148,8 +148,8 @@ TEST(BrokenTokenizer, AddedTokensAreRefused) {
       {with_added(R"("normalized": false, "id": 5, "content": "b")"), kUnsupported,
        "id 5 for token 'b', where its place in the vocabulary is 1, is not supported"},
       {with(
-           R"("normalizer": {"type": "Strip", "strip_left": true, "strip_right": true}, "added_tokens": [{"single_word": false,
-                "lstrip": false, "rstrip": false, "normalized": true, "id": 1, "content": " "}])"),
+           R"("normalizer": {"type": "Strip", "strip_left": true, "strip_right": true}, "added_tokens": [
+                {"single_word": false, "lstrip": false, "rstrip": false, "normalized": true, "id": 1, "content": " "}])"),
        kFormat, "added token ' ' is nothing once normalized"},
   });
 }

@@ -29,7 +29,8 @@ constexpr std::string_view kByteLevel = R"({
   "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<|end|>", "type_id": 0}},
                      {"Sequence": {"id": "A", "type_id": 0}}], "pair": [],
                      "special_tokens": {"<|end|>": {"id": "<|end|>", "ids": [9], "tokens": ["<|end|>"]}}},
-  "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "\u0120": 2, "\u00c3": 3, "\u00a9": 4, "ab": 5, "\u0120ab": 6, "aa": 7, "aaaa": 8},
+  "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "\u0120": 2, "\u00c3": 3, "\u00a9": 4, "ab": 5,
+                                    "\u0120ab": 6, "aa": 7, "aaaa": 8},
             "merges": ["a b", ["\u0120", "ab"], "a a", "aa aa"]}})";
 
 Tokenizer byte_level() {
@@ -105,10 +106,20 @@ TEST(Tokenizer, RefusesWhatHasNoTokenWhereNothingStandsForTheUnknown) {
 
 TEST(Tokenizer, GivesUpWhereARegularExpressionBacktracksWithoutEnd) {
   const Tokenizer tokenizer = Tokenizer::from_json(
-      R"({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(?:a|a|a)+[^a]"}, "behavior": "Isolated", "invert": false},
+      R"({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(?:a|a|a)+[^a]"},
+                             "behavior": "Isolated", "invert": false},
           "model": {"type": "WordLevel", "unk_token": "a", "vocab": {"a": 0}}})",
       "t.json");
   EXPECT_ERROR(tokenizer.encode(std::string(60, 'a')), ErrorKind::kResource, "gives up at byte 0 of 60");
+}
+
+TEST(Tokenizer, RefusesToMakeATextMuchLonger) {
+  const std::string json = R"({"normalizer": {"type": "Replace", "pattern": {"String": "a"}, "content": ")" +
+                           std::string(100000, 'b') +
+                           R"("}, "model": {"type": "WordLevel", "unk_token": "a", "vocab": {"a": 0}}})";
+  const Tokenizer tokenizer = Tokenizer::from_json(json, "t.json");
+  EXPECT_EQ(ids(tokenizer.encode("b")), (std::vector<std::uint32_t>{0}));
+  EXPECT_ERROR(tokenizer.encode(std::string(1000, 'a')), ErrorKind::kResource, "more than 64 times as long");
 }
 
 class TokenizerOfFolder : public testing::Test {

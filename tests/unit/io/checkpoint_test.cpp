@@ -164,7 +164,6 @@ TEST(Checkpoint, OpensEveryPartOfASplitGguf) {
   EXPECT_ERROR(Checkpoint::open(second), ErrorKind::kFormat, "pass the first part");
 }
 
-
 const std::vector<float> kValues = {1, 2, 3, 4, 5, 6};
 
 StoredTensor tensor(const std::string& name, const Shape& shape) {
@@ -197,10 +196,8 @@ TEST(Checkpoint, RefusesMemoryThatContradictsItself) {
 // Pages of a file come back when they are touched; memory given to the system comes back as zeros.
 TEST(Checkpoint, ReleasingATensorInMemoryKeepsItsValues) {
   const std::vector<float> large(std::size_t{1} << 20, 7.0F);
-  const StoredTensor stored{.name = "a",
-                            .dtype = DType::kF32,
-                            .shape = {large.size()},
-                            .bytes = std::as_bytes(std::span(large))};
+  const StoredTensor stored{
+      .name = "a", .dtype = DType::kF32, .shape = {large.size()}, .bytes = std::as_bytes(std::span(large))};
   const Checkpoint checkpoint = Checkpoint::from_memory("running", {stored}, "{}");
   checkpoint.release(*checkpoint.find("a"));
   EXPECT_EQ(std::count(large.begin(), large.end(), 7.0F), static_cast<std::ptrdiff_t>(large.size()));

@@ -1,11 +1,14 @@
 #include "headscope/io/run_folder.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "headscope/base/parallel.h"
 #include "headscope/io/npy.h"
 #include "support/expect_error.h"
 #include "support/temporary_folder.h"
@@ -91,6 +94,174 @@ TEST(RunFolder, RefusesAManifestThatIsNotOne) {
   }
 }
 
+TEST(RunFolder, TakesAManifestWhoseEntriesAreNotOnes) {
+  const TemporaryFolder folder;
+  folder.write("manifest.json", R"({"files": {"a.csv": 3, "b.csv": {"command": 4}}, "commands": {"relate": []}})");
+  RunFolder run(folder.path(), command("relate", "a"), true);
+  run.add_text({.name = "a.csv", .kind = "table", .about = "A."}, "x");
+  run.commit();
+  folder.write("manifest.json", R"({"files": {"a.csv": 3}, "commands": {"detect": []}})");
+  EXPECT_ERROR(RunFolder(folder.path(), command("detect", "a"), false), ErrorKind::kInvalidArgument,
+               "model was nothing, now \"a\"");
+  RunFolder other(folder.path(), command("relate", "a"), false);
+  EXPECT_ERROR(other.add_text({.name = "a.csv", .kind = "table", .about = "A."}, "y"), ErrorKind::kInvalidArgument,
+               "a.csv: was written by ''");
+}
+
+TEST(RunFolder, LeavesNoFoldersBehindEither) {
+  const TemporaryFolder folder;
+  folder.write("run/inputs/0/kept", "x");
+  {
+    RunFolder run(folder.path() / "run", command("capture", "a"), false);
+    run.add_text({.name = "inputs/1/tokens.json", .kind = "tokens", .about = "Tokens."}, "x\n");
+    RunFolder made(folder.path() / "new/deep", command("capture", "a"), false);
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "run/inputs/0/kept"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "run/inputs/1"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "new"));
+}
+
+std::vector<float> floats(const std::filesystem::path& path) {
+  return npy_values<float>(NpyFile::open(path).array(), path.string());
+}
+
+TEST(RunFolder, TakesArraysPieceByPieceInAnyOrderFromSeveralThreads) {
+  const TemporaryFolder folder;
+  constexpr std::size_t kRows = 200;
+  constexpr std::size_t kColumns = 7;
+  RunFolder run(folder.path(), command("capture", "a"), false);
+  RunArray array = run.add_array(
+      {.name = "maps/x.npy", .kind = "array", .about = "X.", .shape = {kRows, kColumns}, .axes = {"r", "c"}},
+      RunFloat::kF32);
+  RunArray zeros = run.add_array({.name = "zeros.npy", .kind = "array", .about = "0.", .shape = {3}}, RunFloat::kF32);
+  static_cast<void>(
+      run.add_array({.name = "none.npy", .kind = "array", .about = "0.", .shape = {0, 4}}, RunFloat::kF32));
+  set_thread_count(4);
+  parallel_for(kRows, [&](std::size_t i) {
+    const std::size_t row = (i * 37) % kRows;
+    std::vector<float> values(kColumns);
+    for (std::size_t j = 0; j < kColumns; ++j) values[j] = static_cast<float>(row * kColumns + j);
+    array.write(row * kColumns, values);
+  });
+  set_thread_count(0);
+  zeros.write(1, std::vector<float>{5});
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "maps/x.npy"));
+  run.commit();
+  const std::vector<float> found = floats(folder.path() / "maps/x.npy");
+  ASSERT_EQ(found.size(), kRows * kColumns);
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i], static_cast<float>(i));
+  EXPECT_EQ(floats(folder.path() / "zeros.npy"), (std::vector<float>{0, 5, 0}));
+  EXPECT_EQ(NpyFile::open(folder.path() / "none.npy").array().shape, (Shape{0, 4}));
+}
+
+TEST(RunFolder, SaysWhatHalvesAre) {
+  const TemporaryFolder folder;
+  RunFolder run(folder.path(), command("capture", "a"), false);
+  RunArray array = run.add_array({.name = "h.npy", .kind = "array", .about = "H.", .shape = {2}}, RunFloat::kF16);
+  array.write(0, std::vector<unsigned short>{0x3C00, 0xC000});
+  run.commit();
+  EXPECT_EQ(NpyFile::open(folder.path() / "h.npy").array().type.size, 2u);
+  EXPECT_EQ(floats(folder.path() / "h.npy"), (std::vector<float>{1, -2}));
+  EXPECT_EQ(nlohmann::json::parse(read(folder.path() / "manifest.json"))["files"]["h.npy"]["dtype"], "float16");
+}
+
+// Every input of a capture has files of its own, and a process may hold open 1,024 by default.
+TEST(RunFolder, HoldsMoreFilesThanMayBeOpen) {
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  rlimit few = before;
+  few.rlim_cur = 64;
+  const TemporaryFolder folder;
+  RunFolder run(folder.path(), command("capture", "a"), false);
+  ::setrlimit(RLIMIT_NOFILE, &few);
+  std::vector<RunArray> arrays;
+  for (std::size_t i = 0; i < 100; ++i) {
+    const std::string name = "inputs/" + std::to_string(i);
+    run.add_text({.name = name + "/tokens.json", .kind = "tokens", .about = "T."}, name);
+    arrays.push_back(
+        run.add_array({.name = name + "/x.npy", .kind = "array", .about = "X.", .shape = {2}}, RunFloat::kF32));
+  }
+  for (std::size_t i = 0; i < 100; ++i) arrays[i].write(1, std::vector<float>{static_cast<float>(i)});
+  run.commit();
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(floats(folder.path() / "inputs/99/x.npy"), (std::vector<float>{0, 99}));
+  EXPECT_EQ(read(folder.path() / "inputs/7/tokens.json"), "inputs/7");
+}
+
+void write_files(const std::filesystem::path& path, const std::string& name, const std::vector<std::string>& files) {
+  RunFolder run(path, command(name, "a"), true);
+  for (const std::string& file : files) run.add_text({.name = file, .kind = "table", .about = "A table."}, file);
+  run.commit();
+}
+
+TEST(RunFolder, RemovesWhatTheSameCommandDoesNotWriteAgain) {
+  const TemporaryFolder folder;
+  write_files(folder.path(), "capture", {"a.csv", "inputs/1/b.csv", "inputs/2/c.csv"});
+  write_files(folder.path(), "relate", {"edges.csv"});
+  folder.write("inputs/2/notes.txt", "mine");
+  write_files(folder.path(), "capture", {"a.csv"});
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "a.csv"));
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "edges.csv"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "inputs/1"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "inputs/2/c.csv"));
+  EXPECT_EQ(read(folder.path() / "inputs/2/notes.txt"), "mine");
+  const auto manifest = nlohmann::json::parse(read(folder.path() / "manifest.json"));
+  EXPECT_EQ(manifest["files"].size(), 2u);
+}
+
+TEST(RunFolder, RemovesNothingOutsideWhateverAManifestSays) {
+  const TemporaryFolder folder;
+  const auto outside = folder.write("outside/precious.txt", "keep");
+  const std::filesystem::path run = folder.path() / "run";
+  write_files(run, "capture", {"a.csv"});
+  std::filesystem::create_directory_symlink(folder.path() / "outside", run / "link");
+  std::filesystem::create_directories(run / "sub");
+  nlohmann::json manifest = nlohmann::json::parse(read(run / "manifest.json"));
+  for (const std::string& name :
+       {outside.string(), std::string("../outside/precious.txt"), std::string("sub/../../outside/precious.txt"),
+        std::string("link/precious.txt"), std::string("manifest.json"), std::string("."), std::string(""),
+        std::string("sub/."), std::string("./manifest.json")}) {
+    manifest["files"][name] = {{"command", "capture"}};
+  }
+  std::ofstream(run / "manifest.json") << manifest;
+  write_files(run, "capture", {"a.csv"});
+  EXPECT_EQ(read(outside), "keep");
+  EXPECT_TRUE(std::filesystem::exists(run / "manifest.json"));
+  EXPECT_TRUE(std::filesystem::exists(run / "sub"));
+  EXPECT_TRUE(std::filesystem::exists(run / "a.csv"));
+}
+
+// A run through a link to its folder is the user's own doing.
+TEST(RunFolder, MayItselfBeALink) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path() / "real");
+  std::filesystem::create_directory_symlink(folder.path() / "real", folder.path() / "run");
+  write_files(folder.path() / "run", "capture", {"a.csv", "b.csv"});
+  write_files(folder.path() / "run", "capture", {"a.csv"});
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "real/b.csv"));
+}
+
+TEST(RunFolder, AFullDiskLeavesNothing) {
+  const TemporaryFolder folder;
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  rlimit small = before;
+  small.rlim_cur = 10000;
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  {
+    RunFolder run(folder.path(), command("capture", "a"), false);
+    RunArray fits = run.add_array({.name = "a.npy", .kind = "array", .about = "A.", .shape = {1000}}, RunFloat::kF32);
+    EXPECT_ERROR(fits.write(2000, std::vector<float>(1000)), ErrorKind::kResource, "a.npy: cannot write");
+    EXPECT_ERROR(static_cast<void>(
+                     run.add_array({.name = "b.npy", .kind = "array", .about = "B.", .shape = {5000}}, RunFloat::kF32)),
+                 ErrorKind::kResource, "b.npy: cannot write");
+  }
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(count_files(folder.path()), 0u);
+}
+
 TEST(RunFolder, RefusesAFolderItCannotMake) {
   const TemporaryFolder folder;
   folder.write("file", "x");
@@ -98,10 +269,10 @@ TEST(RunFolder, RefusesAFolderItCannotMake) {
                "cannot make the folder");
 }
 
-
 void fill(RunFolder& run) {
   run.add_text({.name = "edges.csv", .kind = "table", .about = "Edges.", .shape = {2, 3}}, "x\n");
-  RunArray maps = run.add_array({.name = "maps/a.npy", .kind = "array", .about = "Maps.", .shape = {2, 3}}, RunFloat::kF32);
+  RunArray maps =
+      run.add_array({.name = "maps/a.npy", .kind = "array", .about = "Maps.", .shape = {2, 3}}, RunFloat::kF32);
   maps.write(3, std::vector<float>{4, 5, 6});
   maps.write(0, std::vector<float>{1, 2, 3});
   DoubleMatrix matrix(2, 2);

@@ -180,10 +180,8 @@ TEST(Questionnaire, OrganizesASingleMapInTwoAxes) {
   DoubleMatrix query = reference::cosines(x, 1);
   DoubleMatrix key = reference::cosines(x, 2);
   for (int i = 0; i < 10; ++i) {
-    query = reference::affinity_of(
-        reference::emd(x, 1, one, test::levels_of(reference::flexible_tree(key)), 1, 0), 1);
-    key = reference::affinity_of(
-        reference::emd(x, 2, one, test::levels_of(reference::flexible_tree(query)), 1, 0), 1);
+    query = reference::affinity_of(reference::emd(x, 1, one, test::levels_of(reference::flexible_tree(key)), 1, 0), 1);
+    key = reference::affinity_of(reference::emd(x, 2, one, test::levels_of(reference::flexible_tree(query)), 1, 0), 1);
   }
   expect_near(found.query.affinity, query, 1e-5);
   expect_near(found.key.affinity, key, 1e-5);

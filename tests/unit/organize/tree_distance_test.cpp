@@ -41,8 +41,8 @@ struct Case {
     const std::array<std::size_t, 3> strides = {extents[1] * extents[2], extents[2], 1};
     const std::size_t a = axis == 0 ? 1 : 0;
     const std::size_t b = axis == 2 ? 1 : 2;
-    TensorSlices result{values.data(), extents[axis], extents[a], extents[b], strides[axis], strides[a], strides[b],
-                        nullptr, 0, 0, 0};
+    TensorSlices result{
+        values.data(), extents[axis], extents[a], extents[b], strides[axis], strides[a], strides[b], nullptr, 0, 0, 0};
     if (present.empty()) return result;
     const std::array<std::size_t, 3> mask_strides = {shared ? 0 : strides[0], strides[1], strides[2]};
     result.present = present.data();
@@ -82,8 +82,8 @@ void expect_reference(const Case& c, AbsentEntries absent, bool shared, const Fo
   }
 }
 
-const std::vector<std::array<std::size_t, 3>> kShapes = {{1, 1, 1}, {3, 4, 5}, {9, 33, 6}, {40, 7, 13}, {2, 70, 3},
-                                                         {5, 1, 150}, {1, 12, 40}};
+const std::vector<std::array<std::size_t, 3>> kShapes = {{1, 1, 1},  {3, 4, 5},   {9, 33, 6}, {40, 7, 13},
+                                                         {2, 70, 3}, {5, 1, 150}, {1, 12, 40}};
 
 TEST(TreeDistance, EqualsItsDefinition) {
   for (const auto& shape : kShapes) {
@@ -116,7 +116,8 @@ TEST(TreeDistance, LeavesAbsentEntriesOut) {
 TEST(TreeDistance, OfEqualSlicesIsExactlyZeroAndTheirRowsAreEqual) {
   Case c({45, 11, 20}, 4);
   std::copy_n(c.values.begin() + 2 * 220, 220, c.values.begin() + 41 * 220);
-  const DoubleMatrix d = distances(c.slices(0), AbsentEntries::kZero, test::random_tree(11, 1), test::random_tree(20, 2));
+  const DoubleMatrix d =
+      distances(c.slices(0), AbsentEntries::kZero, test::random_tree(11, 1), test::random_tree(20, 2));
   EXPECT_EQ(d(2, 41), 0);
   for (std::size_t i = 0; i < 45; ++i) {
     EXPECT_EQ(d(i, i), 0);

@@ -78,7 +78,8 @@ TEST(Haar, KnowsTheVolumesOfFoldersAndSupports) {
 }
 
 TEST(Haar, OfATreeWhoseFoldersStayWholeIsThatOfTheShorterTree) {
-  const HaarBasis with(PartitionTree(Levels{{{0, 1, 2, 3}}, {{0, 1}, {2, 3}}, {{0}, {1}, {2, 3}}, {{0}, {1}, {2}, {3}}}));
+  const HaarBasis with(
+      PartitionTree(Levels{{{0, 1, 2, 3}}, {{0, 1}, {2, 3}}, {{0}, {1}, {2, 3}}, {{0}, {1}, {2}, {3}}}));
   const HaarBasis without(PartitionTree(Levels{{{0, 1, 2, 3}}, {{0, 1}, {2, 3}}, {{0}, {1}, {2}, {3}}}));
   for (std::size_t e = 0; e < 4; ++e) EXPECT_EQ(with.forward(unit(4, e)), without.forward(unit(4, e)));
 }
@@ -102,8 +103,15 @@ std::vector<double> by_lines(const std::vector<float>& values, const Extents& x,
 }
 
 TEST(HaarTransform, TransformsEveryLineOfAnAxis) {
-  for (const Extents& x : std::vector<Extents>{{1, 5, 1}, {3, 7, 1}, {200, 33, 1}, {1, 40, 300}, {7, 12, 3}, {2, 1, 9},
-                                               {5, 129, 17}, {33, 64, 16}, {1, 2, 2}}) {
+  for (const Extents& x : std::vector<Extents>{{1, 5, 1},
+                                               {3, 7, 1},
+                                               {200, 33, 1},
+                                               {1, 40, 300},
+                                               {7, 12, 3},
+                                               {2, 1, 9},
+                                               {5, 129, 17},
+                                               {33, 64, 16},
+                                               {1, 2, 2}}) {
     const HaarBasis basis(test::random_tree(x.n, 3));
     const std::vector<float> values = test::normals(x.outer * x.n * x.inner, 4);
     const std::vector<double> expected = by_lines(values, x, basis);

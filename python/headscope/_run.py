@@ -1,0 +1,101 @@
+"""RUN folders."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from ._files import Folder, manifest
+from .results import Capture, Comparison, Detection, Invariance, Organization, Pruning, Relation, Result
+
+_RESULTS: dict[str, type[Result]] = {
+    kind.command: kind for kind in (Relation, Capture, Detection, Organization, Invariance, Pruning, Comparison)
+}
+
+
+class Run:
+    """A RUN folder: what the commands that wrote to it found, None for those that did not."""
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.path = Path(path)
+        self.manifest = manifest(self.path)
+
+    @property
+    def commands(self) -> list[str]:
+        return list(self.manifest["commands"])
+
+    def _result(self, command: str) -> Any:
+        return _RESULTS[command].open(self.path) if command in self.commands else None
+
+    @cached_property
+    def relate(self) -> Relation | None:
+        found: Relation | None = self._result("relate")
+        return found
+
+    @cached_property
+    def capture(self) -> Capture | None:
+        found: Capture | None = self._result("capture")
+        return found
+
+    @cached_property
+    def detect(self) -> Detection | None:
+        found: Detection | None = self._result("detect")
+        return found
+
+    @cached_property
+    def organize(self) -> Organization | None:
+        found: Organization | None = self._result("organize")
+        if found is not None and self.capture is not None:
+            captured, said = self.capture, self.manifest["commands"]["organize"]
+            scores = said["identity"].get("maps", "").startswith("scores")
+            # What was organized is what lies beside it only if it came from here, or from the capture itself.
+            source = (*said["arguments"], "", "")[1]
+            if source == "capture" or Path(source).resolve() == self.path.resolve():
+                found._maps = lambda: captured.scores if scores else captured.pattern
+        return found
+
+    @cached_property
+    def softmax(self) -> Invariance | None:
+        found: Invariance | None = self._result("softmax")
+        return found
+
+    @cached_property
+    def prune(self) -> Pruning | None:
+        found: Pruning | None = self._result("prune")
+        return found
+
+    @cached_property
+    def compare(self) -> Comparison | None:
+        found: Comparison | None = self._result("compare")
+        return found
+
+    def __repr__(self) -> str:
+        return f"<headscope run {self.path}: {', '.join(self.commands)}>"
+
+    def _repr_html_(self) -> str:
+        from . import _html
+
+        return _html.run_page(self)
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+
+@contextmanager
+def folder_of(source: str | PathLike[str] | Result | Iterable[Result]) -> Iterator[str]:
+    """The RUN folder of something; of results in memory one that is there as long as it is needed."""
+    if isinstance(source, (str, PathLike)):
+        yield fspath(source)
+    elif isinstance(source, Result) and isinstance(source._files, Folder):
+        yield fspath(source._files.path)
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            run = f"{folder}/headscope"
+            for result in [source] if isinstance(source, Result) else source:
+                result.save(run)
+            yield run

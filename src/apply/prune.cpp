@@ -1,0 +1,274 @@
+#include "headscope/apply/prune.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "apply/prune_order.h"
+#include "apply/prune_plan.h"
+#include "headscope/apply/head_structure.h"
+#include "headscope/apply/head_weight_scores.h"
+#include "headscope/base/error.h"
+#include "headscope/capture/ablation.h"
+
+namespace headscope {
+namespace {
+
+constexpr std::array<std::string_view, 7> kNames = {"information", "redundancy", "pk",    "norm",
+                                                    "alone",       "greedy",     "random"};
+
+// Organizing one input's maps takes about as long as so many passes.
+constexpr double kOrganizePasses = 10;
+
+// Says how much of all the work is done, counted in forward passes.
+class Work {
+ public:
+  Work(double total, const std::function<void(double)>& report) : total_(total), report_(report) {}
+
+  /// What a piece of so many passes reports its own share to.
+  [[nodiscard]] std::function<void(double)> piece(double passes) {
+    return [this, passes](double share) {
+      if (report_) report_(std::min(1.0, (done_ + share * passes) / total_));
+    };
+  }
+  void finish(double passes) { done_ += passes; }
+
+ private:
+  double total_;
+  const std::function<void(double)>& report_;
+  double done_ = 0;
+};
+
+void check(const PruneOptions& options, std::size_t inputs) {
+  if (inputs == 0) throw Error(ErrorKind::kInvalidArgument, "no inputs to measure the damage on");
+  if (options.choose_on >= inputs) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{} of {} inputs are for choosing heads, none is left to measure "
+                            "the damage on",
+                            options.choose_on, inputs));
+  }
+  if (!options.labels.empty() && options.labels.size() != inputs) {
+    throw Error(ErrorKind::kInvalidArgument, fmt::format("{} labels for {} inputs", options.labels.size(), inputs));
+  }
+  const std::set<PruneCriterion> distinct(options.criteria.begin(), options.criteria.end());
+  if (options.criteria.empty() || distinct.size() != options.criteria.size()) {
+    throw Error(ErrorKind::kInvalidArgument, "each criterion can be asked for once, and one must be");
+  }
+  if (options.points == 0 || options.seeds == 0) {
+    throw Error(ErrorKind::kInvalidArgument, "a curve needs at least one point, and random order at least one seed");
+  }
+}
+
+class Pruning {
+ public:
+  Pruning(const Model& model, std::span<const ModelInput> inputs, const PruneOptions& options)
+      : model_(model),
+        options_(options),
+        plan_(make_plan(model, options)),
+        choosing_(options.choose_on > 0 ? inputs.first(options.choose_on) : inputs),
+        measuring_(inputs.subspan(options.choose_on)),
+        work_(expected_passes(), options.progress) {}
+
+  PruneResult run() {
+    result_.zero.assign(plan_.zero.begin(), plan_.zero.end());
+    result_.removed = plan_.count;
+    result_.heads = model_.info().sizes.layers * model_.info().sizes.heads;
+    result_.chosen_on = choosing_.size();
+    result_.measured_on = measuring_.size();
+    result_.held_out = options_.choose_on > 0;
+    result_.measure = options_.measure;
+    for (const PruneCriterion criterion : options_.criteria) rank(criterion);
+    if (options_.choose_on > 0) meter_.reset();  // what it remembers of the other inputs fills half of the memory
+    if (!meter_) meter_.emplace(make_meter(measuring_, options_.choose_on));
+    for (std::size_t r = 0; r < result_.rankings.size(); ++r) measure_curve(r);
+    judge();
+    return std::move(result_);
+  }
+
+ private:
+  [[nodiscard]] bool asks_for(PruneCriterion criterion) const {
+    return std::ranges::find(options_.criteria, criterion) != options_.criteria.end();
+  }
+  [[nodiscard]] std::size_t structure_inputs() const { return std::min(choosing_.size(), options_.map_inputs); }
+
+  [[nodiscard]] double expected_passes() const {
+    const std::size_t rankings =
+        options_.criteria.size() + (asks_for(PruneCriterion::kRandom) ? options_.seeds - 1 : 0);
+    double passes = 2 + static_cast<double>(rankings * std::min(options_.points, plan_.count));
+    if (asks_for(PruneCriterion::kInformation) || asks_for(PruneCriterion::kRedundancy)) {
+      passes += kOrganizePasses * static_cast<double>(structure_inputs());
+    }
+    const auto heads = static_cast<double>(plan_.removable.size());
+    if (asks_for(PruneCriterion::kAlone) || asks_for(PruneCriterion::kGreedy)) passes += heads;
+    if (asks_for(PruneCriterion::kGreedy)) passes += static_cast<double>(plan_.count) * step_candidates();
+    return passes;
+  }
+  [[nodiscard]] double step_candidates() const {
+    const std::size_t all = plan_.removable.size();
+    return static_cast<double>(options_.candidates == 0 ? all : std::min(all, options_.candidates));
+  }
+
+  EffectMeter make_meter(std::span<const ModelInput> inputs, std::size_t first) {
+    ForwardOptions pass;
+    pass.memory = options_.memory;
+    pass.progress = work_.piece(1);
+    std::span<const std::size_t> labels = options_.labels;
+    if (!labels.empty()) labels = labels.subspan(first, inputs.size());
+    EffectMeter meter(model_, inputs, labels, pass);
+    work_.finish(1);
+    return meter;
+  }
+
+  Effect measure(std::span<const HeadId> removed) {
+    Effect effect = meter_->measure(zero_ablation(model_, removed));
+    work_.finish(1);
+    return effect;
+  }
+
+  const HeadStructure& structure() {
+    if (structure_) return *structure_;
+    const double passes = kOrganizePasses * static_cast<double>(structure_inputs());
+    HeadStructureOptions options;
+    options.most_inputs = options_.map_inputs;
+    options.skip_first = options_.skip_first;
+    options.memory = options_.memory;
+    options.progress = work_.piece(passes);
+    structure_ = measure_head_structure(model_, choosing_, options);
+    work_.finish(passes);
+    return *structure_;
+  }
+
+  // What each head that may go costs alone; measured once.
+  const std::vector<double>& alone() {
+    if (!meter_) meter_.emplace(make_meter(choosing_, 0));
+    if (!alone_.empty()) return alone_;
+    for (const HeadId& id : plan_.removable) {
+      const bool zero = plan_.zero.contains(id);
+      alone_.push_back(zero ? 0 : damage(measure(std::span(&id, 1)), options_.measure));
+    }
+    return alone_;
+  }
+
+  void rank(PruneCriterion criterion) {
+    const std::size_t heads = model_.info().sizes.heads;
+    const auto by_score = [&](std::span<const double> scores) {
+      result_.rankings.push_back(order_by_score(criterion, plan_, scores, heads));
+    };
+    switch (criterion) {
+      case PruneCriterion::kInformation:
+        return by_score(structure().information);
+      case PruneCriterion::kRedundancy:
+        result_.rankings.push_back(order_by_redundancy(plan_, structure(), heads));
+        return;
+      case PruneCriterion::kPk: {
+        AffinityOptions affinity;
+        affinity.memory = options_.memory;
+        affinity.progress = work_.piece(0);
+        return by_score(pk_strengths(model_, affinity));
+      }
+      case PruneCriterion::kNorm:
+        return by_score(output_value_norms(model_));
+      case PruneCriterion::kAlone: {
+        std::vector<double> scores(result_.heads);
+        for (std::size_t i = 0; i < plan_.removable.size(); ++i) {
+          scores[plan_.removable[i].layer * heads + plan_.removable[i].head] = alone()[i];
+        }
+        return by_score(scores);
+      }
+      case PruneCriterion::kGreedy: {
+        const std::vector<double>& start = alone();
+        result_.rankings.push_back(order_greedily(
+            plan_, start, options_.candidates,
+            [&](std::span<const HeadId> removed) { return damage(measure(removed), options_.measure); }));
+        return;
+      }
+      case PruneCriterion::kRandom:
+        for (std::size_t s = 0; s < options_.seeds; ++s) {
+          result_.rankings.push_back(order_at_random(plan_, options_.seed + s));
+        }
+        return;
+    }
+  }
+
+  void measure_curve(std::size_t ranking) {
+    if (!nothing_removed_) nothing_removed_ = meter_->measure({});
+    result_.curve.push_back({ranking, 0, *nothing_removed_});
+    const std::size_t points = std::min(options_.points, plan_.count);
+    const std::span<const HeadId> order = result_.rankings[ranking].order;
+    for (std::size_t i = 1; i <= points; ++i) {
+      const std::size_t removed = (i * plan_.count + points / 2) / points;
+      result_.curve.push_back({ranking, removed, measure(order.first(removed))});
+    }
+    PruneVerdict verdict;
+    verdict.ranking = ranking;
+    verdict.damage = damage(result_.curve.back().effect, options_.measure);
+    result_.verdicts.push_back(verdict);
+  }
+
+  void judge() {
+    std::vector<double> random;
+    const auto is_random = [&](const PruneVerdict& verdict) {
+      return result_.rankings[verdict.ranking].criterion == PruneCriterion::kRandom;
+    };
+    for (const PruneVerdict& verdict : result_.verdicts) {
+      if (is_random(verdict)) random.push_back(verdict.damage);
+    }
+    for (PruneVerdict& verdict : result_.verdicts) {
+      if (is_random(verdict)) continue;
+      const auto worse = std::ranges::count_if(random, [&](double other) { return other > verdict.damage; });
+      verdict.better_than = static_cast<std::size_t>(worse);
+      if (!random.empty()) {
+        verdict.random_p =
+            static_cast<double>(1 + random.size() - verdict.better_than) / static_cast<double>(1 + random.size());
+      }
+      if (!result_.best || verdict.damage < result_.verdicts[*result_.best].damage) result_.best = verdict.ranking;
+    }
+  }
+
+  const Model& model_;
+  const PruneOptions& options_;
+  PrunePlan plan_;
+  std::span<const ModelInput> choosing_;
+  std::span<const ModelInput> measuring_;
+  Work work_;
+  PruneResult result_;
+  std::optional<HeadStructure> structure_;
+  std::optional<EffectMeter> meter_;  // of the inputs for choosing, then of those for measuring
+  std::vector<double> alone_;
+  std::optional<Effect> nothing_removed_;
+};
+
+}  // namespace
+
+std::string_view to_string(PruneCriterion criterion) noexcept {
+  return kNames[static_cast<std::size_t>(criterion)];
+}
+
+std::optional<PruneCriterion> parse_prune_criterion(std::string_view name) noexcept {
+  for (const PruneCriterion criterion : kPruneCriteria) {
+    if (to_string(criterion) == name) return criterion;
+  }
+  return std::nullopt;
+}
+
+double damage(const Effect& effect, DamageMeasure measure) noexcept {
+  if (measure == DamageMeasure::kLoss && effect.before.loss && effect.after.loss) {
+    return *effect.after.loss - *effect.before.loss;
+  }
+  return effect.kl ? *effect.kl : effect.change;
+}
+
+std::vector<HeadId> PruneResult::removed_heads(std::size_t ranking) const {
+  const std::vector<HeadId>& order = rankings[ranking].order;
+  std::vector<HeadId> gone(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(removed));
+  std::ranges::sort(gone);
+  return gone;
+}
+
+PruneResult prune(const Model& model, std::span<const ModelInput> inputs, const PruneOptions& options) {
+  check(options, inputs.size());
+  return Pruning(model, inputs, options).run();
+}
+
+}  // namespace headscope

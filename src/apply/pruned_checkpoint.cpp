@@ -1,0 +1,220 @@
+#include "headscope/apply/pruned_checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "headscope/base/error.h"
+#include "headscope/io/decode.h"
+#include "headscope/io/mapped_file.h"
+#include "headscope/io/zeroed_copy.h"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kIndexSuffix = ".index.json";
+
+const HeadSlice& output_slice(const Model& model, std::size_t layer) {
+  const LayerTensors& tensors = model.head_map().layers[layer];
+  const HeadSlice& slice = tensors.slices[static_cast<std::size_t>(Role::kO)];
+  if (slice.tensor == nullptr) {
+    throw Error(ErrorKind::kFormat, fmt::format("{}: layer {} has no output projection, tensor '{}' is missing",
+                                                model.checkpoint().path().string(), layer,
+                                                tensors.missing.empty() ? "?" : printable(tensors.missing.front())));
+  }
+  return slice;
+}
+
+// Whether bytes of zero decode to numbers of zero.
+bool has_zero(DType dtype) {
+  std::vector<std::byte> block(info(dtype).block_bytes);
+  std::vector<float> values(info(dtype).block_elements);
+  decode(dtype, block, values);
+  return std::ranges::all_of(values, [](float value) { return value == 0; });
+}
+
+void check_slice(const Model& model, const HeadSlice& slice) {
+  const StoredTensor& tensor = *slice.tensor;
+  const DTypeInfo& type = info(tensor.dtype);
+  const std::string where = fmt::format("{}: tensor '{}' is stored as {}", model.checkpoint().file_of(tensor).string(),
+                                        printable(tensor.name), type.name);
+  if (!has_zero(tensor.dtype)) {
+    throw Error(ErrorKind::kUnsupported,
+                fmt::format("{}, whose zero bytes are no zeros; no head can be taken out", where));
+  }
+  const bool across = slice.head_axis == 1;  // a head's numbers are parts of rows
+  const std::size_t width = model.info().sizes.d_head;
+  const auto whole = [&](std::size_t number) { return number % type.block_elements == 0; };
+  if (across && !(whole(slice.first) && whole(slice.stride) && whole(width))) {
+    throw Error(
+        ErrorKind::kUnsupported,
+        fmt::format("{} in blocks of {}, a head has {} columns: a block cannot be zeroed without its neighbors; "
+                    "convert the file to F16 first",
+                    where, type.block_elements, width));
+  }
+}
+
+// The bytes of the heads' slices within their tensor.
+std::vector<ByteRange> slice_bytes(const HeadSlice& slice, std::span<const std::size_t> heads, std::size_t width) {
+  const StoredTensor& tensor = *slice.tensor;
+  const DTypeInfo& type = info(tensor.dtype);
+  const auto bytes = [&](std::size_t elements) { return elements / type.block_elements * type.block_bytes; };
+  const std::size_t row = bytes(tensor.shape[1]);
+  std::vector<ByteRange> ranges;
+  const auto add = [&](std::size_t begin, std::size_t end) {
+    if (!ranges.empty() && ranges.back().end == begin) {
+      ranges.back().end = end;
+    } else {
+      ranges.push_back({begin, end});
+    }
+  };
+  if (slice.head_axis == 0) {
+    for (const std::size_t head : heads) {
+      const std::size_t first = slice.first + head * slice.stride;
+      add(first * row, (first + width) * row);
+    }
+    return ranges;
+  }
+  for (std::size_t i = 0; i < tensor.shape[0]; ++i) {
+    for (const std::size_t head : heads) {
+      const std::size_t first = slice.first + head * slice.stride;
+      add(i * row + bytes(first), i * row + bytes(first + width));
+    }
+  }
+  return ranges;
+}
+
+void check_heads(const HeadSizes& sizes, std::span<const HeadId> heads) {
+  for (const HeadId& id : heads) {
+    if (!id.key_value && id.layer < sizes.layers && id.head < sizes.heads) continue;
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{} is not a query head of the model, which has {} layers of {}", to_string(id),
+                            sizes.layers, sizes.heads));
+  }
+}
+
+// What a loader needs beside the weights.
+bool belongs_to_model(const std::string& name, bool indexed) {
+  if (name.ends_with(kIndexSuffix)) return indexed;
+  constexpr std::array<std::string_view, 6> kBegins = {"tokenizer",      "vocab",        "merges",
+                                                       "special_tokens", "added_tokens", "chat_template"};
+  constexpr std::array<std::string_view, 4> kEnds = {"config.json", ".model", ".tiktoken", ".jinja"};
+  return std::ranges::any_of(kBegins, [&](std::string_view begin) { return name.starts_with(begin); }) ||
+         std::ranges::any_of(kEnds, [&](std::string_view end) { return name.ends_with(end); });
+}
+
+std::vector<fs::path> companions(const Checkpoint& checkpoint) {
+  std::vector<fs::path> found;
+  if (checkpoint.is_gguf()) return found;  // all in one file
+  // A whole file goes before an index, which may then be stale.
+  const auto is_whole = [](const auto& file) { return file.path.filename() == "model.safetensors"; };
+  const bool indexed = std::ranges::none_of(checkpoint.weight_files(), is_whole);
+  std::error_code error;
+  for (fs::directory_iterator it(checkpoint.path(), error), end; !error && it != end; it.increment(error)) {
+    if (it->is_regular_file(error) && belongs_to_model(it->path().filename().string(), indexed)) {
+      found.push_back(it->path());
+    }
+  }
+  if (error) {
+    throw Error(ErrorKind::kIo, fmt::format("{}: cannot list: {}", checkpoint.path().string(), error.message()));
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+void check_room(const fs::path& folder, std::size_t bytes) {
+  std::error_code error;
+  const fs::space_info space = fs::space(folder, error);
+  if (error || space.available >= bytes) return;
+  throw Error(ErrorKind::kResource, fmt::format("{}: the pruned checkpoint takes {} MB, the disk has {} MB left",
+                                                folder.string(), bytes >> 20, space.available >> 20));
+}
+
+}  // namespace
+
+std::vector<HeadId> zero_heads(const Model& model) {
+  const HeadSizes& sizes = model.info().sizes;
+  std::vector<HeadId> found;
+  for (std::size_t layer = 0; layer < sizes.layers; ++layer) {
+    const HeadWeights weights = model.load_heads(layer, Role::kO, WeightProcessing::kRaw);
+    const std::size_t size = sizes.d_model * sizes.d_head;
+    for (std::size_t head = 0; head < sizes.heads; ++head) {
+      const auto values = weights.values().subspan(head * size, size);
+      if (std::ranges::all_of(values, [](float value) { return value == 0; })) found.push_back({layer, head});
+    }
+    model.release_layer(layer);
+  }
+  return found;
+}
+
+void check_prunable(const Model& model) {
+  if (model.checkpoint().in_memory()) {
+    throw Error(ErrorKind::kUnsupported,
+                fmt::format("{}: is in memory, and a pruned model is a copy of files; save the model and load it",
+                            model.checkpoint().path().string()));
+  }
+  for (std::size_t layer = 0; layer < model.info().sizes.layers; ++layer) {
+    check_slice(model, output_slice(model, layer));
+  }
+}
+
+void add_pruned_checkpoint(RunFolder& run, const Model& model, std::span<const HeadId> heads, const std::string& folder,
+                           const std::function<void(double)>& progress) {
+  const HeadSizes& sizes = model.info().sizes;
+  check_heads(sizes, heads);
+  check_prunable(model);
+  std::vector<std::vector<std::size_t>> by_layer(sizes.layers);
+  for (const HeadId& id : heads) {
+    std::vector<std::size_t>& layer = by_layer[id.layer];
+    if (std::ranges::find(layer, id.head) == layer.end()) layer.push_back(id.head);
+  }
+
+  const auto files = model.checkpoint().weight_files();
+  std::size_t total = 0;
+  for (const auto& file : files) total += file.bytes.size();
+  check_room(run.path(), total);
+
+  std::vector<std::vector<ByteRange>> zeros(files.size());
+  for (std::size_t layer = 0; layer < sizes.layers; ++layer) {
+    std::ranges::sort(by_layer[layer]);
+    const HeadSlice& slice = output_slice(model, layer);
+    for (std::size_t f = 0; f < files.size(); ++f) {
+      const std::byte* begin = slice.tensor->bytes.data();
+      if (begin < files[f].bytes.data() || begin >= files[f].bytes.data() + files[f].bytes.size()) continue;
+      const auto offset = static_cast<std::size_t>(begin - files[f].bytes.data());
+      for (const ByteRange& range : slice_bytes(slice, by_layer[layer], sizes.d_head)) {
+        zeros[f].push_back({offset + range.begin, offset + range.end});
+      }
+    }
+  }
+  std::size_t written = 0;
+  for (std::size_t f = 0; f < files.size(); ++f) {
+    std::ranges::sort(zeros[f], {}, &ByteRange::begin);  // tensors stand in any order
+    AtomicFile& out = run.add_file({.name = folder + "/" + files[f].path.filename().string(),
+                                    .kind = "checkpoint",
+                                    .about = "Weights of the pruned model: the original's but for zeros in the slices "
+                                             "of the removed heads."});
+    write_zeroed_copy(files[f].bytes, zeros[f], out, [&](double share) {
+      if (!progress) return;
+      const double done = static_cast<double>(written) + share * static_cast<double>(files[f].bytes.size());
+      progress(done / static_cast<double>(std::max<std::size_t>(total, 1)));
+    });
+    written += files[f].bytes.size();
+  }
+  for (const fs::path& path : companions(model.checkpoint())) {
+    const MappedFile file = MappedFile::open(path);
+    run.add_file({.name = folder + "/" + path.filename().string(),
+                  .kind = "checkpoint",
+                  .about = "Copied from the original model."})
+        .write(file.bytes());
+  }
+}
+
+}  // namespace headscope

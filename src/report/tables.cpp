@@ -1,0 +1,102 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "headscope/base/error.h"
+#include "report/page_data.h"
+
+namespace headscope::report {
+namespace {
+
+struct KnownTable {
+  std::string_view file;
+  std::vector<std::string_view> columns;  // that the page cannot do without
+};
+
+const std::vector<KnownTable>& known_tables() {
+  static const std::vector<KnownTable> kTables = {
+      {"heads.csv", {"head", "layer", "number", "kind", "classes"}},
+      {"edges.csv", {"pair", "source", "target", "score", "rank"}},
+      {"hubs.csv", {"rank", "head", "strength", "reason"}},
+      {"informativeness.csv", {"pair", "kl", "observed_mean", "random_mean", "random_sd"}},
+      {"labels.csv", {"metric", "pair", "pr_auc", "roc_auc"}},
+      {"tokens.csv", {"head", "role", "rank", "token", "score"}},
+      {"detectors.csv", {"head"}},
+      {"sparsity.csv", {}},
+      {"decay.csv", {"rank"}},
+      {"invariance.csv", {}}};
+  return kTables;
+}
+
+// A table of the folder itself: "name.csv".
+bool is_table(std::string_view name) {
+  constexpr std::string_view kEnd = ".csv";
+  if (!name.ends_with(kEnd) || name.size() == kEnd.size()) return false;
+  name.remove_suffix(kEnd.size());
+  return name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") == std::string_view::npos;
+}
+
+// A finite number that takes the whole cell. Empty cells are gaps.
+std::optional<double> number_in(std::string_view cell) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  if (error != std::errc() || end != cell.data() + cell.size()) return std::nullopt;
+  return value;
+}
+
+Json column_values(const CsvRows& table, std::size_t column) {
+  Json numbers = Json::array();
+  bool numeric = false;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const std::string& cell = table.cell(row, column);
+    const auto number = number_in(cell);
+    if (!number && !cell.empty()) {
+      numeric = false;
+      break;
+    }
+    numeric = numeric || number.has_value();
+    numbers.push_back(number && std::isfinite(*number) ? Json(*number) : Json(nullptr));
+  }
+  if (numeric) return numbers;
+  Json texts = Json::array();
+  for (std::size_t row = 0; row < table.rows(); ++row) texts.push_back(table.cell(row, column));
+  return texts;
+}
+
+void check_heads(const CsvRows& table, const std::string& where) {
+  const std::size_t column = *table.find("head");
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    if (parse_head(table.cell(row, column))) continue;
+    throw Error(ErrorKind::kFormat, fmt::format("{}: '{}' in row {} is not a head such as L4H7", where,
+                                                printable(table.cell(row, column)), row + 1));
+  }
+}
+
+}  // namespace
+
+void add_tables(PageData& page) {
+  Json tables = Json::object();
+  for (const std::string& name : page.run.names()) {
+    if (!is_table(name)) continue;
+    const CsvRows table = page.run.table(name);
+    for (const KnownTable& known : known_tables()) {
+      if (known.file != name) continue;
+      for (const std::string_view column : known.columns) {
+        if (table.find(column)) continue;
+        throw Error(ErrorKind::kFormat, fmt::format("{}: has no column '{}'; found {} columns", page.run.where(name),
+                                                    column, table.columns.size()));
+      }
+    }
+    if (name == "heads.csv" || name == "detectors.csv") check_heads(table, page.run.where(name));
+    Json columns = Json::array();
+    for (std::size_t i = 0; i < table.columns.size(); ++i)
+      columns.push_back({{"name", table.columns[i]}, {"values", column_values(table, i)}});
+    tables[name.substr(0, name.size() - 4)] = {{"rows", table.rows()}, {"columns", std::move(columns)}};
+  }
+  if (!tables.empty()) page.root["tables"] = std::move(tables);
+}
+
+}  // namespace headscope::report

@@ -1,0 +1,171 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "headscope/io/npy.h"
+#include "support/golden_inputs.h"
+#include "support/run_program.h"
+#include "support/temporary_folder.h"
+
+namespace headscope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using test::expect_failure;
+using test::Outcome;
+using test::run_program;
+using test::TemporaryFolder;
+using testing::HasSubstr;
+
+const std::string kInduction = std::string(HEADSCOPE_SOURCE_DIR) + "/models/induction";
+
+std::string read(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+std::size_t lines(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// 16 tokens, twice, differently for every input.
+std::string write_ids(const TemporaryFolder& folder, std::size_t inputs = 2) {
+  std::vector<std::int64_t> ids;
+  for (std::size_t k = 0; k < inputs; ++k) {
+    for (std::size_t i = 0; i < 32; ++i) ids.push_back(static_cast<std::int64_t>((i % 16 * 5 + 7 * k) % 64));
+  }
+  const fs::path path = folder.path() / "ids.npy";
+  write_npy<std::int64_t>(path, ids, Shape{inputs, 32});
+  return path.string();
+}
+
+TEST(PruneCommand, WritesTablesAndAModelThatCanBePrunedAgain) {
+  const TemporaryFolder folder;
+  const std::string ids = write_ids(folder);
+  const fs::path run = folder.path() / "run";
+  const Outcome outcome = run_program({"prune", kInduction, "-o", run.string(), "--ids", ids, "--seeds", "3"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("8 of 16 heads removed"));
+  EXPECT_THAT(outcome.out, HasSubstr("redundancy"));
+  EXPECT_THAT(read(run / "curve.csv"), testing::StartsWith("criterion,seed,removed,loss,accuracy,kl,agreement"));
+  EXPECT_EQ(lines(read(run / "curve.csv")), 1 + 7 * 9u);  // four criteria and three seeds; 0, 1, ..., 8 heads
+  EXPECT_EQ(lines(read(run / "ranking.csv")), 1 + 7 * 16u);
+  const auto manifest = nlohmann::json::parse(read(run / "manifest.json"));
+  for (const char* name :
+       {"ranking.csv", "curve.csv", "pruned.json", "pruned/config.json", "pruned/model.safetensors"}) {
+    EXPECT_TRUE(fs::exists(run / name)) << name;
+    EXPECT_TRUE(manifest["files"].contains(name)) << name;
+  }
+  EXPECT_EQ(read(run / "pruned/config.json"), read(kInduction + "/config.json"));
+  EXPECT_FALSE(fs::exists(run / "pruned/README.md"));
+  const auto pruned = nlohmann::json::parse(read(run / "pruned.json"));
+  EXPECT_EQ(pruned["removed"].size(), 8u);
+
+  const Outcome again = run_program({"prune", (run / "pruned").string(), "-o", (folder.path() / "again").string(),
+                                     "--ids", ids, "--criteria", "norm", "--fraction", "0.75", "--json"});
+  ASSERT_EQ(again.code, 0) << again.err;
+  const auto json = nlohmann::json::parse(again.out);
+  EXPECT_EQ(json["zero_already"], pruned["removed"]);
+  EXPECT_EQ(json["removed"], 12);
+  EXPECT_EQ(json["before"]["loss"], pruned["after"]["loss"]);
+}
+
+TEST(PruneCommand, WritesTheModelOfTheCriterionAskedFor) {
+  const TemporaryFolder folder;
+  const std::string ids = write_ids(folder);
+  const fs::path run = folder.path() / "run";
+  const std::vector<std::string> command = {"prune",   kInduction, "-o",         run.string(), "--ids",    ids,
+                                            "--count", "2",        "--criteria", "norm,pk",    "--points", "1"};
+  const auto with = [&](std::vector<std::string> more) {
+    std::vector<std::string> all = command;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  ASSERT_EQ(run_program(with({"--write", "pk", "--protect", "L0H0"})).code, 0);
+  const auto pruned = nlohmann::json::parse(read(run / "pruned.json"));
+  EXPECT_EQ(pruned["criterion"], "pk");
+  EXPECT_EQ(read(run / "ranking.csv").find(",L0H0,"), std::string::npos);
+  // Another budget is another result.
+  expect_failure(with({"--write", "none"}), 2, "holds the result of another 'prune'");
+  ASSERT_EQ(run_program(with({"--write", "none", "--force"})).code, 0);
+  EXPECT_FALSE(fs::exists(run / "pruned/model.safetensors"));
+  expect_failure(with({"--write", "greedy", "--force"}), 2, "nor one of the criteria asked for");
+}
+
+TEST(PruneCommand, MeasuresClassifiersByTheirLabels) {
+  const TemporaryFolder folder;
+  const auto inputs = test::golden_inputs("vit");
+  const auto& first = inputs.front().pixels;
+  std::vector<float> pixels;
+  for (const ModelInput& input : inputs)
+    pixels.insert(pixels.end(), input.pixels.values.begin(), input.pixels.values.end());
+  const fs::path path = folder.path() / "pixels.npy";
+  write_npy<float>(path, pixels, Shape{inputs.size(), first.channels, first.height, first.width});
+  const std::vector<std::int64_t> labels(inputs.size(), 1);
+  write_npy<std::int64_t>(folder.path() / "labels.npy", labels, Shape{labels.size()});
+  const Outcome outcome =
+      run_program({"prune", test::golden_model("vit").string(), "-o", (folder.path() / "run").string(), "--pixels",
+                   path.string(), "--labels", (folder.path() / "labels.npy").string(), "--criteria",
+                   "greedy,information", "--count", "1", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(nlohmann::json::parse(outcome.out)["damage_measure"], "loss");
+  EXPECT_TRUE(fs::exists(folder.path() / "run/pruned/model.safetensors"));
+}
+
+TEST(PruneCommand, WritesAGgufFileWhereNoBlockReachesOverSeveralHeads) {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run";
+  const std::vector<std::string> command = {
+      "prune", test::golden_model("gguf_llama").string(), "-o", run.string(), "--ids", write_ids(folder), "--json"};
+  const Outcome outcome = run_program(command);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Outcome again =
+      run_program({"prune", (run / "pruned/model.gguf").string(), "-o", (folder.path() / "again").string(), "--ids",
+                   write_ids(folder), "--criteria", "norm", "--json"});
+  ASSERT_EQ(again.code, 0) << again.err;
+  const auto pruned = nlohmann::json::parse(read(run / "pruned.json"));
+  EXPECT_EQ(nlohmann::json::parse(again.out)["before"]["loss"], pruned["after"]["loss"]);
+}
+
+TEST(PruneCommand, SaysBeforehandThatAQuantizedFileCannotBeWritten) {
+  const TemporaryFolder folder;
+  const std::string model = std::string(HEADSCOPE_SOURCE_DIR) + "/tests/golden/checkpoints/gguf_llama_q8/model.gguf";
+  const std::string run = (folder.path() / "run").string();
+  expect_failure({"prune", model, "-o", run, "--ids", write_ids(folder)}, 3, "--write none ranks and measures");
+}
+
+TEST(PruneCommand, RefusesWithOneLineAndTheRightCode) {
+  const TemporaryFolder folder;
+  const std::string run = (folder.path() / "run").string();
+  const std::string ids = write_ids(folder);
+  const auto fails = [&](std::vector<std::string> more, int code, const std::string& text) {
+    std::vector<std::string> all = {"prune", kInduction, "-o", run};
+    all.insert(all.end(), more.begin(), more.end());
+    expect_failure(all, code, text);
+    EXPECT_FALSE(fs::exists(folder.path() / "run/curve.csv"));
+  };
+  fails({}, 2, "nothing to run the model on");
+  fails({"--ids", ids, "--count", "17"}, 2, "the budget is to remove 17 heads, but only 16 of 16 may go");
+  fails({"--ids", ids, "--count", "9", "--per-layer"}, 2, "9 heads of layer 0");
+  fails({"--ids", ids, "--count", "0"}, 2, "--count");
+  fails({"--ids", ids, "--fraction", "1.5"}, 2, "--fraction");
+  fails({"--ids", ids, "--count", "2", "--fraction", "0.5"}, 2, "--");
+  fails({"--ids", ids, "--protect", "L7H1"}, 2, "no query head L7H1");
+  fails({"--ids", ids, "--protect", "head"}, 2, "'head' is not a head");
+  fails({"--ids", ids, "--heads", "99"}, 2, "no head 99");
+  fails({"--ids", ids, "--criteria", "guess"}, 2, "'guess' is none of");
+  fails({"--ids", ids, "--choose-on", "2"}, 2, "none is left to measure");
+  fails({"--ids", ids, "--labels", ids}, 2, "64 labels for 2 inputs");
+  fails({"--ids", (folder.path() / "none.npy").string()}, 3, "none.npy");
+  fails({"--ids", ids, "--memory", "1K"}, 6, "budget");
+}
+
+}  // namespace
+}  // namespace headscope::cli

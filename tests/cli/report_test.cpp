@@ -1,0 +1,85 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "support/run_files.h"
+#include "support/run_program.h"
+#include "support/temporary_folder.h"
+
+namespace headscope {
+namespace {
+
+using test::expect_failure;
+using test::Outcome;
+using test::run_program;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr const char* kDetectors = "head,layer,index,previous\nL0H0,0,0,0.5\n";
+
+std::string read(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+// A RUN of one table, beside which the page goes.
+struct Folder {
+  test::RunFiles run;
+  test::TemporaryFolder out;
+  std::string page = (out.path() / "report.html").string();
+
+  Folder() {
+    run.text("detectors.csv", kDetectors);
+    run.finish();
+  }
+  [[nodiscard]] Outcome report(std::vector<std::string> more = {}) const {
+    std::vector<std::string> args = {"report", run.path().string(), "-o", page};
+    args.insert(args.end(), more.begin(), more.end());
+    return run_program(args);
+  }
+};
+
+TEST(Report, WritesOnePageAndSaysWhatItShows) {
+  const Folder folder;
+  const Outcome outcome = folder.report();
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("report.html: relate, "));
+  const std::string page = read(folder.page);
+  EXPECT_THAT(page, StartsWith("<!doctype html><!-- headscope report -->"));
+  EXPECT_THAT(page, HasSubstr("Content-Security-Policy"));
+  EXPECT_THAT(page, HasSubstr("id=\"block-0\""));
+  EXPECT_LT(page.size(), 3'000'000u);
+}
+
+TEST(Report, ReplacesAReportButNothingElse) {
+  const Folder folder;
+  EXPECT_EQ(folder.report().code, 0);
+  EXPECT_EQ(folder.report().code, 0);
+  std::ofstream(folder.page) << "my thesis";
+  const Outcome refused = folder.report();
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("exists and is not a report"));
+  EXPECT_EQ(read(folder.page), "my thesis");
+  EXPECT_EQ(folder.report({"--force"}).code, 0);
+}
+
+TEST(Report, NamesTroubleInOneLine) {
+  const Folder folder;
+  const test::TemporaryFolder empty;
+  const std::string run = folder.run.path().string();
+  const std::string other = empty.path().string();
+  expect_failure({"report", other, "-o", folder.page}, 3, "no manifest.json");
+  empty.write("manifest.json", R"({"files":{},"commands":{}})");
+  expect_failure({"report", other, "-o", folder.page}, 3, "holds nothing to show");
+  expect_failure({"report", run, "-o", other}, 2, "is a folder");
+  expect_failure({"report", run, "-o", "/nowhere/at/all.html"}, 3, "/nowhere/at");
+  expect_failure({"report", run}, 2, "--output");
+  EXPECT_FALSE(std::filesystem::exists(folder.page));
+}
+
+}  // namespace
+}  // namespace headscope

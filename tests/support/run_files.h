@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headscope/io/npy.h"
+#include "support/temporary_folder.h"
+
+namespace headscope::test {
+
+/// A RUN folder put together by hand, its manifest as it should be unless told otherwise.
+class RunFiles {
+ public:
+  void text(const std::string& name, std::string_view contents) {
+    folder_.write(name, contents);
+    names_.push_back(name);
+  }
+  template <typename T>
+  void array(const std::string& name, const std::vector<T>& values, const Shape& shape) {
+    std::filesystem::create_directories((folder_.path() / name).parent_path());
+    write_npy<T>(folder_.path() / name, values, shape);
+    names_.push_back(name);
+  }
+  /// The folder, with a manifest that lists everything.
+  const std::filesystem::path& finish() const {
+    nlohmann::json manifest = {{"files", nlohmann::json::object()}, {"commands", nlohmann::json::object()}};
+    for (const std::string& name : names_) manifest["files"][name] = {{"kind", "test"}, {"about", "A test."}};
+    manifest["commands"]["relate"] = {{"arguments", {"relate"}}};
+    folder_.write("manifest.json", manifest.dump());
+    return folder_.path();
+  }
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return folder_.path(); }
+
+ private:
+  TemporaryFolder folder_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace headscope::test

@@ -1,0 +1,292 @@
+#include "headscope/report/page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "support/expect_error.h"
+#include "support/page_contents.h"
+#include "support/run_files.h"
+
+namespace headscope {
+namespace {
+
+using test::open_page;
+using test::PageContents;
+using test::RunFiles;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* kHeads =
+    "head,layer,number,kind,rank_Q,rank_K,rank_V,rank_O,classes\n"
+    "L0H0,0,0,query,2,2,2,2,\nL0H1,0,1,query,2,2,2,2,previous\nL1H0,1,0,query,2,2,2,2,\nL1H1,1,1,query,2,2,2,2,\n";
+
+std::vector<float> ramp(std::size_t size) {
+  std::vector<float> values(size);
+  for (std::size_t i = 0; i < size; ++i) values[i] = static_cast<float>(i) / 4;
+  return values;
+}
+
+// The number that a page gives for element i of an array of one scale.
+double value_at(const PageContents& page, const nlohmann::json& array, std::size_t i) {
+  const std::string& bytes = page.blocks.at(array["block"].get<std::size_t>());
+  const bool wide = array["type"] == "u16";
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned>(static_cast<unsigned char>(bytes.at(at))); };
+  const unsigned code = wide ? byte(2 * i) | byte(2 * i + 1) << 8 : byte(i);
+  const unsigned missing = wide ? 65535 : 255;
+  if (code == missing) return std::numeric_limits<double>::quiet_NaN();
+  const double low = array["low"][0];
+  const double high = array["high"][0];
+  return low + (high - low) * std::pow(code / static_cast<double>(missing - 1), array["power"].get<double>());
+}
+
+// A RUN with four heads.
+struct HeadFiles : RunFiles {
+  HeadFiles() { text("heads.csv", kHeads); }
+};
+
+TEST(Page, HoldsTablesByColumnsNumbersAsNumbers) {
+  RunFiles run;
+  run.text("heads.csv", kHeads);
+  run.text("edges.csv", "pair,source,target,score,rank,z_span\nOQ,L0H0,L1H1,1.5,1,\nOK,L0H1,L1H1,-2e-3,2,4\n");
+  const auto main = open_page(build_page(run.finish()).html).main;
+  const auto& columns = main["tables"]["edges"]["columns"];
+  EXPECT_EQ(main["tables"]["edges"]["rows"], 2);
+  EXPECT_EQ(columns[0]["values"], (nlohmann::json{"OQ", "OK"}));
+  EXPECT_EQ(columns[3]["values"], (nlohmann::json{1.5, -2e-3}));
+  EXPECT_EQ(columns[5]["values"], (nlohmann::json{nullptr, 4.0}));
+}
+
+TEST(Page, KeepsAffinitiesWithinTheStatedError) {
+  HeadFiles run;
+  std::vector<float> values = ramp(16);
+  values[5] = std::numeric_limits<float>::quiet_NaN();
+  run.array("affinity/pk_OQ.npy", values, {4, 4});
+  const PageContents page = open_page(build_page(run.finish()).html);
+  const auto& array = page.main["affinities"][0]["array"];
+  EXPECT_EQ(array["type"], "u16");
+  for (std::size_t i = 0; i < 16; ++i) {
+    if (i == 5) {
+      EXPECT_TRUE(std::isnan(value_at(page, array, i)));
+    } else {
+      EXPECT_NEAR(value_at(page, array, i), values[i], 15.0 / 4 / 65534 / 2 * 1.001) << i;
+    }
+  }
+}
+
+TEST(Page, CountsOnlyPairsFromEarlierToLaterLayers) {
+  HeadFiles run;
+  run.array("affinity/pk_OQ.npy", ramp(16), {4, 4});
+  run.text("informativeness.csv", "pair,kl,observed_mean,random_mean,random_sd\nOQ,0.5,1,2,0.25\n");
+  const auto main = open_page(build_page(run.finish()).html).main;
+  const auto& histogram = main["affinities"][0]["histogram"];
+  std::size_t total = 0;
+  for (const auto& count : histogram["counts"]) total += count.get<std::size_t>();
+  EXPECT_EQ(total, 4u);  // rows 0, 1 with columns 2, 3
+  EXPECT_EQ(histogram["random"]["mean"], 2.0);
+  EXPECT_LE(histogram["low"].get<double>(), 0.5);
+}
+
+TEST(Page, TakesFewerBitsAndLeavesOutTheLastWhenTheBudgetIsSmall) {
+  HeadFiles run;
+  run.array("affinity/pk_QQ.npy", ramp(16), {4, 4});
+  run.array("affinity/pk_OK.npy", ramp(16), {4, 4});
+  PageOptions options;
+  options.bytes = 20;
+  const Page page = build_page(run.finish(), options);
+  const auto main = open_page(page.html).main;
+  EXPECT_EQ(main["affinities"][0]["pair"], "OK");  // pairs that make circuits come first
+  EXPECT_EQ(main["affinities"][0]["array"]["type"], "u8");
+  EXPECT_FALSE(main["affinities"][1].contains("array"));
+  EXPECT_THAT(page.notes, ::testing::Contains(HasSubstr("1 of 2 affinity matrices")));
+}
+
+TEST(Page, LetsNothingOfTheDataBeHtml) {
+  HeadFiles run;
+  run.text("tokens.csv",
+           "head,role,rank,id,token,score\nL0H0,O,1,7,\"</script><script>alert(1)</script>\",1\n"
+           "L0H0,O,2,8,\"\"\"'`\xd7\xa9\xd7\x9c\xf0\x9f\x98\x80\xff\",1\n");
+  PageOptions options;
+  options.title = "</title><b>";
+  const std::string html = build_page(run.finish(), options).html;
+  EXPECT_THAT(html, Not(HasSubstr("alert(1)")));
+  EXPECT_THAT(html, Not(HasSubstr("</title><b>")));
+  const auto main = open_page(html).main;
+  EXPECT_EQ(main["title"], "</title><b>");
+  EXPECT_EQ(main["tables"]["tokens"]["columns"][4]["values"][0], "</script><script>alert(1)</script>");
+  EXPECT_EQ(main["tables"]["tokens"]["columns"][4]["values"][1], "\"'`\xd7\xa9\xd7\x9c\xf0\x9f\x98\x80\xef\xbf\xbd");
+}
+
+TEST(Page, NamesWhatIsWrong) {
+  struct Case {
+    const char* name;
+    void (*fill)(RunFiles&);
+    const char* message;
+  };
+  const Case cases[] = {
+      {"nothing", [](RunFiles&) {}, "holds nothing to show"},
+      {"no column", [](RunFiles& run) { run.text("edges.csv", "pair,source\n"); }, "has no column 'target'"},
+      {"ragged", [](RunFiles& run) { run.text("heads.csv", "head,layer,number,kind,classes\nL0H0,0\n"); },
+       "line 2 has 2 cells"},
+      {"head", [](RunFiles& run) { run.text("heads.csv", "head,layer,number,kind,classes\n<b>,0,0,query,\n"); },
+       "'<b>' in row 1 is not a head"},
+      {"no heads",
+       [](RunFiles& run) {
+         run.array("affinity/pk_OQ.npy", ramp(16), {4, 4});
+       },
+       "no heads.csv"},
+      {"axes",
+       [](RunFiles& run) {
+         run.text("heads.csv", kHeads);
+         run.array("affinity/pk_OQ.npy", ramp(16), {16});
+       },
+       "expected 2 axes"},
+      {"shape",
+       [](RunFiles& run) {
+         run.text("heads.csv", kHeads);
+         run.array("affinity/pk_OQ.npy", ramp(12), {4, 3});
+       },
+       "is [4, 3], expected [4, 4]"},
+      {"tree", [](RunFiles& run) { run.text("tree.json", R"({"n":2,"levels":[{"folders":[[0,1]]}]})"); }, "tree.json"},
+      {"names",
+       [](RunFiles& run) {
+         run.text("tree.json", R"({"n":2,"levels":[{"folders":[[0,1]]},{"folders":[[0],[1]]}],"names":["a","a"]})");
+       },
+       "the name 'a' stands twice"},
+      {"order",
+       [](RunFiles& run) {
+         run.array<std::int64_t>("order/query.npy", {0, 0}, {2});
+       },
+       "is not an order"},
+      {"negative",
+       [](RunFiles& run) {
+         run.array<std::int64_t>("order/key.npy", {0, -1}, {2});
+       },
+       "is not an order"},
+      {"square",
+       [](RunFiles& run) {
+         run.array("affinity/head.npy", ramp(6), {2, 3});
+       },
+       "expected a square"},
+      {"axis",
+       [](RunFiles& run) {
+         run.array("affinity/head.npy", ramp(4), {2, 2});
+         run.array("embedding/head.npy", ramp(9), {3, 3});
+       },
+       "other files of axis 'head'"},
+      {"tokens",
+       [](RunFiles& run) {
+         run.array("pattern.npy", ramp(8), {2, 2, 2});
+       },
+       "no tokens.json"},
+      {"token text",
+       [](RunFiles& run) {
+         run.array("pattern.npy", ramp(8), {2, 2, 2});
+         run.text("tokens.json", R"({"heads":["L0H0","L0H1"],"tokens":[{"text":"a"},{"id":3}]})");
+       },
+       "'text'"},
+      {"maps",
+       [](RunFiles& run) {
+         run.array("pattern.npy", ramp(8), {2, 2, 2});
+         run.text("tokens.json", R"({"heads":["L0H0","L0H1"],"tokens":[{"text":"a"}]})");
+       },
+       "is [2, 2, 2], expected"},
+      {"not json",
+       [](RunFiles& run) {
+         run.array("pattern.npy", ramp(8), {2, 2, 2});
+         run.text("tokens.json", "{");
+       },
+       "tokens.json"},
+  };
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.name);
+    RunFiles run;
+    one.fill(run);
+    const auto folder = run.finish();
+    const bool nothing = std::string_view(one.name) == "nothing";
+    EXPECT_ERROR(build_page(folder), nothing ? ErrorKind::kUnsupported : ErrorKind::kFormat, one.message);
+  }
+}
+
+TEST(Page, RefusesWhatIsNotARun) {
+  const test::TemporaryFolder folder;
+  EXPECT_ERROR(build_page(folder.path()), ErrorKind::kIo, "no manifest.json");
+  folder.write("manifest.json", "[]");
+  EXPECT_ERROR(build_page(folder.path()), ErrorKind::kFormat, "is not a manifest");
+  folder.write("manifest.json", R"({"files":{"edges.csv":{}},"commands":{}})");
+  EXPECT_ERROR(build_page(folder.path()), ErrorKind::kIo, "edges.csv");
+}
+
+TEST(Page, OpensNothingOutsideTheFolder) {
+  const test::TemporaryFolder folder;
+  folder.write("secret.csv", "a\nb\n");
+  folder.write("run/heads.csv", kHeads);
+  folder.write("run/manifest.json",
+               R"({"files":{"../secret.csv":{},"/etc/passwd":{},"affinity/../../secret.npy":{},"heads.csv":{},)"
+               R"("paraproduct/../../x.npz":{}},"commands":{}})");
+  const auto main = open_page(build_page(folder.path() / "run").html).main;
+  EXPECT_EQ(main["tables"].size(), 1u);
+}
+
+TEST(Page, AveragesMapsThatAreTooLarge) {
+  RunFiles run;
+  std::vector<float> maps;
+  for (std::size_t i = 0; i < 4; ++i) {
+    for (std::size_t j = 0; j < 4; ++j) maps.push_back(j > i ? 0.F : 1.F / static_cast<float>(i + 1));
+  }
+  run.array("pattern.npy", maps, {1, 4, 4});
+  run.array<std::int64_t>("order/query.npy", {3, 2, 1, 0}, {4});
+  run.array<std::int64_t>("order/key.npy", {0, 1, 2, 3}, {4});
+  run.text("tokens.json",
+           R"({"mask":"causal","heads":["L0H0"],"tokens":[{"text":"a"},{"text":"b"},{"text":"c"},{"text":"d"}]})");
+  PageOptions options;
+  options.bytes = 8;
+  const Page built = build_page(run.finish(), options);
+  const PageContents page = open_page(built.html);
+  const auto& pattern = page.main["inputs"][0]["pattern"];
+  EXPECT_EQ(pattern["side"], 2);
+  EXPECT_NEAR(value_at(page, pattern["maps"], 0), (1 + 0.5 + 0.5 + 0) / 4, 0.5 / 254);
+  EXPECT_NEAR(value_at(page, pattern["organized"], 2), (1 + 0.5 + 0.5 + 0) / 4, 0.5 / 254);
+  EXPECT_THAT(built.notes, ::testing::Contains(HasSubstr("means over 2 x 2")));
+  // Uniform over 1, 2, 3, 4 keys.
+  EXPECT_NEAR(page.main["inputs"][0]["summary"]["entropy"][0].get<double>(), std::log(24.0) / 4, 1e-6);
+}
+
+TEST(Page, CountsOrdersFromTheTokensThatOrganizeLeftOut) {
+  const auto write = [](const char* maps) {
+    RunFiles run;
+    run.array("pattern.npy", ramp(9), {1, 3, 3});
+    run.array<std::int64_t>("order/query.npy", {1, 0}, {2});
+    run.array<std::int64_t>("order/key.npy", {0, 1}, {2});
+    run.text("tokens.json", R"({"heads":["L0H0"],"tokens":[{"text":"a"},{"text":"b"},{"text":"c"}]})");
+    auto manifest = nlohmann::json::parse(std::ifstream(run.finish() / "manifest.json"));
+    manifest["commands"]["organize"]["identity"]["maps"] = maps;
+    std::ofstream(run.path() / "manifest.json") << manifest.dump();
+    return open_page(build_page(run.path()).html).main["inputs"][0]["pattern"];
+  };
+  EXPECT_EQ(write("pattern skip 1 queries  keys ")["rows"], (nlohmann::json{2, 1}));
+  EXPECT_EQ(write("pattern skip 1 queries  keys ")["columns"], (nlohmann::json{1, 2}));
+  EXPECT_FALSE(write("pattern skip 0 queries 0-1 keys 0-1").contains("rows"));
+}
+
+TEST(Page, HidesWhatACausalMaskHidesFromScores) {
+  RunFiles run;
+  run.array("scores.npy", ramp(4), {1, 2, 2});
+  run.text("tokens.json", R"({"mask":"causal","heads":["L0H0"],"tokens":[{"text":"a"},{"text":"b"}]})");
+  const PageContents page = open_page(build_page(run.finish()).html);
+  const auto& maps = page.main["inputs"][0]["scores"]["maps"];
+  EXPECT_TRUE(std::isnan(value_at(page, maps, 1)));
+  EXPECT_NEAR(value_at(page, maps, 3), 0.75, 1e-6);
+}
+
+TEST(Page, IsTheSameForTheSameFolder) {
+  HeadFiles run;
+  run.array("affinity/pk_OQ.npy", ramp(16), {4, 4});
+  const auto folder = run.finish();
+  EXPECT_EQ(build_page(folder).html, build_page(folder).html);
+}
+
+}  // namespace
+}  // namespace headscope

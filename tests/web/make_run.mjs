@@ -1,0 +1,465 @@
+// Folders of results as the commands write them, made up from a seed: for tests of the report that need every kind of
+// file, or more heads than a bundled model has. The numbers mean nothing.
+//
+//   node make_run.mjs FOLDER [full|large|hostile|image]
+
+import { npy, random, zip } from "./file_formats.mjs";
+import { RunWriter } from "./run_writer.mjs";
+
+/** A tree of n elements by halving shuffled ones, as levels of folders. */
+function halvedTree(n, uniform, names) {
+  const order = Array.from({ length: n }, (_, i) => i);
+  for (let i = n - 1; i > 0; --i) {
+    const j = Math.floor(uniform() * (i + 1));
+    [order[i], order[j]] = [order[j], order[i]];
+  }
+  const levels = [[order]];
+  while (levels.at(-1).some((folder) => folder.length > 1)) {
+    levels.push(
+      levels.at(-1).flatMap((folder) => {
+        if (folder.length === 1) return [folder];
+        const cut = Math.max(1, Math.round(folder.length * (0.35 + 0.3 * uniform())));
+        return [folder.slice(0, cut), folder.slice(cut)].filter((part) => part.length > 0);
+      }),
+    );
+  }
+  const tree = { n, levels: levels.map((folders) => ({ folders })), ...(names ? { names } : {}) };
+  return { tree, order };
+}
+
+export const hostileTokens = [
+  "</script><script>window.broken = 1</script>",
+  "<img src=x onerror='window.broken = 2'>",
+  '"quotes"',
+  "'",
+  "`${window.broken = 3}`",
+  "\u202eright to left\u202c",
+  "\u05e9\u05dc\u05d5\u05dd",
+  "\u0645\u0631\u062d\u0628\u0627",
+  "\u{1f469}\u200d\u{1f469}\u200d\u{1f467}\u200d\u{1f466}",
+  "a\nb\tc",
+  "\u0000\u0007",
+  "=1+1",
+  "&lt;b&gt;",
+  "]]>",
+  "  ",
+  "<!--",
+  "%s%n",
+  "__proto__",
+  "constructor",
+];
+
+/** What relate writes. */
+function addRelate(run, { layers, heads, tokens, top, pairs }, uniform) {
+  run.begin("relate", { metrics: "pk", pairs: pairs.join(",") });
+  const names = [];
+  for (let layer = 0; layer < layers; ++layer)
+    for (let head = 0; head < heads; ++head) names.push({ name: `L${layer}H${head}`, layer, head });
+  const classes = ["previous", "induction", "duplicate"];
+  run.table(
+    "heads.csv",
+    ["head", "layer", "number", "kind", "rank_Q", "rank_K", "rank_V", "rank_O", "classes"],
+    names.map(({ name, layer, head }, i) => [
+      name,
+      layer,
+      head,
+      "query",
+      64,
+      64,
+      64,
+      64,
+      i % 7 === 3 ? classes[i % 3] : "",
+    ]),
+  );
+  const n = names.length;
+  const edges = [];
+  const strength = new Map(names.map(({ name }) => [name, 0]));
+  for (const pair of pairs) {
+    const values = new Float32Array(n * n);
+    for (let i = 0; i < n; ++i)
+      for (let j = 0; j < n; ++j) values[i * n + j] = 5 + uniform() + uniform() + (i % heads === j % heads ? 0.6 : 0);
+    const marked = [];
+    for (let k = 0; k < top; ++k) {
+      const i = Math.floor(uniform() * (layers - 1) * heads * 0.4);
+      const j = Math.min(
+        n - 1,
+        (Math.floor(i / heads) + 1) * heads + Math.floor(uniform() * heads * (layers - 1 - Math.floor(i / heads))),
+      );
+      if (marked.some((one) => one.i === i && one.j === j)) continue;
+      values[i * n + j] = 12 - (5 * k) / top;
+      marked.push({ i, j });
+    }
+    marked.forEach(({ i, j }, k) => {
+      const z = 40 - (30 * k) / top;
+      edges.push([
+        pair,
+        names[i].name,
+        names[j].name,
+        values[i * n + j],
+        k + 1,
+        z,
+        z / 2,
+        z / 3,
+        0,
+        0,
+        0.001,
+        10 ** (-k / 3),
+        10 ** (-k / 5),
+        0.2,
+      ]);
+      strength.set(names[i].name, strength.get(names[i].name) + z);
+      strength.set(names[j].name, strength.get(names[j].name) + z);
+    });
+    run.array(`affinity/pk_${pair}.npy`, values, [n, n]);
+  }
+  const nulls = ["isotropic", "matched", "span"];
+  run.table(
+    "edges.csv",
+    [
+      "pair",
+      "source",
+      "target",
+      "score",
+      "rank",
+      ...["z", "p", "q"].flatMap((letter) => nulls.map((one) => `${letter}_${one}`)),
+    ],
+    edges,
+  );
+  const hubs = [...strength].sort((a, b) => b[1] - a[1]);
+  run.table(
+    "hubs.csv",
+    [
+      "rank",
+      "head",
+      "strength",
+      "in_degree",
+      "out_degree",
+      "in_strength",
+      "out_strength",
+      "pagerank",
+      "hub",
+      "authority",
+      "betweenness",
+      "reason",
+    ],
+    hubs.map(([head, value], i) => [
+      i + 1,
+      head,
+      value,
+      1,
+      2,
+      1,
+      2,
+      0.1,
+      0.1,
+      0.1,
+      0,
+      `writes to heads, most to others (${i + 1})`,
+    ]),
+  );
+  run.table(
+    "informativeness.csv",
+    [
+      "pair",
+      "pairs",
+      "observed_mean",
+      "observed_sd",
+      "random_mean",
+      "random_sd",
+      "kl",
+      "bin_width",
+      "smoothed",
+      "kl_fine",
+      "fine_width",
+      "fine_smoothed",
+      "kl_closed_form",
+    ],
+    pairs.map((pair, i) => [
+      pair,
+      (n * n) / 2,
+      6,
+      0.5,
+      5.33,
+      0.3,
+      0.4 + 0.35 * i,
+      0.252,
+      "no",
+      0.5 + 0.3 * i,
+      0.15,
+      "no",
+      0.6,
+    ]),
+  );
+  run.put(
+    "tree.json",
+    JSON.stringify(
+      halvedTree(
+        n,
+        uniform,
+        names.map(({ name }) => name),
+      ).tree,
+    ),
+    { kind: "tree", shape: [n] },
+  );
+  run.table(
+    "tokens.csv",
+    ["head", "role", "rank", "id", "token", "score"],
+    hubs
+      .slice(0, 24)
+      .flatMap(([head]) =>
+        ["O", "Q"].flatMap((role) =>
+          Array.from({ length: 10 }, (_, k) => [
+            head,
+            role,
+            k + 1,
+            k,
+            tokens[Math.floor(uniform() * tokens.length)],
+            1 - k / 20,
+          ]),
+        ),
+      ),
+  );
+  return names.map(({ name }) => name);
+}
+
+/** A causal or a full pattern with a kind of its own for every head. */
+function fillPattern(out, offset, n, head, causal, uniform) {
+  for (let q = 0; q < n; ++q) {
+    let sum = 0;
+    const last = causal ? q : n - 1;
+    for (let k = 0; k <= last; ++k) {
+      const kind = head % 4;
+      const focus =
+        kind === 0
+          ? k === q - 1
+            ? 6
+            : 0
+          : kind === 1
+            ? k === 0
+              ? 5
+              : 0
+            : kind === 2
+              ? k % 5 === q % 5
+                ? 4
+                : 0
+              : Math.floor(k / 6) === Math.floor(q / 6)
+                ? 3
+                : 0;
+      const weight = Math.exp(focus + uniform());
+      out[offset + q * n + k] = weight;
+      sum += weight;
+    }
+    for (let k = 0; k <= last; ++k) out[offset + q * n + k] /= sum;
+  }
+}
+
+/** What capture writes for one input. */
+function addMaps(run, prefix, heads, tokens, { causal, image, scores }, uniform) {
+  const n = tokens.length;
+  const pattern = new Float32Array(heads.length * n * n);
+  heads.forEach((_, h) => fillPattern(pattern, h * n * n, n, h, causal, uniform));
+  run.array(`${prefix}pattern.npy`, pattern, [heads.length, n, n]);
+  if (scores)
+    run.array(
+      `${prefix}scores.npy`,
+      pattern.map((p) => Math.log(p + 1e-4)),
+      [heads.length, n, n],
+    );
+  const described = tokens.map((text, i) => {
+    if (!image) return { id: i, text, begin: i, end: i + 1 };
+    if (i === 0) return { text: "[CLS]" };
+    const [row, column] = [Math.floor((i - 1) / image[1]), (i - 1) % image[1]];
+    return {
+      text: `patch ${row},${column}`,
+      row,
+      column,
+      box: [row * 16, column * 16, row * 16 + 16, column * 16 + 16],
+    };
+  });
+  const size = image ? { image: { height: image[0] * 16, width: image[1] * 16, grid: image } } : {};
+  run.put(
+    `${prefix}tokens.json`,
+    JSON.stringify({
+      kind: image ? "image" : "text",
+      mask: causal ? "causal" : "none",
+      heads,
+      first_query: 0,
+      tokens: described,
+      ...size,
+    }),
+  );
+}
+
+/** What organize writes. */
+function addOrganize(run, heads, tokens, uniform) {
+  run.begin("organize", { maps: "pattern axes hqk mask default skip 0 layers  heads  queries  keys " });
+  for (const [axis, names] of [
+    ["head", heads],
+    ["query", tokens],
+    ["key", tokens],
+  ]) {
+    const n = names.length;
+    const { tree, order } = halvedTree(n, uniform, names);
+    run.put(`trees/${axis}.json`, JSON.stringify(tree), { kind: "tree" });
+    run.array(`order/${axis}.npy`, order, [n], "<i8");
+    const places = order.map((_, i) => order.indexOf(i) / n);
+    const affinity = new Float32Array(n * n);
+    for (let i = 0; i < n; ++i)
+      for (let j = 0; j < n; ++j) affinity[i * n + j] = Math.exp(-4 * Math.abs(places[i] - places[j]));
+    run.array(`affinity/${axis}.npy`, affinity, [n, n]);
+    const coordinates = places.flatMap((t) =>
+      [Math.cos(3 * t), Math.sin(3 * t), Math.cos(6 * t), 0.3 * Math.sin(6 * t)].map(
+        (v) => v + 0.12 * (uniform() - 0.5),
+      ),
+    );
+    run.array(`embedding/${axis}.npy`, coordinates, [n, 4]);
+  }
+  const rows = ["network", ...heads];
+  const figures = ["l1", "needed_99", "top_01", "alpha"];
+  run.table(
+    "sparsity.csv",
+    [
+      "name",
+      "gain",
+      "gains",
+      ...figures.flatMap((f) => ["", "_shuffled", "_shuffled_low", "_shuffled_high"].map((end) => f + end)),
+      "alpha_low",
+      "alpha_high",
+    ],
+    rows.map((name) => [
+      name,
+      1 + uniform(),
+      "yes",
+      ...figures.flatMap(() => {
+        const v = uniform();
+        return [v, v * 1.4, v * 1.3, v * 1.5];
+      }),
+      0.2,
+      0.4,
+    ]),
+  );
+  const ranks = Array.from({ length: 22 }, (_, i) => Math.round(1.5 ** i));
+  run.table(
+    "decay.csv",
+    ["name", "rank", "found", "shuffled"],
+    rows.flatMap((name, i) =>
+      ranks.map((rank) => [name, rank, 0.5 * rank ** (-0.8 - (i % 9) / 20), 0.35 * rank ** -0.45]),
+    ),
+  );
+}
+
+/** What softmax writes. */
+function addSoftmax(run, heads, n, uniform) {
+  run.begin("softmax");
+  const pairs = ["scores_softmax", "scores_approximation", "softmax_approximation"];
+  const kinds = ["scores", "softmax", "approximation", "residual"];
+  const columns = [
+    "head",
+    "error_first",
+    "error_second",
+    "error_first_shuffled",
+    "error_second_shuffled",
+    ...kinds.flatMap((k) => [`alpha_${k}`, `alpha_${k}_low`, `alpha_${k}_high`]),
+    ...kinds.map((k) => `alpha_${k}_shuffled`),
+    ...pairs.flatMap((p) =>
+      ["affinity_query", "affinity_key", "rand_query", "rand_key", "cophenetic_query", "cophenetic_key"].map(
+        (f) => `${p}_${f}`,
+      ),
+    ),
+  ];
+  run.table(
+    "invariance.csv",
+    columns,
+    heads.map((head) => [
+      head,
+      ...columns
+        .slice(1)
+        .map((c) => (uniform() * (c.includes("error") ? 0.4 : 0.5) + (c.includes("affinity") ? 0.4 : 0.1)).toFixed(4)),
+    ]),
+  );
+  for (const head of heads.slice(0, 2)) {
+    const map = new Float32Array(n * n);
+    fillPattern(map, 0, n, heads.indexOf(head) + 2, false, uniform);
+    const arrays = {
+      "scores.npy": npy(
+        map.map((v) => Math.log(v + 1e-3)),
+        [n, n],
+      ),
+      "softmax.npy": npy(map, [n, n]),
+      "first_order.npy": npy(
+        map.map((v) => v * 0.8),
+        [n, n],
+      ),
+      "approximation.npy": npy(
+        map.map((v) => v * 0.95),
+        [n, n],
+      ),
+    };
+    run.put(`paraproduct/${head}.npz`, zip(arrays), { kind: "arrays", shape: [n, n] });
+  }
+}
+
+function addDetectors(run, heads, uniform) {
+  run.begin("detect");
+  run.table(
+    "detectors.csv",
+    ["head", "layer", "index", "previous", "identity", "duplicate", "induction", "threshold"],
+    heads.map((head, i) => [
+      head,
+      /L(\d+)/.exec(head)[1],
+      i,
+      i % 11 === 2 ? 0.93 : uniform() * 0.1,
+      uniform() * 0.2,
+      uniform() * 0.1,
+      i % 13 === 9 ? 0.81 : uniform() * 0.15,
+      0.4,
+    ]),
+  );
+}
+
+const words =
+  " the cat sat on a mat while another dog ran to its old house and then she gave it some water because he was tired".split(
+    /(?= )/,
+  );
+
+export function makeRun(folder, kind = "full") {
+  const uniform = random({ full: 1, large: 2, hostile: 3, image: 4 }[kind]);
+  const run = new RunWriter(folder, "relate");
+  const large = kind === "large";
+  const text = kind === "hostile" ? hostileTokens : words;
+  const tokens = Array.from({ length: large ? 512 : 40 }, (_, i) => text[i % text.length]);
+  const heads = addRelate(
+    run,
+    { layers: large ? 32 : 6, heads: large ? 32 : 8, tokens: text, top: large ? 200 : 30, pairs: ["OQ", "OK", "OV"] },
+    uniform,
+  );
+  addDetectors(run, heads, uniform);
+  run.begin("capture");
+  if (kind === "image") {
+    const patches = Array.from({ length: 50 }, (_, i) => (i === 0 ? "[CLS]" : `patch ${i}`));
+    addMaps(run, "", heads, patches, { causal: false, image: [7, 7], scores: false }, uniform);
+    addOrganize(run, heads, patches, uniform);
+  } else {
+    // 1,024 heads of 512 x 512 numbers would be 1 GB on disk; 128 heads of them show the same.
+    const mapped = large ? heads.slice(0, 128) : heads;
+    addMaps(run, "", mapped, tokens, { causal: true, scores: !large }, uniform);
+    if (!large) addMaps(run, "inputs/1/", mapped, tokens.slice(0, 24), { causal: true, scores: true }, uniform);
+    addOrganize(run, large ? mapped : heads, tokens, uniform);
+    addSoftmax(run, heads.slice(0, large ? 128 : heads.length), 40, uniform);
+  }
+  if (kind === "full") {
+    run.begin("prune");
+    run.table(
+      "curve.csv",
+      ["kept", "loss"],
+      [
+        [48, 1.5],
+        [40, 1.6],
+        [24, 2.2],
+      ],
+    );
+  }
+  run.finish();
+}
+
+if (process.argv[1]?.endsWith("make_run.mjs")) makeRun(process.argv[2], process.argv[3]);

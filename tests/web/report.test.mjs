@@ -1,0 +1,429 @@
+// The report in a real browser: every view draws, figures follow the chosen head, exports are what they say they are,
+// and nothing in the data can do more than be shown.
+
+import assert from "node:assert/strict";
+import { readFileSync, statSync } from "node:fs";
+import { after, before, describe, test } from "node:test";
+import { hostileTokens } from "./make_run.mjs";
+import { colorsOf, figureIds, launch, makePage, open, quit, require, sectionIds, show } from "./support.mjs";
+
+const pages = {};
+before(async () => {
+  for (const kind of ["full", "image", "hostile", "relate"]) pages[kind] = makePage(kind);
+  await launch();
+});
+after(quit);
+
+const sections = {
+  full: [
+    "overview",
+    "wiring",
+    "graph",
+    "matrices",
+    "informativeness",
+    "tree",
+    "detectors",
+    "maps",
+    "embedding",
+    "sparsity",
+    "softmax",
+    "tables",
+    "details",
+  ],
+  image: [
+    "overview",
+    "wiring",
+    "graph",
+    "matrices",
+    "informativeness",
+    "tree",
+    "detectors",
+    "maps",
+    "embedding",
+    "sparsity",
+    "details",
+  ],
+  hostile: [
+    "overview",
+    "wiring",
+    "graph",
+    "matrices",
+    "informativeness",
+    "tree",
+    "detectors",
+    "maps",
+    "embedding",
+    "sparsity",
+    "softmax",
+    "details",
+  ],
+  relate: ["overview", "wiring", "graph", "matrices", "informativeness", "tree", "details"],
+};
+
+describe("every view", () => {
+  for (const [kind, expected] of Object.entries(sections)) {
+    for (const colorScheme of kind === "full" ? ["light", "dark"] : ["light"]) {
+      test(`of the ${kind} run draws in ${colorScheme}, without a fault or a request`, async () => {
+        const { page, faults, close } = await open(pages[kind], { colorScheme });
+        assert.deepEqual(await sectionIds(page), expected);
+        for (const id of await figureIds(page))
+          assert.ok((await colorsOf(await show(page, id))) >= 3, `${id} is blank`);
+        assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), colorScheme);
+        assert.deepEqual(faults, []);
+        await close();
+      });
+    }
+  }
+
+  test("stays within the window from 1280 to 2560 pixels", async () => {
+    for (const width of [1280, 2560]) {
+      const { page, faults, close } = await open(pages.full, { width });
+      const sizes = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+      assert.ok(sizes[0] <= sizes[1], `${sizes} at ${width}`);
+      assert.deepEqual(faults, []);
+      await close();
+    }
+  });
+
+  test("tells of its head's tokens under the pointer", async () => {
+    const { page, close } = await open(pages.full);
+    const hub = await page.locator(".card button.head").first().textContent();
+    const figure = await show(page, "wiring");
+    const [, layer, number] = /L(\d+)H(\d+)/.exec(hub).map(Number);
+    const box = await figure.locator("canvas").boundingBox();
+    const width = Math.min(box.width - 76, 6 * 300);
+    const at = {
+      x: box.x + 58 + ((layer + 0.5) * width) / 6,
+      y: box.y + 12 + ((number + 0.5) * (box.height - 96)) / 8,
+    };
+    await page.mouse.move(at.x, at.y);
+    await page.waitForSelector(".tip:not([hidden])");
+    const tip = await page.locator(".tip").textContent();
+    assert.match(tip, new RegExp(`^${hub}`));
+    assert.match(tip, /tokens O/);
+    await page.mouse.click(at.x, at.y);
+    await page.waitForFunction((name) => document.querySelector(".chosen strong")?.textContent === name, hub);
+    await close();
+  });
+});
+
+describe("the chosen head", () => {
+  test("is followed by every part of the page, and stands in the address", async () => {
+    const { page, faults, close } = await open(pages.full);
+    const drawn = () =>
+      page.$$eval("figure", (all) => Object.fromEntries(all.map((one) => [one.id, Number(one.dataset.drawn ?? 0)])));
+    await show(page, "wiring");
+    const before_ = await drawn();
+    await page.locator("#figure-wiring canvas").focus();
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowDown");
+    await page.waitForFunction(() => document.querySelector(".chosen strong")?.textContent === "L1H1");
+    assert.match(page.url(), /head=L1H1/);
+    assert.equal(await page.locator(".card h2").textContent(), "L1H1");
+    assert.ok((await drawn())["figure-wiring"] > before_["figure-wiring"]);
+    assert.equal(await page.locator("#maps .control:has-text('Head') select").inputValue(), "L1H1");
+    for (const id of ["matrix", "tree", "detectors", "map", "embedding", "decay", "invariance"]) {
+      const figure = await show(page, id);
+      const marked = await figure.locator("canvas[tabindex]").evaluate((canvas) => canvas.toDataURL());
+      await page.evaluate(() => document.querySelector(".chosen button").click());
+      await page.waitForFunction(() => !document.querySelector(".chosen strong"));
+      await show(page, id);
+      const plain = await figure.locator("canvas[tabindex]").evaluate((canvas) => canvas.toDataURL());
+      // The map keeps the last head; all others change when no head is chosen.
+      if (id !== "map") assert.notEqual(plain, marked, `${id} does not show the chosen head`);
+      await page.evaluate(() => (location.hash = "#head=L1H1"));
+      await page.waitForFunction(() => document.querySelector(".chosen strong")?.textContent === "L1H1");
+    }
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
+  test("comes back with the address, and a wrong one does no harm", async () => {
+    const first = await open(pages.full, { hash: "#at=tree&head=L2H3" });
+    assert.equal(await first.page.locator(".chosen strong").textContent(), "L2H3");
+    await first.close();
+    const second = await open(pages.full, { hash: "#at=nowhere&head=%3Cimg%20src=x%3E" });
+    assert.equal(await second.page.locator(".chosen strong").count(), 0);
+    assert.deepEqual(second.faults, []);
+    await second.close();
+  });
+
+  test("is chosen from text, card, tree and matrix alike", async () => {
+    const { page, close } = await open(pages.full);
+    const chosen = () => page.locator(".chosen strong").textContent();
+    const named = await page.locator(".story button.head").first().textContent();
+    await page.locator(".story button.head").first().click();
+    await page.waitForSelector(".chosen strong");
+    assert.equal(await chosen(), named);
+    await (await show(page, "matrix")).locator("canvas").click({ position: { x: 200, y: 20 } });
+    await page.waitForFunction((name) => document.querySelector(".chosen strong")?.textContent !== name, named);
+    assert.equal(await chosen(), "L0H0");
+    await close();
+  });
+});
+
+describe("filters", () => {
+  test("change what is drawn and what is exported", async () => {
+    const { page, close } = await open(pages.full);
+    await show(page, "wiring");
+    const edges = async () =>
+      Number(/(\d+) edges/.exec(await page.locator("#figure-wiring canvas").getAttribute("aria-label"))[1]);
+    const settle = () =>
+      page.evaluate(
+        () =>
+          new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)))),
+      );
+    const all = await edges();
+    await page.locator("#figure-wiring input[type=range]").fill("3");
+    await settle();
+    assert.equal(await edges(), 9);
+    await page.locator("#figure-wiring label:has-text('OQ') input").uncheck();
+    await settle();
+    assert.equal(await edges(), 6);
+    await page.locator("#figure-wiring input[type=range]").fill("30");
+    await page.locator("#figure-wiring label:text-is('\u2264 0.01')").click();
+    await settle();
+    const strict = await edges();
+    assert.ok(strict > 0 && strict < all * 2);
+    await close();
+  });
+
+  test("open and close folders of the tree", async () => {
+    const { page, close } = await open(pages.full);
+    const figure = await show(page, "tree");
+    const lines = async () => Number(/(\d+) lines/.exec(await figure.locator("canvas").getAttribute("aria-label"))[1]);
+    await figure.locator("button:has-text('Close all')").click();
+    await page.waitForFunction(() =>
+      /\b2 lines/.test(document.querySelector("#figure-tree canvas").getAttribute("aria-label")),
+    );
+    await figure.locator("canvas").focus();
+    for (const key of ["ArrowDown", "ArrowDown", "ArrowRight"]) await page.keyboard.press(key);
+    await page.waitForFunction(() =>
+      /\b3 lines/.test(document.querySelector("#figure-tree canvas").getAttribute("aria-label")),
+    );
+    await figure.locator("button:has-text('Open all')").click();
+    await page.waitForFunction(() =>
+      /\b48 lines/.test(document.querySelector("#figure-tree canvas").getAttribute("aria-label")),
+    );
+    assert.equal(await lines(), 48);
+    await close();
+  });
+});
+
+async function download(page, figure, format) {
+  // The menu itself is tested with the keyboard, below.
+  const click = () => figure.evaluate((element, name) => element.querySelector(`[data-format=${name}]`).click(), format);
+  const once = async () =>
+    (await Promise.all([page.waitForEvent("download", { timeout: 10000 }), click()]))[0];
+  // The 3-D figure, drawn without a GPU, now and then loses the first click.
+  const file = await once().catch(once).catch(once);
+  return { name: file.suggestedFilename(), path: await file.path() };
+}
+
+describe("exports", () => {
+  test("of every figure are a valid SVG, PNG and CSV", async () => {
+    const { PNG } = require("pngjs");
+    const { page, faults, close } = await open(pages.full);
+    for (const id of await figureIds(page)) {
+      const figure = await show(page, id);
+      const svg = await download(page, figure, "svg");
+      const text = readFileSync(svg.path, "utf8");
+      assert.equal(svg.name, `${id}.svg`);
+      const parsed = await page.evaluate((xml) => {
+        const tree = new DOMParser().parseFromString(xml, "image/svg+xml");
+        return {
+          wrong: tree.querySelector("parsererror")?.textContent ?? "",
+          root: tree.documentElement.localName,
+          shapes: tree.querySelectorAll("rect, path, circle, line, text").length,
+          scripts: tree.querySelectorAll("script, foreignObject").length,
+        };
+      }, text);
+      assert.deepEqual([parsed.wrong, parsed.root, parsed.scripts], ["", "svg", 0], id);
+      assert.ok(parsed.shapes > 10, `${id}: ${parsed.shapes} shapes`);
+      const png = PNG.sync.read(readFileSync((await download(page, figure, "png")).path));
+      const size = await figure
+        .locator("canvas[tabindex]")
+        .evaluate((canvas) => [canvas.clientWidth, canvas.clientHeight]);
+      assert.ok(
+        Math.abs(png.width - 2 * size[0]) <= 2 && Math.abs(png.height - 2 * size[1]) <= 4,
+        `${id}: ${png.width} x ${png.height} for ${size}`,
+      );
+      assert.ok(
+        new Set(new Uint32Array(png.data.buffer, png.data.byteOffset, png.width * png.height)).size >= 3,
+        `${id}: a blank PNG`,
+      );
+      const rows = parseCsv(readFileSync((await download(page, figure, "csv")).path, "utf8"));
+      assert.ok(rows.length > 1, `${id}: an empty CSV`);
+      assert.ok(
+        rows.every((row) => row.length === rows[0].length),
+        `${id}: ragged CSV`,
+      );
+    }
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
+  test("of edges have the numbers of the run", async () => {
+    const { page, close } = await open(pages.relate);
+    const figure = await show(page, "wiring");
+    const rows = parseCsv(readFileSync((await download(page, figure, "csv")).path, "utf8"));
+    assert.deepEqual(rows[0].slice(0, 5), ["pair", "source", "target", "score", "rank"]);
+    assert.ok(rows.some((row) => row[0] === "OK" && row[1] === "L0H6" && Math.abs(row[3] - 8.337) < 1e-3));
+    await close();
+  });
+
+  test("are shown as a table too", async () => {
+    const { page, close } = await open(pages.full);
+    const figure = await show(page, "detectors");
+    await figure.locator(".export > button").click();
+    await figure.locator("[data-format=table]").click();
+    assert.equal(await figure.locator(".figure-data tbody tr").count(), 48);
+    await close();
+  });
+});
+
+function parseCsv(text) {
+  const rows = [];
+  for (const line of text.trimEnd().match(/(?:[^"\n]|"(?:[^"]|"")*")+/g))
+    rows.push(
+      [...line.matchAll(/("(?:[^"]|"")*"|[^,]*)(,|$)/g)]
+        .map((m) => m[1])
+        .slice(0, line.endsWith(",") ? undefined : -1 || undefined),
+    );
+  return rows.map((row) => row.map((cell) => (cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell)));
+}
+
+describe("hostile data", () => {
+  test("is only ever shown", async () => {
+    const { page, faults, close } = await open(pages.hostile);
+    for (const id of await figureIds(page)) {
+      const figure = await show(page, id);
+      const box = await figure.locator("canvas[tabindex]").boundingBox();
+      for (const [x, y] of [
+        [0.3, 0.3],
+        [0.5, 0.5],
+        [0.2, 0.15],
+      ])
+        await page.mouse.move(box.x + box.width * x, box.y + Math.min(box.height, 600) * y);
+      await figure.evaluate((element) => element.querySelector("[data-format=table]").click());
+    }
+    for (const head of await page.$$eval(".card button.head", (all) => all.map((one) => one.textContent))) {
+      await page.evaluate((name) => (location.hash = `#head=${name}`), head);
+      await page.waitForFunction((name) => document.querySelector(".card h2")?.textContent === name, head);
+    }
+    const found = await page.evaluate(() => ({
+      broken: window.broken,
+      scripts: document.querySelectorAll("script:not([type]):not(#block)").length,
+      images: document.querySelectorAll("img[src=x], svg, iframe").length,
+    }));
+    assert.deepEqual(found, { broken: undefined, scripts: 1, images: 0 });
+    const text = await page.locator("body").textContent();
+    assert.ok(text.includes("</script><script>window.broken"), "the token itself is shown");
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
+  test("stays out of exported SVGs", async () => {
+    const { page, close } = await open(pages.hostile);
+    for (const id of ["map", "gaze", "tree"]) {
+      const figure = await show(page, id);
+      const xml = readFileSync((await download(page, figure, "svg")).path, "utf8");
+      const found = await page.evaluate((source) => {
+        const tree = new DOMParser().parseFromString(source, "image/svg+xml");
+        return [
+          tree.querySelectorAll("parsererror, script, img").length,
+          [...tree.querySelectorAll("*")].filter((one) => [...one.attributes].some((a) => a.name.startsWith("on")))
+            .length,
+        ];
+      }, xml);
+      assert.deepEqual(found, [0, 0], id);
+    }
+    await close();
+  });
+
+  test("leaves no bytes in the file that are not base64 or the template", () => {
+    const html = readFileSync(pages.hostile, "utf8");
+    for (const token of hostileTokens.filter((one) => /[^\w ]/.test(one) && one.length > 4))
+      assert.ok(!html.includes(token), token);
+    const blocks = [...html.matchAll(/<script type="application\/octet-stream" id="block-\d+">([^<]*)<\/script>/g)];
+    assert.ok(blocks.length > 5);
+    for (const [, text] of blocks) assert.match(text, /^[A-Za-z0-9+/]*=*$/);
+  });
+});
+
+describe("accessibility", () => {
+  for (const colorScheme of ["light", "dark"]) {
+    test(`has no serious violation in ${colorScheme} (axe-core)`, async () => {
+      const { page, close } = await open(pages.full, { colorScheme, hash: "#head=L1H1" });
+      for (const id of await figureIds(page)) await show(page, id);
+      // The page lets no script in but its own, so the checker comes in by the debugger.
+      await page.evaluate(readFileSync(require.resolve("axe-core/axe.min.js"), "utf8"));
+      const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+      const serious = result.violations.filter((one) => ["serious", "critical"].includes(one.impact));
+      assert.deepEqual(
+        serious.map(
+          (one) =>
+            `${one.id}: ${one.nodes
+              .slice(0, 3)
+              .map((node) => node.html)
+              .join(" | ")}`,
+        ),
+        [],
+      );
+      await close();
+    });
+  }
+
+  test("reaches every figure and control with the keyboard", async () => {
+    const { page, close } = await open(pages.relate);
+    const wanted = await page.$$eval(
+      "main button, main select, main input, main canvas[tabindex]",
+      (all) => all.filter((one) => one.offsetParent !== null && !(one.type === "radio" && !one.checked)).length,
+    );
+    const reached = new Set();
+    for (let i = 0; i < wanted + 60; ++i) {
+      await page.keyboard.press("Tab");
+      reached.add(
+        await page.evaluate(() =>
+          [...document.querySelectorAll("main button, main select, main input, main canvas[tabindex]")].indexOf(
+            document.activeElement,
+          ),
+        ),
+      );
+    }
+    reached.delete(-1);
+    assert.equal(reached.size, wanted);
+    await close();
+  });
+
+  test("opens and leaves the export menu with the keyboard", async () => {
+    const { page, close } = await open(pages.relate);
+    const menu = page.locator("#figure-wiring .export");
+    await menu.locator("> button").focus();
+    await page.keyboard.press("Enter");
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), "SVG");
+    await page.keyboard.press("ArrowDown");
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), "PNG");
+    await page.keyboard.press("Escape");
+    assert.equal(await menu.locator(".menu").isVisible(), false);
+    await close();
+  });
+});
+
+describe("print", () => {
+  test("has every figure as vectors on paper", async () => {
+    const { page, close } = await open(pages.full, { colorScheme: "dark" });
+    const pdf = await page.pdf({ format: "A4" });
+    assert.ok(pdf.length > 50_000);
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    assert.equal(await page.locator("img.print").count(), (await figureIds(page)).length);
+    await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+    assert.equal(await page.locator("img.print").count(), 0);
+    await close();
+  });
+});
+
+test("the page without data stays below 3 MB", () => {
+  assert.ok(statSync(pages.relate).size < 3e6);
+});

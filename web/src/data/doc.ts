@@ -1,0 +1,120 @@
+// What the program writes into a page; src/report/ is the other side of it.
+
+/** Numbers in a block of the page. u8, u16: low + (high - low) * (code / top)^power, all ones stand for no value. */
+export interface PackedArray {
+  block: number;
+  type: "u8" | "u16" | "f32";
+  shape: number[];
+  low?: number[];
+  high?: number[];
+  power?: number;
+}
+
+export interface PackedTable {
+  rows: number;
+  columns: { name: string; values: (number | string | null)[] }[];
+}
+
+export interface Histogram {
+  low: number;
+  width: number;
+  counts: number[];
+  random?: { mean: number; sd: number };
+}
+
+export interface PackedAffinity {
+  metric: string;
+  pair: string;
+  rows: "query" | "kv";
+  columns: "query" | "kv";
+  histogram: Histogram | null;
+  array?: PackedArray;
+}
+
+/** Leaves in their order, and for each level, root first, where its folders end in that order. */
+export interface PackedTree {
+  n: number;
+  order: number[];
+  levels: number[][];
+  names?: string[];
+}
+
+export interface Axis {
+  n: number;
+  embedding?: PackedArray;
+  order?: number[];
+  affinity?: PackedArray | null;
+}
+
+export interface Token {
+  text: string;
+  id?: number;
+  row?: number;
+  column?: number;
+}
+
+export interface Tokens {
+  kind?: string;
+  mask?: string;
+  heads: string[];
+  first_query?: number;
+  tokens: Token[];
+  image?: { height?: number; width?: number; grid?: [number, number] };
+}
+
+/** Maps of one input, averaged over blocks of side x side tokens. */
+export interface MapSet {
+  side: number;
+  queries: number;
+  keys: number;
+  maps: PackedArray;
+  /** Which rows and columns organize put where. */
+  rows?: number[];
+  columns?: number[];
+  /** The maps in that order, where they had to be averaged. */
+  organized?: PackedArray;
+}
+
+export interface Input {
+  name: string;
+  tokens: Tokens;
+  pattern?: MapSet;
+  scores?: MapSet;
+  summary?: { entropy: number[]; largest: number[]; first: number[] };
+}
+
+export interface Panel {
+  name: string;
+  rows: number;
+  columns: number;
+  side: number;
+  array: PackedArray;
+}
+
+export interface ManifestFile {
+  kind?: string;
+  about?: string;
+  command?: string;
+  shape?: number[];
+  dtype?: string;
+}
+
+export interface ManifestCommand {
+  arguments?: string[];
+  identity?: Record<string, string>;
+  circumstances?: Record<string, string>;
+}
+
+export interface Doc {
+  format: number;
+  title: string;
+  program: string;
+  notes: string[];
+  manifest: { files: Record<string, ManifestFile>; commands: Record<string, ManifestCommand> };
+  tables?: Record<string, PackedTable>;
+  affinities?: PackedAffinity[];
+  trees?: Partial<Record<"communities" | "head" | "query" | "key", PackedTree>>;
+  axes?: Partial<Record<"head" | "query" | "key", Axis>>;
+  inputs?: Input[];
+  paraproducts?: { head: string; panels: Panel[] }[];
+}

@@ -1,0 +1,155 @@
+import { NumberArray } from "./array";
+import { Blocks } from "./blocks";
+import type { Axis, Doc, PackedAffinity, PackedArray } from "./doc";
+import { compareHeads, parseHead, type Head } from "./head";
+import { largest } from "./stats";
+import { Table } from "./table";
+
+export interface Edge {
+  pair: string;
+  source: string;
+  target: string;
+  score: number;
+  rank: number;
+  z: Record<string, number>;
+  p: Record<string, number>;
+  q: Record<string, number>;
+}
+
+export interface Hub {
+  rank: number;
+  head: string;
+  strength: number;
+  reason: string;
+}
+
+/** The data of the page, as views ask for it. */
+export class Run {
+  readonly heads: Head[];
+  readonly layers: number;
+  readonly edges: Edge[];
+  readonly nulls: string[];
+  readonly hubs: Hub[];
+  private readonly tables = new Map<string, Table>();
+  private readonly byName: Map<string, Head>;
+  private readonly arrays = new Map<number, Promise<NumberArray>>();
+  private tokens: Map<string, Map<string, string[]>> | null = null;
+
+  constructor(
+    readonly doc: Doc,
+    private readonly blocks: Blocks,
+  ) {
+    for (const [name, table] of Object.entries(doc.tables ?? {})) this.tables.set(name, new Table(table));
+    this.heads = this.findHeads();
+    this.byName = new Map(this.heads.map((head) => [head.name, head]));
+    this.layers = Math.max(0, largest(this.heads.map((head) => head.layer + 1)));
+    this.nulls = (this.table("edges")?.columns ?? []).filter((c) => c.startsWith("z_")).map((c) => c.slice(2));
+    this.edges = this.readEdges();
+    this.hubs = this.readHubs();
+  }
+
+  table(name: string): Table | undefined {
+    return this.tables.get(name);
+  }
+  tableNames(): string[] {
+    return [...this.tables.keys()];
+  }
+  head(name: string | null): Head | undefined {
+    return name === null ? undefined : this.byName.get(name);
+  }
+  axis(name: "head" | "query" | "key"): Axis | undefined {
+    return this.doc.axes?.[name];
+  }
+  /** Heads along the rows or columns of an affinity. */
+  headsOf(kind: PackedAffinity["rows"]): Head[] {
+    return this.heads.filter((head) => head.kv === (kind === "kv"));
+  }
+  /** The names of the elements of the head axis of organize. */
+  organizedHeads(): string[] {
+    return this.doc.trees?.head?.names ?? this.doc.inputs?.[0]?.tokens.heads ?? [];
+  }
+
+  /** Tokens closest to a head's subspaces, best first, by role. */
+  tokensOf(head: string): Map<string, string[]> {
+    if (!this.tokens) {
+      this.tokens = new Map();
+      const table = this.table("tokens");
+      for (let row = 0; table && row < table.rows; ++row) {
+        const name = table.text("head", row);
+        const roles = this.tokens.get(name) ?? new Map<string, string[]>();
+        const role = table.text("role", row);
+        roles.set(role, [...(roles.get(role) ?? []), table.text("token", row)]);
+        this.tokens.set(name, roles);
+      }
+    }
+    return this.tokens.get(head) ?? new Map();
+  }
+
+  array(packed: PackedArray): Promise<NumberArray> {
+    let array = this.arrays.get(packed.block);
+    if (!array) {
+      array = this.blocks.get(packed.block).then((bytes) => new NumberArray(packed, bytes));
+      this.arrays.set(packed.block, array);
+    }
+    return array;
+  }
+
+  private findHeads(): Head[] {
+    const found = new Map<string, Head>();
+    const add = (name: string) => {
+      const head = parseHead(name);
+      if (head && !found.has(name)) found.set(name, head);
+    };
+    for (const name of ["heads", "detectors", "sparsity", "invariance"]) {
+      const table = this.tables.get(name);
+      for (let row = 0; table && row < table.rows; ++row) add(table.text("head", row));
+    }
+    for (const input of this.doc.inputs ?? []) input.tokens.heads.forEach(add);
+    this.doc.trees?.head?.names?.forEach(add);
+    const heads = this.tables.get("heads");
+    for (let row = 0; heads && row < heads.rows; ++row) {
+      const head = found.get(heads.text("head", row));
+      if (head) head.classes = heads.text("classes", row).split(";").filter(Boolean);
+    }
+    return [...found.values()].sort(compareHeads);
+  }
+
+  private readEdges(): Edge[] {
+    const table = this.table("edges");
+    if (!table) return [];
+    return Array.from({ length: table.rows }, (_, row) => {
+      const numbers = (letter: string) =>
+        Object.fromEntries(this.nulls.map((null_) => [null_, table.number(`${letter}_${null_}`, row)]));
+      return {
+        pair: table.text("pair", row),
+        source: table.text("source", row),
+        target: table.text("target", row),
+        score: table.number("score", row),
+        rank: table.number("rank", row),
+        z: numbers("z"),
+        p: numbers("p"),
+        q: numbers("q"),
+      };
+    });
+  }
+
+  private readHubs(): Hub[] {
+    const table = this.table("hubs");
+    if (!table) return [];
+    return Array.from({ length: table.rows }, (_, row) => ({
+      rank: table.number("rank", row),
+      head: table.text("head", row),
+      strength: table.number("strength", row),
+      reason: table.text("reason", row),
+    }));
+  }
+}
+
+/** Reads the page's own data. */
+export async function openRun(page: Document): Promise<Run> {
+  const blocks = new Blocks(page);
+  const main = page.querySelector<HTMLMetaElement>('meta[name="headscope-main"]');
+  if (!main) throw new Error("the page holds no data");
+  const text = new TextDecoder().decode(await blocks.get(Number(main.content)));
+  return new Run(JSON.parse(text) as Doc, blocks);
+}

@@ -1,0 +1,57 @@
+import type { PackedTable } from "./doc";
+
+export type Cell = number | string | null;
+
+/** A table by columns. */
+export class Table {
+  private readonly byName: Map<string, Cell[]>;
+
+  constructor(private readonly packed: PackedTable) {
+    this.byName = new Map(packed.columns.map((column) => [column.name, column.values]));
+  }
+
+  get rows(): number {
+    return this.packed.rows;
+  }
+  get columns(): string[] {
+    return this.packed.columns.map((column) => column.name);
+  }
+  has(column: string): boolean {
+    return this.byName.has(column);
+  }
+  text(column: string, row: number): string {
+    const cell = this.byName.get(column)?.[row];
+    return cell === null || cell === undefined ? "" : String(cell);
+  }
+  /** NaN where the cell is empty or no number. */
+  number(column: string, row: number): number {
+    const cell = this.byName.get(column)?.[row];
+    return typeof cell === "number" ? cell : NaN;
+  }
+  /** Columns of numbers, a gap here and there. */
+  numericColumns(): string[] {
+    return this.packed.columns
+      .filter((column) => column.values.some((v) => typeof v === "number"))
+      .filter((column) => column.values.every((v) => v === null || typeof v === "number"))
+      .map((column) => column.name);
+  }
+  cells(): Cell[][] {
+    return Array.from({ length: this.rows }, (_, row) => this.packed.columns.map((c) => c.values[row] ?? null));
+  }
+}
+
+/** The first of these columns that the table has. */
+export function firstColumn(table: Table, names: string[]): string | undefined {
+  return names.find((name) => table.has(name));
+}
+
+/** RFC 4180. Cells that a spreadsheet would run as a formula are kept from it by a leading apostrophe. */
+export function toCsv(columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  const quote = (cell: Cell) => {
+    if (cell === null || (typeof cell === "number" && Number.isNaN(cell))) return "";
+    let text = String(cell);
+    if (typeof cell === "string" && /^[=+\-@\t\r]/.test(text)) text = `'${text}`;
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return [columns, ...rows].map((row) => row.map(quote).join(",")).join("\n") + "\n";
+}

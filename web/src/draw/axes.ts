@@ -1,0 +1,125 @@
+import { scaleLinear, scaleLog } from "d3-scale";
+import type { Theme } from "../ui/theme";
+import type { Ramp } from "./color";
+import type { Surface } from "./surface";
+
+export interface Box {
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+}
+
+export interface Scale {
+  (value: number): number;
+  ticks: number[];
+  format: (value: number) => string;
+}
+
+export function linearScale(domain: [number, number], range: [number, number], count = 5): Scale {
+  const scale = scaleLinear().domain(domain).range(range);
+  return Object.assign((value: number) => scale(value), { ticks: scale.ticks(count), format: scale.tickFormat(count) });
+}
+
+/** Ticks at powers of ten, thinned to about `count`. Both ends must be positive. */
+export function logScale(domain: [number, number], range: [number, number], count = 6): Scale {
+  const scale = scaleLog().domain(domain).range(range);
+  const first = Math.ceil(Math.log10(domain[0]) - 1e-9);
+  const last = Math.floor(Math.log10(domain[1]) + 1e-9);
+  const step = Math.max(1, Math.ceil((last - first + 1) / count));
+  const ticks = [];
+  for (let power = first; power <= last; power += step) ticks.push(10 ** power);
+  return Object.assign((value: number) => scale(value), { ticks, format: formatPower });
+}
+
+/** 0.01, 1, 100; 10^-5 as 1e-5. */
+export function formatPower(value: number): string {
+  const power = Math.round(Math.log10(value));
+  if (power >= -3 && power <= 4)
+    return Number(value.toPrecision(3)).toLocaleString("en-US", { maximumFractionDigits: 4 });
+  return `1e${power}`;
+}
+
+/** Three significant digits, without zeros that say nothing. */
+export function formatNumber(value: number, digits = 3): string {
+  if (!Number.isFinite(value)) return "\u2013";
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1e5 || size < 1e-3) {
+    const [mantissa, exponent] = value.toExponential(digits - 1).split("e") as [string, string];
+    return `${Number(mantissa)}e${Number(exponent)}`;
+  }
+  return size >= 1000 ? Math.round(value).toLocaleString("en-US") : String(Number(value.toPrecision(digits)));
+}
+
+/** Frame of a plot: ticks and labels at the left and below, faint lines across. */
+export function drawAxes(
+  s: Surface,
+  box: Box,
+  x: Scale,
+  y: Scale,
+  labels: { x: string; y: string },
+  theme: Theme,
+): void {
+  const bottom = box.top + box.height;
+  for (const tick of y.ticks) {
+    s.line(box.left, y(tick), box.left + box.width, y(tick), { stroke: theme.grid });
+    s.text(y.format(tick), box.left - 8, y(tick), { anchor: "end", baseline: "middle", fill: theme.muted });
+  }
+  for (const tick of x.ticks) {
+    s.line(x(tick), bottom, x(tick), bottom + 4, { stroke: theme.axis });
+    s.text(x.format(tick), x(tick), bottom + 8, { anchor: "middle", baseline: "top", fill: theme.muted });
+  }
+  s.line(box.left, bottom, box.left + box.width, bottom, { stroke: theme.axis });
+  s.text(labels.x, box.left + box.width / 2, bottom + 40, { anchor: "middle", fill: theme.ink });
+  s.text(labels.y, 14, box.top + box.height / 2, { anchor: "middle", fill: theme.ink, rotate: -90 });
+}
+
+/** A bar of colors with the values at its ends and its name above; 150 wide, 34 high. */
+export function drawColorBar(
+  s: Surface,
+  x: number,
+  y: number,
+  label: string,
+  ends: [string, string],
+  ramp: Ramp,
+  theme: Theme,
+  width = 150,
+): void {
+  s.text(label, x, y + 10, { fill: theme.ink, size: 11 });
+  const steps = 64;
+  for (let i = 0; i < steps; ++i)
+    s.rect(x + (i * width) / steps, y + 16, width / steps + 0.6, 8, { fill: ramp(i / (steps - 1)) });
+  s.text(ends[0], x, y + 36, { fill: theme.muted, size: 11 });
+  s.text(ends[1], x + width, y + 36, { fill: theme.muted, size: 11, anchor: "end" });
+}
+
+/** Swatches in a row, wrapped at a width. Returns the height used. */
+export function drawLegend(
+  s: Surface,
+  x: number,
+  y: number,
+  width: number,
+  entries: { color: string; label: string; line?: boolean; dash?: number[] }[],
+  theme: Theme,
+): number {
+  let left = x;
+  let top = y;
+  for (const entry of entries) {
+    const size = 22 + s.measure(entry.label, 12) + 16;
+    if (left > x && left + size > x + width) {
+      left = x;
+      top += 18;
+    }
+    if (entry.line)
+      s.line(left, top + 7, left + 16, top + 7, {
+        stroke: entry.color,
+        width: 2.5,
+        ...(entry.dash ? { dash: entry.dash } : {}),
+      });
+    else s.rect(left + 2, top + 2, 11, 11, { fill: entry.color, radius: 2 });
+    s.text(entry.label, left + 22, top + 11, { fill: theme.ink });
+    left += size;
+  }
+  return top - y + 18;
+}

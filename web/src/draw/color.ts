@@ -1,0 +1,43 @@
+import { interpolateCividis, interpolateViridis } from "d3-scale-chromatic";
+
+/** Okabe and Ito's colors, told apart by all common kinds of color vision; yellow last, for it is faint on white. */
+export const categorical = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#B8A900"];
+
+export const categoryColor = (index: number) => categorical[index % categorical.length]!;
+
+/** For classes of heads, which stand beside lines in the first three colors above; the last three are Tol's. */
+const classColors = ["#CC79A7", "#E69F00", "#56B4E9", "#B8A900", "#7F7F7F", "#882255", "#332288", "#44AA99"];
+
+export const classColor = (index: number) => classColors[index % classColors.length]!;
+
+export type Ramp = (share: number) => string;
+export const viridis: Ramp = (share) => interpolateViridis(clamp(share));
+export const cividis: Ramp = (share) => interpolateCividis(clamp(share));
+
+const clamp = (share: number) => Math.min(1, Math.max(0, share));
+
+/** 256 steps of a ramp as cells have colors, 0xAABBGGRR. */
+export function lookup(ramp: Ramp): Uint32Array {
+  return Uint32Array.from({ length: 256 }, (_, i) => packColor(ramp(i / 255)));
+}
+
+/** "#rrggbb" or "rgb(r, g, b)" as 0xAABBGGRR. */
+export function packColor(color: string): number {
+  const hex = /^#(..)(..)(..)$/.exec(color);
+  const parts = hex
+    ? [hex[1], hex[2], hex[3]].map((part) => parseInt(part!, 16))
+    : (color.match(/\d+/g) ?? []).slice(0, 3).map(Number);
+  const [r = 0, g = 0, b = 0] = parts;
+  return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+}
+
+/** Black or white, whichever reads better on a color: contrast as WCAG 2 defines it. */
+export function inkOn(color: string): string {
+  const packed = packColor(color);
+  const channel = (shift: number) => {
+    const c = ((packed >>> shift) & 255) / 255;
+    return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  };
+  const luminance = 0.2126 * channel(0) + 0.7152 * channel(8) + 0.0722 * channel(16);
+  return luminance > 0.179 ? "#000000" : "#ffffff";
+}

@@ -1,0 +1,82 @@
+import type { Run } from "../data/run";
+import { categorical, categoryColor } from "../draw/color";
+import { formatNumber } from "../draw/axes";
+import { button } from "./controls";
+import { isolated } from "./dom";
+import type { Figure } from "./figure";
+import type { Store } from "./store";
+import type { TipLine } from "./tooltip";
+
+/** What a view is given. */
+export interface Context {
+  run: Run;
+  store: Store;
+  /** Figures made so far, for print. */
+  figures: Figure[];
+}
+
+/** A part of the page. Views that have nothing to show are left out. */
+export interface View {
+  id: string;
+  title: string;
+  /** One sentence under the title. */
+  about: string;
+  available(run: Run): boolean;
+  /** Fills the section; what takes long comes later, by itself. */
+  mount(section: HTMLElement, context: Context): void | Promise<void>;
+}
+
+/** Class names of labeled heads, in the order of their colors. */
+export function classNames(run: Run): string[] {
+  return [...new Set(run.heads.flatMap((head) => head.classes))].sort();
+}
+
+export interface PairStyle {
+  color: string;
+  dash?: number[];
+}
+
+/** Lines of the pairs of roles: the circuit pairs first, dashed once the colors have been used up. */
+export function pairStyles(pairs: readonly string[]): Map<string, PairStyle> {
+  const first = ["OQ", "OK", "OV"].filter((pair) => pairs.includes(pair));
+  const all = [...first, ...pairs.filter((pair) => !first.includes(pair))];
+  const dash = (i: number) => (i < categorical.length ? {} : { dash: [7, 4] });
+  return new Map(all.map((pair, i) => [pair, { color: categoryColor(i), ...dash(i) }]));
+}
+
+/** A head's name as a button that chooses it. */
+export function headButton(store: Store, name: string): HTMLButtonElement {
+  return button(name, () => store.choose(name), { class: "head", "data-head": name });
+}
+
+/** What the page knows of a head, shortly. */
+export function headTip(run: Run, name: string): TipLine[] {
+  const head = run.head(name);
+  const lines: TipLine[] = [name];
+  if (head && head.classes.length > 0) lines.push({ label: "class", value: head.classes.join(", ") });
+  const hub = run.hubs.find((one) => one.head === name);
+  if (hub && hub.strength > 0)
+    lines.push({ label: "hub", value: `rank ${hub.rank}, strength ${formatNumber(hub.strength)}` });
+  for (const [role, tokens] of run.tokensOf(name))
+    lines.push({ label: `tokens ${role}`, value: tokens.slice(0, 6).map(isolated).join(" ") });
+  return lines;
+}
+
+/** Moves a choice over the grid of heads by arrow keys. Null if the key is no arrow. */
+export function stepHead(run: Run, from: string | null, key: string): string | null {
+  const heads = run.heads.filter((head) => !head.kv);
+  const at = run.head(from) ?? heads[0];
+  if (!at || heads.length === 0) return null;
+  if (from === null && key.startsWith("Arrow")) return at.name;
+  const moves: Record<string, [number, number]> = {
+    ArrowLeft: [-1, 0],
+    ArrowRight: [1, 0],
+    ArrowUp: [0, -1],
+    ArrowDown: [0, 1],
+  };
+  const move = moves[key];
+  if (!move) return null;
+  const layer = at.layer + move[0];
+  const number = at.number + move[1];
+  return heads.find((head) => head.layer === layer && head.number === number)?.name ?? at.name;
+}

@@ -1,0 +1,231 @@
+import { CanvasSurface, measureText, rasterOf } from "../draw/canvas";
+import type { Surface } from "../draw/surface";
+import { SvgSurface } from "../draw/svg";
+import { toCsv, type Cell } from "../data/table";
+import { el, uniqueId } from "./dom";
+import { exportMenu, saveFile } from "./export_menu";
+import type { Store } from "./store";
+import { light, type Theme } from "./theme";
+import { hideTip, showTip, type TipLine } from "./tooltip";
+
+/** What lies under a point of a figure. */
+export interface Hit {
+  head?: string;
+  tip: TipLine[];
+}
+
+export interface FigureData {
+  columns: string[];
+  rows: Cell[][];
+}
+
+export interface FigureSpec {
+  /** Names files, and is unique in the page. */
+  id: string;
+  title: string;
+  caption?: string;
+  /** Whether something lies underneath on the screen. */
+  transparent?: boolean;
+  /** What a person who cannot see it is told. */
+  describe(): string;
+  height(width: number): number;
+  draw(s: Surface, width: number, height: number, theme: Theme): void;
+  data(): FigureData;
+  hit?(x: number, y: number): Hit | null;
+  click?(x: number, y: number): void;
+  /** Returns what to say about where that led, or null if the key means nothing here. */
+  key?(key: string): string | null;
+  /** Called for what is dragged on the figure; x, y null at the end. */
+  drag?(x: number, y: number, start: boolean): boolean;
+  dragEnd?(): void;
+}
+
+/** One figure: canvas, title, controls, menu of exports, its data as a table, keyboard and pointer. */
+export class Figure {
+  readonly element: HTMLElement;
+  readonly controls = el("div", { class: "controls" });
+  protected readonly canvas = el("canvas", { tabindex: "0" });
+  private readonly stage = el("div", { class: "stage" });
+  private readonly says = el("div", { class: "hidden", "aria-live": "polite" });
+  private width = 0;
+  private waiting = false;
+  private dragging = false;
+  private seen = false;
+  private stale = true;
+
+  constructor(
+    protected readonly spec: FigureSpec,
+    protected readonly store: Store,
+  ) {
+    const title = el("h3", { id: uniqueId("title") }, spec.title);
+    const menu = exportMenu(spec.title, {
+      SVG: () => this.saveSvg(),
+      PNG: () => void this.savePng(),
+      CSV: () => this.saveCsv(),
+      Table: () => this.toggleTable(),
+    });
+    this.canvas.setAttribute("role", spec.key || spec.click ? "application" : "img");
+    this.stage.append(this.canvas);
+    this.element = el(
+      "figure",
+      { id: `figure-${spec.id}`, "aria-labelledby": title.id },
+      el("div", { class: "figure-head" }, title, menu),
+      this.controls,
+      this.stage,
+      spec.caption ? el("figcaption", {}, spec.caption) : null,
+      this.says,
+    );
+    this.listen();
+    store.subscribe(() => this.redraw());
+  }
+
+  /** Draws anew with the next frame, or once it comes into sight. */
+  redraw(): void {
+    this.stale = true;
+    if (this.waiting || !this.seen) return;
+    this.waiting = true;
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      this.drawNow();
+    });
+  }
+
+  /** For print: the drawing as vectors in place of the canvas, which comes back afterwards. */
+  printing(begin: boolean): void {
+    this.stage.querySelector("img.print")?.remove();
+    this.canvas.hidden = begin;
+    if (!begin) return;
+    const image = el("img", { class: "print", alt: this.spec.describe() });
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(this.svg())}`;
+    this.stage.append(image);
+  }
+
+  svg(): string {
+    const { width, height } = this.size();
+    const surface = new SvgSurface(light.ink, measureText, (cells) => rasterOf(cells).toDataURL("image/png"));
+    this.spec.draw(surface, width, height, light);
+    return surface.document(width, height, light.background, this.spec.title);
+  }
+
+  private size(): { width: number; height: number } {
+    const width = this.width || Math.floor(this.stage.clientWidth) || 960;
+    return { width, height: this.spec.height(width) };
+  }
+
+  private drawNow(): void {
+    const width = Math.floor(this.stage.clientWidth);
+    if (width === 0) return;
+    this.stale = false;
+    this.width = width;
+    const height = this.spec.height(width);
+    this.paint(this.canvas, window.devicePixelRatio || 1, this.store.state.theme, true);
+    this.canvas.style.height = `${height}px`;
+    this.canvas.setAttribute("aria-label", this.spec.describe());
+    this.element.dataset.drawn = String(Number(this.element.dataset.drawn ?? 0) + 1);
+  }
+
+  private paint(canvas: HTMLCanvasElement, scale: number, theme: Theme, screen: boolean): void {
+    const { width, height } = this.size();
+    const pixels = [Math.round(width * scale), Math.round(height * scale)] as const;
+    if (canvas.width !== pixels[0]) canvas.width = pixels[0];
+    if (canvas.height !== pixels[1]) canvas.height = pixels[1];
+    const context = canvas.getContext("2d")!;
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    context.clearRect(0, 0, width, height);
+    context.fillStyle = theme.background;
+    if (!screen || !this.spec.transparent) context.fillRect(0, 0, width, height);
+    this.spec.draw(new CanvasSurface(context, theme.ink, screen), width, height, theme);
+  }
+
+  private saveSvg(): void {
+    saveFile(`${this.spec.id}.svg`, new Blob([this.svg()], { type: "image/svg+xml" }));
+  }
+  private async savePng(): Promise<void> {
+    const canvas = document.createElement("canvas");
+    this.paint(canvas, 2, light, false);
+    const blob = await new Promise<Blob | null>((done) => canvas.toBlob(done, "image/png"));
+    if (blob) saveFile(`${this.spec.id}.png`, blob);
+  }
+  private saveCsv(): void {
+    const { columns, rows } = this.spec.data();
+    saveFile(`${this.spec.id}.csv`, new Blob([toCsv(columns, rows)], { type: "text/csv" }));
+  }
+  private toggleTable(): void {
+    const shown = this.element.querySelector(".figure-data");
+    if (shown) shown.remove();
+    else this.element.append(dataTable(this.spec.data(), this.spec.title));
+  }
+
+  private place(event: PointerEvent | MouseEvent): { x: number; y: number } {
+    const box = this.canvas.getBoundingClientRect();
+    return { x: event.clientX - box.left, y: event.clientY - box.top };
+  }
+
+  private listen(): void {
+    new ResizeObserver(() => {
+      if (Math.floor(this.stage.clientWidth) !== this.width) this.redraw();
+    }).observe(this.stage);
+    new IntersectionObserver(
+      (entries) => {
+        this.seen = entries.at(-1)!.isIntersecting;
+        if (this.seen && this.stale) this.redraw();
+      },
+      { rootMargin: "200px" },
+    ).observe(this.stage);
+    this.canvas.addEventListener("pointerdown", (event) => {
+      const { x, y } = this.place(event);
+      if (!this.spec.drag?.(x, y, true)) return;
+      this.dragging = true;
+      this.canvas.setPointerCapture(event.pointerId);
+    });
+    this.canvas.addEventListener("pointerup", () => {
+      if (this.dragging) this.spec.dragEnd?.();
+      this.dragging = false;
+    });
+    this.canvas.addEventListener("pointermove", (event) => {
+      const { x, y } = this.place(event);
+      if (this.dragging) {
+        this.spec.drag?.(x, y, false);
+        return;
+      }
+      const hit = this.spec.hit?.(x, y) ?? null;
+      this.canvas.style.cursor = hit?.head ? "pointer" : "default";
+      this.store.set({ hover: hit?.head ?? null });
+      if (hit && hit.tip.length > 0) showTip(hit.tip, event.clientX, event.clientY);
+      else hideTip();
+    });
+    this.canvas.addEventListener("pointerleave", () => {
+      this.store.set({ hover: null });
+      hideTip();
+    });
+    this.canvas.addEventListener("click", (event) => {
+      const { x, y } = this.place(event);
+      if (this.spec.click) this.spec.click(x, y);
+      else {
+        const head = this.spec.hit?.(x, y)?.head;
+        if (head) this.store.choose(head);
+      }
+    });
+    this.canvas.addEventListener("keydown", (event) => {
+      const said = this.spec.key?.(event.key) ?? null;
+      if (said === null) return;
+      event.preventDefault();
+      this.says.textContent = said;
+    });
+  }
+}
+
+/** At most so many rows of a figure's data are shown as a table; the CSV has all. */
+const mostRows = 200;
+
+function dataTable(data: FigureData, title: string): HTMLElement {
+  const shown = data.rows.slice(0, mostRows);
+  const head = el("tr", {}, ...data.columns.map((column) => el("th", { scope: "col" }, column)));
+  const body = shown.map((row) => el("tr", {}, ...row.map((cell) => el("td", {}, cell === null ? "" : String(cell)))));
+  const caption = `${title}: ${shown.length} of ${data.rows.length} rows`;
+  return el(
+    "div",
+    { class: "figure-data", tabindex: "0", role: "region", "aria-label": caption },
+    el("table", {}, el("caption", {}, caption), el("thead", {}, head), el("tbody", {}, ...body)),
+  );
+}

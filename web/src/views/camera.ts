@@ -1,0 +1,59 @@
+export type Point3 = [number, number, number];
+
+/** A camera that circles the origin. The same projection serves three.js, labels, hits and exports. */
+export class Camera {
+  /** About the vertical axis, and up from the horizon, in radians. */
+  azimuth = 0.7;
+  elevation = 0.42;
+  distance = 3.9;
+  /** Half of what is seen, vertically, in radians. */
+  readonly halfAngle = 0.33;
+  private width = 1;
+  private height = 1;
+
+  reset(): void {
+    this.azimuth = 0.7;
+    this.elevation = 0.42;
+    this.distance = 3.9;
+  }
+  turn(right: number, down: number): void {
+    this.azimuth -= right;
+    this.elevation = Math.min(1.5, Math.max(-1.5, this.elevation + down));
+  }
+  zoom(factor: number): void {
+    this.distance = Math.min(12, Math.max(1.8, this.distance / factor));
+  }
+  /** The part of a figure that is drawn into, from its top left corner. */
+  fit(width: number, height: number): void {
+    this.width = width;
+    this.height = height;
+  }
+
+  /** Where the camera stands. The third coordinate of the data is up. */
+  position(): Point3 {
+    const flat = Math.cos(this.elevation) * this.distance;
+    return [flat * Math.cos(this.azimuth), flat * Math.sin(this.azimuth), this.distance * Math.sin(this.elevation)];
+  }
+
+  /** Pixels per unit at the middle of the scene. */
+  get pixels(): number {
+    return this.height / 2 / Math.tan(this.halfAngle) / this.distance;
+  }
+
+  project([x, y, z]: Point3): { x: number; y: number; depth: number; scale: number } {
+    const ca = Math.cos(this.azimuth);
+    const sa = Math.sin(this.azimuth);
+    const ce = Math.cos(this.elevation);
+    const se = Math.sin(this.elevation);
+    const right = -sa * x + ca * y;
+    const up = -se * ca * x - se * sa * y + ce * z;
+    const depth = this.distance - (ce * ca * x + ce * sa * y + se * z);
+    const scale = this.distance / depth;
+    return {
+      x: this.width / 2 + right * this.pixels * scale,
+      y: this.height / 2 - up * this.pixels * scale,
+      depth,
+      scale,
+    };
+  }
+}

@@ -1,0 +1,321 @@
+import {
+  forceCenter,
+  forceCollide,
+  forceLink,
+  forceManyBody,
+  forceSimulation,
+  forceX,
+  forceY,
+  type Simulation,
+  type SimulationLinkDatum,
+  type SimulationNodeDatum,
+} from "d3-force";
+import type { Edge } from "../data/run";
+import { largest } from "../data/stats";
+import { drawColorBar, drawLegend, formatNumber } from "../draw/axes";
+import { viridis } from "../draw/color";
+import type { Surface } from "../draw/surface";
+import { headTip, pairStyles, type Context, type PairStyle, type View } from "../ui/context";
+import { select } from "../ui/controls";
+import { Figure, type FigureSpec, type Hit } from "../ui/figure";
+import type { Theme } from "../ui/theme";
+import { chosenIn, edgeData, edgeWidth, filterEdges, strength } from "./edges";
+import { colorOptions, nodeColors, type NodeColors } from "./node_color";
+
+interface Node extends SimulationNodeDatum {
+  name: string;
+  radius: number;
+  strength: number;
+}
+interface Link extends SimulationLinkDatum<Node> {
+  edge: Edge;
+}
+
+export const graph: View = {
+  id: "graph",
+  title: "Head graph",
+  about:
+    "The same edges as in the wiring, with its filters, drawn by their pull: heads that share many edges come together. Size is hub strength, the sum of deviations over a head's edges. Heads can be dragged.",
+  available: (run) => run.edges.length > 0,
+  mount(section, context) {
+    const view = new Graph(context);
+    const figure = new Figure(view, context.store);
+    context.figures.push(figure);
+    view.attach(figure);
+    section.append(figure.element);
+  },
+};
+
+/** Steps after which the drawing has come to rest. */
+const restAfter = 260;
+
+/** The head of an arrow that comes from one point and touches a circle around another. */
+function arrow(fromX: number, fromY: number, x: number, y: number, radius: number): string {
+  const length = Math.hypot(x - fromX, y - fromY) || 1;
+  const [ux, uy] = [(x - fromX) / length, (y - fromY) / length];
+  const [tx, ty] = [x - ux * radius, y - uy * radius];
+  const corner = (side: number) =>
+    `${(tx - 8 * ux - side * 3.5 * uy).toFixed(1)},${(ty - 8 * uy + side * 3.5 * ux).toFixed(1)}`;
+  return `M${tx.toFixed(1)},${ty.toFixed(1)}L${corner(1)}L${corner(-1)}Z`;
+}
+
+class Graph implements FigureSpec {
+  readonly id = "graph";
+  readonly title = "Hubs and neighborhoods";
+  private nodes: Node[] = [];
+  private links: Link[] = [];
+  private simulation: Simulation<Node, Link> | null = null;
+  private steps = 0;
+  private shown = "";
+  private dragged: Node | null = null;
+  private colors: NodeColors;
+  private by: string;
+  private scale = { k: 1, x: 0, y: 0 };
+  private readonly pairs: Map<string, PairStyle>;
+  private figure: Figure | null = null;
+
+  constructor(private readonly context: Context) {
+    this.pairs = pairStyles([...new Set(context.run.edges.map((edge) => edge.pair))]);
+    this.by = colorOptions(context.run)[0]!.value;
+    this.colors = nodeColors(context.run, this.by);
+    this.rebuild();
+    context.store.subscribe((_, changed) => changed.has("filter") && this.rebuild());
+  }
+
+  attach(figure: Figure): void {
+    this.figure = figure;
+    const change = (by: string) => {
+      this.by = by;
+      this.colors = nodeColors(this.context.run, by);
+      figure.redraw();
+    };
+    figure.controls.append(select("Color", colorOptions(this.context.run), this.by, change).element);
+    this.run();
+  }
+
+  /** New nodes and links for the filter; heads that stay keep their place. */
+  private rebuild(): void {
+    const { run, store } = this.context;
+    const edges = filterEdges(run.edges, store.state.filter);
+    const signature = edges.map((edge) => `${edge.pair}${edge.source}${edge.target}`).join();
+    if (signature === this.shown) return;
+    this.shown = signature;
+    const before = new Map(this.nodes.map((node) => [node.name, node]));
+    const hubs = new Map(run.hubs.map((hub) => [hub.head, hub.strength]));
+    const names = [...new Set(edges.flatMap((edge) => [edge.source, edge.target]))].sort();
+    const most = Math.max(1e-9, ...names.map((name) => hubs.get(name) ?? 0));
+    this.nodes = names.map((name) => {
+      const value = Math.max(0, hubs.get(name) ?? 0);
+      const old = before.get(name);
+      const place = old ? { x: old.x!, y: old.y! } : {};
+      return { ...place, name, strength: value, radius: 5 + 13 * Math.sqrt(value / most) };
+    });
+    const byName = new Map(this.nodes.map((node) => [node.name, node]));
+    this.links = edges.map((edge) => ({ edge, source: byName.get(edge.source)!, target: byName.get(edge.target)! }));
+    this.simulation?.stop();
+    this.simulation = forceSimulation(this.nodes)
+      .force("link", forceLink<Node, Link>(this.links).distance(58).strength(0.25))
+      .force("charge", forceManyBody<Node>().strength(-150).distanceMax(420))
+      .force(
+        "collide",
+        forceCollide<Node>((node) => node.radius + 7),
+      )
+      .force("x", forceX<Node>(0).strength(0.045))
+      .force("y", forceY<Node>(0).strength(0.085))
+      .force("center", forceCenter(0, 0))
+      .stop();
+    this.steps = 0;
+    if (this.figure) this.run();
+  }
+
+  /** A few milliseconds of the simulation a frame until it rests. */
+  private run(): void {
+    const simulation = this.simulation;
+    if (!simulation || this.steps >= restAfter) return;
+    requestAnimationFrame(() => {
+      if (simulation !== this.simulation) return;
+      const begin = performance.now();
+      while (performance.now() - begin < 6 && this.steps < restAfter) {
+        simulation.tick();
+        ++this.steps;
+      }
+      this.figure?.redraw();
+      this.run();
+    });
+  }
+
+  describe(): string {
+    const top = [...this.nodes].sort((a, b) => b.strength - a.strength).slice(0, 3);
+    return `Graph of ${this.nodes.length} heads and ${this.links.length} edges. Strongest hubs: ${top.map((node) => node.name).join(", ")}.`;
+  }
+
+  height(width: number): number {
+    return Math.round(Math.min(720, Math.max(420, width * 0.5)));
+  }
+
+  /** Everything in the middle, as large as it fits and at most at twice its size. */
+  private fit(width: number, height: number): void {
+    const reach = (pick: (node: Node) => number) => [
+      Math.min(0, ...this.nodes.map((node) => pick(node) - node.radius - 16)),
+      Math.max(0, ...this.nodes.map((node) => pick(node) + node.radius + 16)),
+    ];
+    const [left, right] = reach((node) => node.x ?? 0) as [number, number];
+    const [top, bottom] = reach((node) => node.y ?? 0) as [number, number];
+    const k = Math.min(1.6, (width - 20) / Math.max(1, right - left), (height - 70) / Math.max(1, bottom - top));
+    this.scale = { k, x: width / 2 - (k * (left + right)) / 2, y: (height - 50) / 2 - (k * (top + bottom)) / 2 };
+  }
+  private at(node: Node): { x: number; y: number } {
+    return { x: this.scale.x + this.scale.k * (node.x ?? 0), y: this.scale.y + this.scale.k * (node.y ?? 0) };
+  }
+
+  draw(s: Surface, width: number, height: number, theme: Theme): void {
+    const { store } = this.context;
+    if (!this.dragged) this.fit(width, height);
+    if (this.nodes.length === 0) {
+      s.text("No edge passes the filter.", width / 2, height / 2, { anchor: "middle", fill: theme.muted });
+      return;
+    }
+    this.drawLinks(
+      s,
+      chosenIn(
+        this.links.map((link) => link.edge),
+        store.state,
+      ),
+    );
+    this.drawNodes(s, theme);
+    const entries = [
+      ...store.state.filter.pairs.map((pair) => ({ ...this.pairs.get(pair)!, label: pair, line: true })),
+      ...this.colors.legend,
+    ];
+    drawLegend(s, 8, height - 40, width - 190, entries, theme);
+    if (this.colors.ends)
+      drawColorBar(
+        s,
+        width - 164,
+        height - 42,
+        this.by,
+        [formatNumber(this.colors.ends[0]), formatNumber(this.colors.ends[1])],
+        viridis,
+        theme,
+      );
+  }
+
+  private drawLinks(s: Surface, chosen: string | null): void {
+    const { filter } = this.context.store.state;
+    const strongest = Math.max(0, largest(this.links.map((link) => strength(link.edge, filter))));
+    for (const { edge, source, target } of this.links) {
+      const touched = chosen === null || edge.source === chosen || edge.target === chosen;
+      const a = this.at(source as Node);
+      const b = this.at(target as Node);
+      // Bent a little to one side, so that edges of several pairs between two heads stay apart.
+      const bend = 0.1 + 0.08 * [...this.pairs.keys()].indexOf(edge.pair);
+      const mx = (a.x + b.x) / 2 - (b.y - a.y) * bend;
+      const my = (a.y + b.y) / 2 + (b.x - a.x) * bend;
+      s.path(
+        `M${a.x.toFixed(1)},${a.y.toFixed(1)}Q${mx.toFixed(1)},${my.toFixed(1)} ${b.x.toFixed(1)},${b.y.toFixed(1)}`,
+        {
+          stroke: this.pairs.get(edge.pair)!.color,
+          dash: this.pairs.get(edge.pair)!.dash ?? [],
+          width: edgeWidth(edge, filter, strongest) * 0.8,
+          opacity: touched ? 0.8 : 0.1,
+        },
+      );
+      s.path(arrow(mx, my, b.x, b.y, (target as Node).radius + 1), {
+        fill: this.pairs.get(edge.pair)!.color,
+        opacity: touched ? 0.9 : 0.1,
+      });
+    }
+  }
+
+  private drawNodes(s: Surface, theme: Theme): void {
+    const { state } = this.context.store;
+    const named = new Set(
+      [...this.nodes]
+        .sort((a, b) => b.strength - a.strength)
+        .slice(0, 24)
+        .map((node) => node.name),
+    );
+    for (const node of this.nodes) {
+      const { x, y } = this.at(node);
+      const marked = node.name === state.head || node.name === state.hover;
+      s.circle(x, y, node.radius, {
+        fill: this.colors.color(node.name, theme),
+        stroke: marked ? theme.mark : theme.background,
+        width: marked ? 2.5 : 1.5,
+      });
+    }
+    for (const node of this.nodes) {
+      const marked = node.name === state.head || node.name === state.hover;
+      if (!marked && !named.has(node.name)) continue;
+      const { x, y } = this.at(node);
+      const size = marked ? 13 : 11;
+      const width = s.measure(node.name, size, marked ? 600 : 400);
+      s.rect(x - width / 2 - 2, y + node.radius + 2, width + 4, size + 2, {
+        fill: theme.background,
+        opacity: 0.75,
+        radius: 2,
+      });
+      s.text(node.name, x, y + node.radius + 2 + size, {
+        anchor: "middle",
+        size,
+        weight: marked ? 600 : 400,
+        fill: theme.ink,
+      });
+    }
+  }
+
+  private nearest(x: number, y: number): Node | null {
+    let best: Node | null = null;
+    let least = 1;
+    for (const node of this.nodes) {
+      const at = this.at(node);
+      const distance = Math.hypot(at.x - x, at.y - y) / (node.radius + 4);
+      if (distance > least) continue;
+      least = distance;
+      best = node;
+    }
+    return best;
+  }
+
+  hit(x: number, y: number): Hit | null {
+    const node = this.nearest(x, y);
+    return node ? { head: node.name, tip: headTip(this.context.run, node.name) } : null;
+  }
+
+  drag(x: number, y: number, start: boolean): boolean {
+    if (start) this.dragged = this.nearest(x, y);
+    const node = this.dragged;
+    if (!node) return false;
+    if (start) return true;
+    node.fx = (x - this.scale.x) / this.scale.k;
+    node.fy = (y - this.scale.y) / this.scale.k;
+    this.simulation?.alpha(0.25);
+    this.steps = Math.min(this.steps, restAfter - 60);
+    this.run();
+    return true;
+  }
+  dragEnd(): void {
+    if (this.dragged) {
+      delete this.dragged.fx;
+      delete this.dragged.fy;
+    }
+    this.dragged = null;
+  }
+
+  key(key: string): string | null {
+    const order = [...this.nodes].sort((a, b) => b.strength - a.strength).map((node) => node.name);
+    const step = ["ArrowDown", "ArrowRight"].includes(key) ? 1 : ["ArrowUp", "ArrowLeft"].includes(key) ? -1 : 0;
+    if (step === 0 || order.length === 0) return null;
+    const at = order.indexOf(this.context.store.state.head ?? "");
+    const next = order[at < 0 ? 0 : (at + step + order.length) % order.length]!;
+    this.context.store.set({ head: next });
+    return `${next}, hub ${order.indexOf(next) + 1} of ${order.length}`;
+  }
+
+  data() {
+    return edgeData(
+      this.links.map((link) => link.edge),
+      this.context.run,
+    );
+  }
+}

@@ -1,0 +1,49 @@
+import type { Run } from "../data/run";
+import type { Box } from "../draw/axes";
+
+/** Where heads stand in a grid of layers (columns) and heads (rows); KV heads below the others. */
+export class HeadGrid {
+  readonly rows: number;
+  readonly kvRows: number;
+
+  constructor(private readonly run: Run) {
+    const most = (kv: boolean) =>
+      Math.max(0, ...run.heads.filter((head) => head.kv === kv).map((head) => head.number + 1));
+    this.rows = most(false);
+    this.kvRows = most(true);
+  }
+
+  get columns(): number {
+    return this.run.layers;
+  }
+  /** Rows with the gap before KV heads. */
+  get units(): number {
+    return this.rows + (this.kvRows > 0 ? this.kvRows + 1 : 0);
+  }
+  /** Center of a head's cell within a box. */
+  center(name: string, box: Box): { x: number; y: number } | null {
+    const head = this.run.head(name);
+    if (!head) return null;
+    const row = head.kv ? this.rows + 1 + head.number : head.number;
+    return {
+      x: box.left + ((head.layer + 0.5) * box.width) / this.columns,
+      y: box.top + ((row + 0.5) * box.height) / this.units,
+    };
+  }
+  /** The head whose cell holds a point. */
+  at(x: number, y: number, box: Box): string | null {
+    const layer = Math.floor(((x - box.left) / box.width) * this.columns);
+    const row = Math.floor(((y - box.top) / box.height) * this.units);
+    const kv = this.kvRows > 0 && row > this.rows;
+    const number = kv ? row - this.rows - 1 : row;
+    return (
+      this.run.heads.find((head) => head.layer === layer && head.number === number && head.kv === kv)?.name ?? null
+    );
+  }
+}
+
+/** Every how manyth label fits, so that labels stand at least `room` pixels apart. */
+export function labelStep(spacing: number, room: number): number {
+  for (const step of [1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100]) if (step * spacing >= room) return step;
+  return Math.ceil(room / spacing);
+}

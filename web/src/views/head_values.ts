@@ -1,0 +1,178 @@
+import { drawColorBar, formatNumber, type Box } from "../draw/axes";
+import { cividis, inkOn } from "../draw/color";
+import type { Surface } from "../draw/surface";
+import { headTip, stepHead, type Context } from "../ui/context";
+import type { FigureSpec, Hit } from "../ui/figure";
+import type { Theme } from "../ui/theme";
+import { HeadGrid, labelStep } from "./grid";
+
+/** One number a head. */
+export interface HeadValues {
+  label: string;
+  values: Map<string, number>;
+  /** Of the colors; from the data where it is not given. */
+  ends?: [number, number];
+}
+
+/** Room under a grid for its labels and scale. */
+const below = 112;
+
+/** Numbers of heads on the grid of layers and heads, several grids beside each other. */
+export class HeadValuesFigure implements FigureSpec {
+  private readonly grid: HeadGrid;
+  private boxes: Box[] = [];
+
+  constructor(
+    readonly id: string,
+    readonly title: string,
+    private readonly context: Context,
+    /** Asked anew at every drawing. */
+    private readonly all: () => HeadValues[],
+    private readonly unit: string,
+  ) {
+    this.grid = new HeadGrid(context.run);
+  }
+
+  private perRow(width: number): number {
+    const fits = (across: number) => (width / across - 64) / this.grid.columns >= 22;
+    const most = this.all().length;
+    for (let across = Math.min(5, most); across > 1; --across)
+      if (fits(across)) return Math.ceil(most / Math.ceil(most / across));
+    return Math.min(most, this.grid.columns > 20 ? 2 : 1);
+  }
+  private cell(width: number): number {
+    return Math.min(46, (width / this.perRow(width) - 64) / this.grid.columns);
+  }
+  private gridHeight(width: number): number {
+    return Math.min(this.cell(width), 26, Math.max(11, 420 / this.grid.rows)) * this.grid.rows;
+  }
+  describe(): string {
+    const best = this.all().map(({ label, values }) => {
+      const top = [...values].sort((a, b) => b[1] - a[1])[0];
+      return top ? `${label} highest in ${top[0]}, ${formatNumber(top[1], 2)}` : label;
+    });
+    return `${this.title}: ${best.join("; ")}. Arrow keys move over the heads.`;
+  }
+  height(width: number): number {
+    const lines = Math.ceil(this.all().length / this.perRow(width));
+    return Math.ceil(lines * (this.gridHeight(width) + below));
+  }
+
+  draw(s: Surface, width: number, _height: number, theme: Theme): void {
+    const across = this.perRow(width);
+    const step = width / across;
+    this.boxes = this.all().map((_, i) => ({
+      left: 44 + (i % across) * step,
+      top: 24 + Math.floor(i / across) * (this.gridHeight(width) + below),
+      width: this.cell(width) * this.grid.columns,
+      height: this.gridHeight(width),
+    }));
+    this.all().forEach((one, i) => this.drawGrid(s, one, this.boxes[i]!, theme));
+  }
+
+  private ends({ ends, values }: HeadValues): [number, number] {
+    if (ends) return ends;
+    const low = Math.min(...values.values());
+    return [low, Math.max(low + 1e-12, ...values.values())];
+  }
+
+  private drawGrid(s: Surface, one: HeadValues, box: Box, theme: Theme): void {
+    const { run, store } = this.context;
+    const [low, high] = this.ends(one);
+    const wide = box.width / this.grid.columns;
+    const tall = box.height / this.grid.rows;
+    s.text(one.label, box.left, box.top - 9, { weight: 600 });
+    for (const head of run.heads) {
+      if (head.kv) continue;
+      const value = one.values.get(head.name);
+      const x = box.left + head.layer * wide;
+      const y = box.top + head.number * tall;
+      const fill = value === undefined ? theme.blank : cividis((value - low) / (high - low));
+      s.rect(x + 0.5, y + 0.5, wide - 1, tall - 1, {
+        fill,
+        opacity: value === undefined ? 0.4 : 1,
+        radius: wide > 14 ? 2 : 0,
+      });
+      if (value !== undefined && wide >= 28 && tall >= 14) {
+        const style = { anchor: "middle", baseline: "middle", size: 10, fill: inkOn(fill) } as const;
+        s.text(low >= 0 && high <= 1 ? value.toFixed(2) : formatNumber(value, 2), x + wide / 2, y + tall / 2, style);
+      }
+    }
+    for (const head of run.heads) {
+      if (head.kv || (head.name !== store.state.head && head.name !== store.state.hover)) continue;
+      s.rect(box.left + head.layer * wide, box.top + head.number * tall, wide, tall, {
+        stroke: theme.mark,
+        width: 2.5,
+        radius: 2,
+      });
+    }
+    this.drawLabels(s, box, theme);
+    drawColorBar(
+      s,
+      box.left,
+      box.top + box.height + 40,
+      this.unit,
+      [formatNumber(low), formatNumber(high)],
+      cividis,
+      theme,
+      Math.min(150, Math.max(90, box.width)),
+    );
+  }
+
+  private drawLabels(s: Surface, box: Box, theme: Theme): void {
+    const { columns, rows } = this.grid;
+    const style = { fill: theme.muted, size: 10 };
+    for (let layer = 0; layer < columns; layer += labelStep(box.width / columns, 20))
+      s.text(String(layer), box.left + ((layer + 0.5) * box.width) / columns, box.top + box.height + 13, {
+        ...style,
+        anchor: "middle",
+      });
+    for (let row = 0; row < rows; row += labelStep(box.height / rows, 12))
+      s.text(String(row), box.left - 6, box.top + ((row + 0.5) * box.height) / rows, {
+        ...style,
+        anchor: "end",
+        baseline: "middle",
+      });
+    s.text("layer", box.left + box.width / 2, box.top + box.height + 28, { size: 11, anchor: "middle" });
+    s.text("head", box.left - 30, box.top + box.height / 2, { size: 11, anchor: "middle", rotate: -90 });
+  }
+
+  hit(x: number, y: number): Hit | null {
+    const i = this.boxes.findIndex(
+      (box) => x >= box.left && y >= box.top && x < box.left + box.width && y < box.top + box.height,
+    );
+    const box = this.boxes[i];
+    if (!box) return null;
+    const layer = Math.floor(((x - box.left) / box.width) * this.grid.columns);
+    const number = Math.floor(((y - box.top) / box.height) * this.grid.rows);
+    const head = this.context.run.heads.find((one) => !one.kv && one.layer === layer && one.number === number);
+    const one = this.all()[i]!;
+    if (!head) return null;
+    const [name, ...rest] = headTip(this.context.run, head.name);
+    return {
+      head: head.name,
+      tip: [name!, { label: one.label, value: formatNumber(one.values.get(head.name) ?? NaN, 4) }, ...rest],
+    };
+  }
+  key(key: string): string | null {
+    const next = stepHead(this.context.run, this.context.store.state.head, key);
+    if (next === null) return null;
+    this.context.store.set({ head: next });
+    return `${next}: ${this.all()
+      .map(({ label, values }) => `${label} ${formatNumber(values.get(next) ?? NaN, 2)}`)
+      .join(", ")}`;
+  }
+  data() {
+    const all = this.all();
+    const heads = this.context.run.heads.filter((head) => !head.kv);
+    return {
+      columns: ["head", "layer", "number", ...all.map((one) => one.label)],
+      rows: heads.map((head) => [
+        head.name,
+        head.layer,
+        head.number,
+        ...all.map((one) => one.values.get(head.name) ?? null),
+      ]),
+    };
+  }
+}

@@ -1,0 +1,31 @@
+import type { View } from "../ui/context";
+import { details } from "./details";
+import { detectors } from "./detectors";
+import { embedding } from "./embedding";
+import { graph } from "./graph";
+import { informativeness } from "./informativeness";
+import { maps } from "./maps";
+import { matrices } from "./matrices";
+import { overview } from "./overview";
+import { softmax } from "./softmax";
+import { sparsity } from "./sparsity";
+import { tables } from "./tables";
+import { tree } from "./tree";
+import { wiring } from "./wiring";
+
+/** In the order of the page. A new view is a file and a line here. */
+export const views: View[] = [
+  overview,
+  wiring,
+  graph,
+  matrices,
+  informativeness,
+  tree,
+  detectors,
+  maps,
+  embedding,
+  sparsity,
+  softmax,
+  tables,
+  details,
+];

@@ -1,0 +1,258 @@
+import type { NumberArray } from "../data/array";
+import type { PackedArray } from "../data/doc";
+import type { Head } from "../data/head";
+import type { Run } from "../data/run";
+import { drawColorBar, formatNumber, type Box } from "../draw/axes";
+import { lookup, viridis } from "../draw/color";
+import { colorCells, endsOf, orderedMatrix, range } from "../draw/heatmap";
+import type { Cells, Surface } from "../draw/surface";
+import type { Context, View } from "../ui/context";
+import { segmented, select } from "../ui/controls";
+import { Figure, type FigureSpec, type Hit } from "../ui/figure";
+import type { Theme } from "../ui/theme";
+import { labelStep } from "./grid";
+
+/** A matrix of heads that can be looked at. */
+interface Choice {
+  value: string;
+  label: string;
+  rows: Head[];
+  columns: Head[];
+  array: PackedArray;
+  /** Rows and columns are the same subspaces, so that the diagonal says nothing. */
+  same: boolean;
+}
+
+function choices(run: Run): Choice[] {
+  const found: Choice[] = [];
+  for (const one of run.doc.affinities ?? []) {
+    if (!one.array) continue;
+    found.push({
+      value: `${one.metric}_${one.pair}`,
+      label: `${one.metric} ${one.pair}`,
+      rows: run.headsOf(one.rows),
+      columns: run.headsOf(one.columns),
+      array: one.array,
+      same: one.pair[0] === one.pair[1],
+    });
+  }
+  const organized = run.axis("head")?.affinity;
+  const heads = run.organizedHeads().map((name) => run.head(name));
+  if (organized && heads.length === organized.shape[0] && heads.every((head) => head !== undefined)) {
+    const list = heads as Head[];
+    found.push({ value: "maps", label: "of attention maps", rows: list, columns: list, array: organized, same: true });
+  }
+  return found;
+}
+
+/** Positions of heads in the order of layers, of a tree, or of hubs. */
+export function headOrder(run: Run, heads: readonly Head[], by: string): number[] {
+  const places = new Map<string, number>();
+  const tree = by === "communities" ? run.doc.trees?.communities : by === "maps" ? run.doc.trees?.head : undefined;
+  if (tree?.names) tree.order.forEach((element, place) => places.set(tree.names![element]!, place));
+  if (by === "hubs") run.hubs.forEach((hub) => places.set(hub.head, hub.rank));
+  const place = (i: number) => places.get(heads[i]!.name) ?? Number.MAX_SAFE_INTEGER;
+  return range(heads.length).sort((a, b) => place(a) - place(b) || a - b);
+}
+
+export const matrices: View = {
+  id: "matrices",
+  title: "Affinity matrices",
+  about: "Every pair of heads, sources as rows and targets as columns. A head's affinity with itself is left blank.",
+  available: (run) => choices(run).length > 0,
+  async mount(section, context) {
+    const view = new Matrices(context);
+    const figure = new Figure(view, context.store);
+    context.figures.push(figure);
+    section.append(figure.element);
+    await view.attach(figure);
+  },
+};
+
+class Matrices implements FigureSpec {
+  readonly id = "matrix";
+  readonly title = "Head by head";
+  private readonly all: Choice[];
+  private chosen: Choice;
+  private by = "layer";
+  private array: NumberArray | null = null;
+  private rows: number[] = [];
+  private columns: number[] = [];
+  private cells: Cells | null = null;
+  private ends: [number, number] = [0, 1];
+  private box: Box = { left: 0, top: 0, width: 0, height: 0 };
+  private readonly colors = lookup(viridis);
+
+  constructor(private readonly context: Context) {
+    this.all = choices(context.run);
+    this.chosen = this.all[0]!;
+  }
+
+  async attach(figure: Figure): Promise<void> {
+    const { run } = this.context;
+    const orders = [{ value: "layer", label: "layer" }];
+    if (run.doc.trees?.communities?.names) orders.push({ value: "communities", label: "tree of weights" });
+    if (run.doc.trees?.head?.names) orders.push({ value: "maps", label: "tree of maps" });
+    if (run.hubs.length > 0) orders.push({ value: "hubs", label: "hub" });
+    const show = async () => {
+      this.array = await run.array(this.chosen.array);
+      this.rows = headOrder(run, this.chosen.rows, this.by);
+      this.columns = headOrder(run, this.chosen.columns, this.by);
+      this.color();
+      figure.redraw();
+    };
+    const choose = (value: string) => {
+      this.chosen = this.all.find((one) => one.value === value) ?? this.chosen;
+      void show();
+    };
+    const order = (by: string) => {
+      this.by = by;
+      void show();
+    };
+    figure.controls.append(
+      select("Matrix", this.all, this.chosen.value, choose).element,
+      segmented("Order", orders, this.by, order),
+    );
+    await show();
+  }
+
+  private value(row: number, column: number): number {
+    if (!this.array || (this.chosen.same && this.rows[row] === this.columns[column])) return NaN;
+    return orderedMatrix(this.array, this.rows, this.columns)(row, column);
+  }
+
+  private color(): void {
+    const inner = orderedMatrix(this.array!, this.rows, this.columns);
+    const value = (row: number, column: number) =>
+      this.chosen.same && this.rows[row] === this.columns[column] ? NaN : inner(row, column);
+    this.ends = endsOf(this.rows.length, this.columns.length, value);
+    this.cells = colorCells(this.rows.length, this.columns.length, value, this.ends, this.colors);
+  }
+
+  describe(): string {
+    const { rows, columns, label } = this.chosen;
+    return `Matrix ${label}: ${rows.length} by ${columns.length} heads in the order of ${this.by}. Arrow keys choose a row.`;
+  }
+
+  private side(width: number): number {
+    const { rows, columns } = this.chosen;
+    return Math.min(width - 260, 760, 34 * Math.max(1, rows.length, columns.length));
+  }
+  height(width: number): number {
+    const { rows, columns } = this.chosen;
+    return Math.round((this.side(width) * rows.length) / Math.max(1, rows.length, columns.length)) + 66;
+  }
+
+  draw(s: Surface, width: number, _height: number, theme: Theme): void {
+    const { rows, columns } = this.chosen;
+    const cell = this.side(width) / Math.max(1, rows.length, columns.length);
+    this.box = { left: 66, top: 8, width: cell * columns.length, height: cell * rows.length };
+    const { box } = this;
+    if (this.cells) s.cells(this.cells, box.left, box.top, box.width, box.height);
+    const roomy = cell >= 13;
+    if (this.by === "layer") this.drawLayers(s, !roomy, theme);
+    if (this.by !== "layer" || roomy) this.drawNames(s, theme);
+    s.rect(box.left, box.top, box.width, box.height, { stroke: theme.axis });
+    s.text("target", box.left + box.width / 2, box.top + box.height + 52, { anchor: "middle" });
+    s.text("source", 12, box.top + box.height / 2, { anchor: "middle", rotate: -90 });
+    this.drawChosen(s);
+    const ends: [string, string] = [formatNumber(this.ends[0]), formatNumber(this.ends[1])];
+    drawColorBar(s, box.left + box.width + 24, box.top, `affinity ${this.chosen.label}`, ends, viridis, theme);
+  }
+
+  /** Lines between layers, and their numbers where single heads have no room. */
+  private drawLayers(s: Surface, numbers: boolean, theme: Theme): void {
+    const { box } = this;
+    const style = { fill: theme.muted, size: 11, baseline: "middle" } as const;
+    const faint = { stroke: theme.background, opacity: 0.55 };
+    for (const { at, middle, layer, labeled } of layerMarks(this.chosen.columns, this.columns, box.width, 26)) {
+      const x = box.left + at * box.width;
+      if (at > 0) s.line(x, box.top, x, box.top + box.height, faint);
+      if (labeled && numbers)
+        s.text(`L${layer}`, box.left + middle * box.width, box.top + box.height + 14, { ...style, anchor: "middle" });
+    }
+    for (const { at, middle, layer, labeled } of layerMarks(this.chosen.rows, this.rows, box.height, 14)) {
+      const y = box.top + at * box.height;
+      if (at > 0) s.line(box.left, y, box.left + box.width, y, faint);
+      if (labeled && numbers)
+        s.text(`L${layer}`, box.left - 8, box.top + middle * box.height, { ...style, anchor: "end" });
+    }
+  }
+
+  /** Names of single heads, where there is room. */
+  private drawNames(s: Surface, theme: Theme): void {
+    const { box } = this;
+    const style = { fill: theme.muted, size: 10, baseline: "middle", anchor: "end" } as const;
+    const high = box.height / this.rows.length;
+    const wide = box.width / this.columns.length;
+    for (let i = 0; i < this.rows.length; i += labelStep(high, 11))
+      s.text(this.chosen.rows[this.rows[i]!]!.name, box.left - 6, box.top + (i + 0.5) * high, style);
+    for (let i = 0; i < this.columns.length; i += labelStep(wide, 11))
+      s.text(this.chosen.columns[this.columns[i]!]!.name, box.left + (i + 0.5) * wide, box.top + box.height + 5, {
+        ...style,
+        rotate: -90,
+      });
+  }
+
+  /** Row and column of the chosen head, framed in white on black to show on every color. */
+  private drawChosen(s: Surface): void {
+    const { head } = this.context.store.state;
+    const { box } = this;
+    const row = this.rows.findIndex((i) => this.chosen.rows[i]!.name === head);
+    const column = this.columns.findIndex((i) => this.chosen.columns[i]!.name === head);
+    const high = box.height / this.rows.length;
+    const wide = box.width / this.columns.length;
+    for (const paint of [
+      { stroke: "#000000", width: 3.5 },
+      { stroke: "#ffffff", width: 1.5 },
+    ]) {
+      if (row >= 0) s.rect(box.left, box.top + row * high, box.width, high, paint);
+      if (column >= 0) s.rect(box.left + column * wide, box.top, wide, box.height, paint);
+    }
+  }
+
+  hit(x: number, y: number): Hit | null {
+    const { box } = this;
+    const row = Math.floor(((y - box.top) / box.height) * this.rows.length);
+    const column = Math.floor(((x - box.left) / box.width) * this.columns.length);
+    if (row < 0 || column < 0 || row >= this.rows.length || column >= this.columns.length) return null;
+    const source = this.chosen.rows[this.rows[row]!]!.name;
+    const target = this.chosen.columns[this.columns[column]!]!.name;
+    const value = formatNumber(this.value(row, column), 4);
+    return { head: source, tip: [`${source} \u2192 ${target}`, { label: this.chosen.label, value }] };
+  }
+
+  key(key: string): string | null {
+    const step = key === "ArrowDown" || key === "ArrowRight" ? 1 : key === "ArrowUp" || key === "ArrowLeft" ? -1 : 0;
+    if (step === 0) return null;
+    const names = this.rows.map((i) => this.chosen.rows[i]!.name);
+    const at = names.indexOf(this.context.store.state.head ?? "");
+    const next = names[at < 0 ? 0 : (at + step + names.length) % names.length]!;
+    this.context.store.set({ head: next });
+    return `Source ${next}`;
+  }
+
+  data() {
+    const digits = (value: number) => (Number.isNaN(value) ? null : Number(value.toPrecision(6)));
+    return {
+      columns: ["source", ...this.columns.map((i) => this.chosen.columns[i]!.name)],
+      rows: this.rows.map((i, r) => [
+        this.chosen.rows[i]!.name,
+        ...this.columns.map((_, c) => digits(this.value(r, c))),
+      ]),
+    };
+  }
+}
+
+/** Where layers begin along a side, as shares of it, and which of them have room for their number. */
+function layerMarks(heads: readonly Head[], order: readonly number[], length: number, room: number) {
+  const layerAt = (i: number) => heads[order[i]!]!.layer;
+  const starts = range(order.length).filter((i) => i === 0 || layerAt(i) !== layerAt(i - 1));
+  const step = labelStep(length / Math.max(1, starts.length), room);
+  return starts.map((start, i) => ({
+    at: start / order.length,
+    middle: (start + (starts[i + 1] ?? order.length)) / 2 / order.length,
+    layer: layerAt(start),
+    labeled: i % step === 0,
+  }));
+}

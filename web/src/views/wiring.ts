@@ -1,0 +1,285 @@
+import type { Edge } from "../data/run";
+import { largest } from "../data/stats";
+import { drawColorBar, drawLegend, formatNumber, type Box } from "../draw/axes";
+import { inkOn, viridis } from "../draw/color";
+import { LayerCache, type Surface } from "../draw/surface";
+import { headTip, pairStyles, stepHead, type Context, type PairStyle, type View } from "../ui/context";
+import { segmented, select, slider, toggles } from "../ui/controls";
+import { Figure, type FigureSpec, type Hit } from "../ui/figure";
+import type { Theme } from "../ui/theme";
+import { chosenIn, edgeData, edgeTip, edgeWidth, filterEdges, strength } from "./edges";
+import { HeadGrid, labelStep } from "./grid";
+import { colorOptions, nodeColors, type NodeColors } from "./node_color";
+
+export const wiring: View = {
+  id: "wiring",
+  title: "Wiring",
+  about:
+    "Heads by layer and number. A line joins a head that writes to a later one that reads, where their subspaces are closest; its color is the pair of roles, its width the deviation from the null.",
+  available: (run) => run.edges.length > 0,
+  mount(section, context) {
+    const view = new Wiring(context);
+    const figure = new Figure(view, context.store);
+    context.figures.push(figure);
+    figure.controls.append(...edgeControls(context), ...view.controls(figure));
+    section.append(figure.element);
+  },
+};
+
+/** Controls of what edges are shown, here and in the graph. */
+export function edgeControls({ run, store }: Context): HTMLElement[] {
+  const pairs = [...pairStyles([...new Set(run.edges.map((edge) => edge.pair))])];
+  const set = (part: Partial<typeof store.state.filter>) => store.set({ filter: { ...store.state.filter, ...part } });
+  const most = Math.max(1, largest(run.edges.map((edge) => edge.rank)));
+  const { filter } = store.state;
+  const controls = [
+    toggles(
+      "Roles",
+      pairs.map(([value, { color, dash }]) => ({ value, label: value, color, dashed: dash !== undefined })),
+      filter.pairs,
+      (chosen) => set({ pairs: chosen }),
+    ),
+    slider("Top of each", { min: 1, max: most, value: filter.top }, (top) => set({ top })),
+  ];
+  if (run.nulls.length > 0) {
+    const nulls = run.nulls.map((value) => ({ value, label: value }));
+    controls.push(select("Null", nulls, filter.null_, (null_) => set({ null_ })).element);
+    const levels = [
+      ["1", "any"],
+      ["0.05", "\u2264 0.05"],
+      ["0.01", "\u2264 0.01"],
+      ["0.001", "\u2264 0.001"],
+    ] as const;
+    controls.push(
+      segmented(
+        "q-value",
+        levels.map(([value, label]) => ({ value, label })),
+        String(filter.q),
+        (q) => set({ q: Number(q) }),
+      ),
+    );
+  }
+  return controls;
+}
+
+class Wiring implements FigureSpec {
+  readonly id = "wiring";
+  readonly title = "Which heads write where others read";
+  private readonly grid: HeadGrid;
+  private readonly pairs: Map<string, PairStyle>;
+  private colors: NodeColors;
+  private by: string;
+  private edges: Edge[] = [];
+  private readonly nodes = new LayerCache();
+  private box: Box = { left: 0, top: 0, width: 0, height: 0 };
+
+  constructor(private readonly context: Context) {
+    this.grid = new HeadGrid(context.run);
+    this.pairs = pairStyles([...new Set(context.run.edges.map((edge) => edge.pair))]);
+    this.by = colorOptions(context.run)[0]!.value;
+    this.colors = nodeColors(context.run, this.by);
+  }
+
+  controls(figure: Figure): HTMLElement[] {
+    const change = (by: string) => {
+      this.by = by;
+      this.colors = nodeColors(this.context.run, by);
+      figure.redraw();
+    };
+    return [select("Color", colorOptions(this.context.run), this.by, change).element];
+  }
+
+  describe(): string {
+    const { filter } = this.context.store.state;
+    const edges = filterEdges(this.context.run.edges, filter);
+    return `Wiring of heads: ${edges.length} edges of ${filter.pairs.join(", ")}. Arrow keys move over the heads, Escape clears.`;
+  }
+
+  height(width: number): number {
+    const row = Math.max(15, Math.min(34, width / 40));
+    return Math.round(this.grid.units * row + 96);
+  }
+
+  private layout(width: number, height: number): void {
+    // Layers of a shallow model would stand too far apart to follow a line.
+    const span = Math.min(width - 76, this.grid.columns * 300);
+    this.box = { left: 58, top: 12, width: span, height: height - 96 };
+  }
+
+  private radius(): number {
+    const { columns, units } = this.grid;
+    return Math.min(13, (0.4 * this.box.height) / units, (0.36 * this.box.width) / columns);
+  }
+
+  draw(s: Surface, width: number, height: number, theme: Theme): void {
+    const { state } = this.context.store;
+    this.layout(width, height);
+    this.edges = filterEdges(this.context.run.edges, state.filter);
+    this.drawEdges(s, chosenIn(this.edges, state));
+    // A thousand heads take longer to draw than the edges, and change less often.
+    s.layer(this.nodes, `${theme.name} ${this.by}`, (layer) => {
+      this.drawLabels(layer, theme);
+      this.drawNodes(layer, theme);
+    });
+    this.drawMarks(s, theme);
+    this.drawKey(s, width, height, theme);
+  }
+
+  private drawLabels(s: Surface, theme: Theme): void {
+    const { box, grid } = this;
+    const columnStep = labelStep(box.width / grid.columns, 26);
+    for (let layer = 0; layer < grid.columns; layer += columnStep) {
+      const x = box.left + ((layer + 0.5) * box.width) / grid.columns;
+      s.text(String(layer), x, box.top + box.height + 14, { anchor: "middle", fill: theme.muted });
+    }
+    s.text("layer", box.left + box.width / 2, box.top + box.height + 32, { anchor: "middle", fill: theme.ink });
+    const rowStep = labelStep(box.height / grid.units, 15);
+    for (let row = 0; row < grid.rows + grid.kvRows; ++row) {
+      const kv = row >= grid.rows;
+      const number = kv ? row - grid.rows : row;
+      if (number % rowStep !== 0) continue;
+      const y = box.top + ((row + (kv ? 1 : 0) + 0.5) * box.height) / grid.units;
+      s.text(`${kv ? "kv " : ""}${number}`, box.left - 10, y, { anchor: "end", baseline: "middle", fill: theme.muted });
+    }
+    s.text("head", 12, box.top + (grid.rows * box.height) / grid.units / 2, {
+      anchor: "middle",
+      rotate: -90,
+      fill: theme.ink,
+    });
+  }
+
+  /** Where a line begins, bends and ends. */
+  private curve(edge: Edge): [number, number, number, number, number, number] | null {
+    const from = this.grid.center(edge.source, this.box);
+    const to = this.grid.center(edge.target, this.box);
+    if (!from || !to) return null;
+    const r = this.radius();
+    const x1 = from.x + r;
+    const x2 = to.x - r;
+    return [x1, from.y, (x1 + x2) / 2, (x1 + x2) / 2, x2, to.y];
+  }
+
+  private drawEdges(s: Surface, chosen: string | null): void {
+    const { filter } = this.context.store.state;
+    const strongest = Math.max(0, largest(this.edges.map((edge) => strength(edge, filter))));
+    for (const pass of [false, true]) {
+      for (const edge of this.edges) {
+        const touched = chosen === null || edge.source === chosen || edge.target === chosen;
+        const curve = touched === pass ? this.curve(edge) : null;
+        if (!curve) continue;
+        const [x1, y1, c1, c2, x2, y2] = curve;
+        s.path(
+          `M${x1.toFixed(1)},${y1.toFixed(1)}C${c1.toFixed(1)},${y1.toFixed(1)} ${c2.toFixed(1)},${y2.toFixed(1)} ${x2.toFixed(1)},${y2.toFixed(1)}`,
+          {
+            stroke: this.pairs.get(edge.pair)!.color,
+            dash: this.pairs.get(edge.pair)!.dash ?? [],
+            width: edgeWidth(edge, filter, strongest),
+            opacity: touched ? (chosen === null ? 0.78 : 0.95) : 0.1,
+          },
+        );
+      }
+    }
+  }
+
+  private drawNodes(s: Surface, theme: Theme): void {
+    const { run } = this.context;
+    const r = this.radius();
+    for (const head of run.heads) {
+      const center = this.grid.center(head.name, this.box);
+      if (!center) continue;
+      const fill = this.colors.color(head.name, theme);
+      s.rect(center.x - r, center.y - r, 2 * r, 2 * r, { fill, radius: Math.min(4, r / 2.5) });
+      if (r >= 8.5)
+        s.text(String(head.number), center.x, center.y + 0.5, {
+          anchor: "middle",
+          baseline: "middle",
+          size: 10,
+          fill: fill === theme.blank ? theme.muted : inkOn(fill),
+        });
+    }
+  }
+
+  /** Frames around the chosen head and the one under the pointer. */
+  private drawMarks(s: Surface, theme: Theme): void {
+    const { head, hover } = this.context.store.state;
+    const r = this.radius();
+    for (const name of [hover, head]) {
+      const center = name === null ? null : this.grid.center(name, this.box);
+      if (!center) continue;
+      const style = { stroke: theme.mark, width: name === head ? 2.5 : 1.5, radius: Math.min(5, r / 2 + 1) };
+      s.rect(center.x - r - 2.5, center.y - r - 2.5, 2 * r + 5, 2 * r + 5, style);
+    }
+  }
+
+  private drawKey(s: Surface, width: number, height: number, theme: Theme): void {
+    const { filter } = this.context.store.state;
+    const pairs = filter.pairs.map((pair) => ({ ...this.pairs.get(pair)!, label: pair, line: true }));
+    const room = width - 20;
+    const used = drawLegend(
+      s,
+      8,
+      height - 40,
+      this.colors.ends ? room - 180 : room,
+      [...pairs, ...this.colors.legend],
+      theme,
+    );
+    if (used > 40) return;
+    if (this.colors.ends) {
+      const [low, high] = this.colors.ends;
+      drawColorBar(s, width - 164, height - 42, this.by, [formatNumber(low), formatNumber(high)], viridis, theme);
+    }
+  }
+
+  hit(x: number, y: number): Hit | null {
+    const name = this.grid.at(x, y, this.box);
+    const center = name ? this.grid.center(name, this.box) : null;
+    const r = this.radius() + 3;
+    if (name && center && Math.abs(center.x - x) <= r && Math.abs(center.y - y) <= r)
+      return { head: name, tip: headTip(this.context.run, name) };
+    let best: Edge | null = null;
+    let nearest = 6;
+    for (const edge of this.edges) {
+      const distance = this.distanceTo(edge, x, y);
+      if (distance > nearest) continue;
+      nearest = distance;
+      best = edge;
+    }
+    return best ? { tip: edgeTip(best, this.context.run) } : null;
+  }
+
+  private distanceTo(edge: Edge, x: number, y: number): number {
+    const curve = this.curve(edge);
+    if (!curve) return Infinity;
+    const [x1, y1, c1, c2, x2, y2] = curve;
+    if (x < Math.min(x1, x2) - 6 || x > Math.max(x1, x2) + 6 || y < Math.min(y1, y2) - 6 || y > Math.max(y1, y2) + 6)
+      return Infinity;
+    let least = Infinity;
+    const steps = 32;
+    for (let i = 0; i <= steps; ++i) {
+      const t = i / steps;
+      const a = (1 - t) ** 3;
+      const b = 3 * t * (1 - t) ** 2;
+      const c = 3 * t ** 2 * (1 - t);
+      const d = t ** 3;
+      least = Math.min(least, Math.hypot(a * x1 + b * c1 + c * c2 + d * x2 - x, (a + b) * y1 + (c + d) * y2 - y));
+    }
+    return least;
+  }
+
+  key(key: string): string | null {
+    const { run, store } = this.context;
+    if (key === "Escape") {
+      store.set({ head: null });
+      return "No head chosen";
+    }
+    const next = stepHead(run, store.state.head, key);
+    if (next === null) return null;
+    store.set({ head: next });
+    const edges = this.edges.filter((edge) => edge.source === next || edge.target === next);
+    return `${next}, ${edges.length} edges`;
+  }
+
+  data() {
+    return edgeData(filterEdges(this.context.run.edges, this.context.store.state.filter), this.context.run);
+  }
+}
