@@ -91,13 +91,18 @@ def test_a_thousand_calls_leak_nothing(model: headscope.Model, captured: headsco
     maps = np.random.default_rng(0).random((2, 8, 8), dtype=np.float32)
 
     def calls(n: int) -> None:
-        for _ in range(n):
+        for i in range(n):
             relation = headscope.relate(model, pairs="OQ", draws=2)
             relation.affinity()
             model.weights(0, "V")
-            headscope.organize(maps, iterations=1, draws=2)
             with pytest.raises(ValueError):
                 headscope.relate(model, pairs="XY")
+            if i % 10 == 0:
+                headscope.organize(maps, iterations=1, draws=2)
+                headscope.capture(model, ids=[1, 2, 3, 1, 2])
+                headscope.prune(model, ids=[1, 2, 3, 1, 2], criteria="norm", count=2)
+            if i % 100 == 0:
+                relation._repr_html_()
 
     calls(100)
     before = resident()
