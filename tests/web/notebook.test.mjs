@@ -28,9 +28,9 @@ test("the page works inside a notebook's frame", async () => {
   await frame.waitForSelector("html[data-ready]", { timeout: 60_000 });
 
   // Its own links lead within it, and the address of the section in sight is written without a fault.
-  const last = await frame.$$eval("nav a", (links) => links.at(-1).getAttribute("href"));
-  await frame.click(`nav a[href="${last}"]`);
-  await frame.waitForFunction((id) => document.querySelector(id).getBoundingClientRect().top < innerHeight, last);
+  const last = await frame.$$eval("nav a", (links) => links.at(-1).getAttribute("data-view"));
+  await frame.click(`nav a[data-view="${last}"]`);
+  await frame.waitForFunction((id) => document.getElementById(id).getBoundingClientRect().top < innerHeight, last);
   await frame.waitForTimeout(500);
 
   const [saved] = await Promise.all([
