@@ -110,7 +110,8 @@ RunCommand describe(const Args& args, const Model& model) {
   return command;
 }
 
-// Token profiles of the subspaces asked for; a model without a vocabulary gives a warning instead.
+// Token profiles of the subspaces asked for; a model without a vocabulary, or one that does not fit the stream, gives a
+// warning instead.
 void add_tokens(const Args& args, const Model& model, RunFolder& run, RelateResult& result, Session& session) {
   if (args.tokens_for == "none" || args.tokens == 0) return;
   const bool unembedding = args.tokens_from == "unembedding";
@@ -137,7 +138,12 @@ void add_tokens(const Args& args, const Model& model, RunFolder& run, RelateResu
     check_for_interrupt();
     progress.reach(static_cast<std::size_t>(share * kSteps));
   };
-  add_token_file(run, token_profiles(model, subspaces, options), *vocabulary);
+  try {
+    add_token_file(run, token_profiles(model, subspaces, options), *vocabulary);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kUnsupported) throw;
+    result.warnings.push_back(fmt::format("no token profiles: {}", error.what()));
+  }
 }
 
 void run_relate(const Args& args, Session& session) {

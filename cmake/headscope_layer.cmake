@@ -11,6 +11,9 @@ function(headscope_layer name)
                                                PRIVATE "${PROJECT_SOURCE_DIR}/src")
   list(TRANSFORM ARG_LAYERS PREPEND headscope_)
   target_link_libraries(headscope_${name} PUBLIC ${ARG_LAYERS} PRIVATE headscope_compile ${ARG_PRIVATE})
+  if("${HEADSCOPE_SANITIZE}" MATCHES "undefined")  # null pointers are found by AddressSanitizer
+    target_compile_options(headscope_${name} PRIVATE -fsanitize=undefined -fno-sanitize=null,vptr,object-size)
+  endif()
   # Parsing these takes longer than compiling most files: it is done once, for all layers. The dev preset does without,
   # so that no file relies on what it does not include.
   if(name STREQUAL "base")

@@ -19,18 +19,14 @@
 namespace headscope {
 namespace {
 
-// Only a matrix that can be read is of use.
-bool is_token_matrix(const StoredTensor& tensor) {
-  return tensor.shape.size() == 2 && info(tensor.dtype).decodable;
-}
-
-// The first of `names` that the file has, with or without the prefix; empty if none.
+// The first of `names` that the file has in a type that can be read, with or without the prefix; empty if none. What
+// shape it has to be is for those to say who use it.
 std::string first_present(const Checkpoint& checkpoint, const std::string& prefix,
                           const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     for (const std::string& candidate : {prefix + name, name}) {
       const StoredTensor* tensor = checkpoint.find(candidate);
-      if (tensor != nullptr && is_token_matrix(*tensor)) return candidate;
+      if (tensor != nullptr && info(tensor->dtype).decodable) return candidate;
     }
   }
   return {};

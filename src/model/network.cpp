@@ -145,6 +145,9 @@ class Resolver {
       // Its rows are read one by one, without the factors of their blocks.
       if (find_block_scale(checkpoint_, *in.embedding) != nullptr) unsupported("has an embedding in FP8 blocks");
       const std::size_t embedded = in.embedding->shape[1];
+      if (embedded != width_ && names_.project_in.empty()) {
+        wrong_shape(*in.embedding, fmt::format("[vocabulary, {}]", width_));
+      }
       if (embedded != width_) in.project = linear(names_.project_in, embedded, width_);
       if (match_.family->forward.scaled_embedding) in.embedding_scale = std::sqrt(static_cast<float>(width_));
       in.token_types = table(names_.token_types);
@@ -298,6 +301,7 @@ class Resolver {
     if (!names_.transform.empty() && !has_transform) return;
     const std::size_t in = matrix.shape[1];
     if (const std::string scale = missing_block_scale(checkpoint_, matrix); !scale.empty()) lacks(scale);
+    if (in != width_ && names_.project_out.empty()) wrong_shape(matrix, fmt::format("[vocabulary, {}]", width_));
     if (in != width_) out.project = linear(names_.project_out, width_, in);
     if (has_transform) {
       out.transform = linear(names_.transform, width_, width_);

@@ -1,7 +1,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "organize/l1_tile.cpp"
-#include <hwy/foreach_target.h>
 #include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include "organize/l1_tile.h"
@@ -14,22 +14,24 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Tag = hn::CappedTag<float, kPanel / 2>;
 using Vector = hn::Vec<Tag>;
 
-// A register block is kRows slices of `a`, each broadcast, against four vectors of slices of `b`. A broadcast takes a
-// slot of the units that do the arithmetic, so it has to serve many vectors; 16 accumulators, or 8 where there are only
-// 16 registers, are chains enough to hide the latency of an addition.
+// A register block is some slices of `a`, each broadcast, against up to four vectors of slices of `b`. A broadcast
+// takes a slot of the units that do the arithmetic, so it has to serve many vectors; 16 accumulators, or 8 where there
+// are only 16 registers, are chains enough to hide the latency of an addition. With fewer vectors it is more slices.
 #if HWY_TARGET <= HWY_AVX3  // smaller numbers are better targets
-constexpr std::size_t kRows = 4;
+constexpr std::size_t kAccumulators = 16;
 #else
-constexpr std::size_t kRows = 2;
+constexpr std::size_t kAccumulators = 8;
 #endif
 constexpr std::size_t kMostVectors = 4;
+// Slices of `a` that begin at the same vector of `b` on the diagonal: a whole number of blocks of any height.
+constexpr std::size_t kBand = 16;
 // Features that are taken at a time: all panels' share of them stays in the first-level cache while every register
 // block of the tile passes over it.
 constexpr std::size_t kChunk = 64;
 
 // The additions are fused multiply-adds: on some processors maxima and additions share their ports, and
 // multiply-adds do not. `b` and `sums` hold, for each vector, where it begins.
-template <std::size_t kVectors>
+template <std::size_t kRows, std::size_t kVectors>
 HWY_INLINE void max_block(const float* HWY_RESTRICT a, const float* const* b, const float* HWY_RESTRICT scale,
                           std::size_t features, float* const* sums) {
   const Tag d;
@@ -53,6 +55,18 @@ HWY_INLINE void max_block(const float* HWY_RESTRICT a, const float* const* b, co
   }
 }
 
+// A band of slices of `a` against kVectors vectors.
+template <std::size_t kVectors>
+HWY_INLINE void max_band(const float* a, const float* const* b, const float* scale, std::size_t features,
+                         float** sums) {
+  constexpr std::size_t kRows = kAccumulators / (kVectors == 3 ? 4 : kVectors);
+  static_assert(kBand % kRows == 0 && kPanel % kBand == 0);
+  for (std::size_t row = 0; row < kBand; row += kRows) {
+    max_block<kRows, kVectors>(a + row, b, scale, features, sums);
+    for (std::size_t v = 0; v < kVectors; ++v) sums[v] += kRows * kTileColumns;
+  }
+}
+
 void add_maxima_here(const float* a, std::span<const float* const> b, const float* scale, std::size_t features,
                      bool diagonal, float* sums) {
   const std::size_t lanes = hn::Lanes(Tag());
@@ -60,9 +74,9 @@ void add_maxima_here(const float* a, std::span<const float* const> b, const floa
   for (std::size_t begin = 0; begin < features; begin += kChunk) {
     const std::size_t count = features - begin < kChunk ? features - begin : kChunk;
     const float* s = scale + begin;
-    for (std::size_t row = 0; row < kPanel; row += kRows) {
+    for (std::size_t row = 0; row < kPanel; row += kBand) {
       const float* x = a + begin * kPanel + row;
-      for (std::size_t column = diagonal ? row / lanes * lanes : 0; column < columns;) {
+      for (std::size_t column = diagonal ? row : 0; column < columns;) {
         const float* from[kMostVectors];
         float* to[kMostVectors];
         std::size_t vectors = 0;
@@ -70,10 +84,10 @@ void add_maxima_here(const float* a, std::span<const float* const> b, const floa
           from[vectors] = b[column / kPanel] + begin * kPanel + column % kPanel;
           to[vectors] = sums + row * kTileColumns + column;
         }
-        if (vectors == 4) max_block<4>(x, from, s, count, to);
-        if (vectors == 3) max_block<3>(x, from, s, count, to);
-        if (vectors == 2) max_block<2>(x, from, s, count, to);
-        if (vectors == 1) max_block<1>(x, from, s, count, to);
+        if (vectors == 4) max_band<4>(x, from, s, count, to);
+        if (vectors == 3) max_band<3>(x, from, s, count, to);
+        if (vectors == 2) max_band<2>(x, from, s, count, to);
+        if (vectors == 1) max_band<1>(x, from, s, count, to);
       }
     }
   }

@@ -68,7 +68,7 @@ class TokenRows {
                               !embedding && !info.embedding.empty() ? "; its embedding can be asked for instead" : ""));
     }
     const std::string file = model.checkpoint().file_of(*tensor).string();
-    if (tensor->shape[1] != info.sizes.d_model) {
+    if (tensor->shape.size() != 2 || tensor->shape[1] != info.sizes.d_model) {
       throw Error(ErrorKind::kUnsupported,
                   fmt::format("{}: tensor '{}' is {}, token profiles need rows as wide as the residual stream, {}",
                               file, printable(tensor->name), to_string(tensor->shape), info.sizes.d_model));

@@ -125,6 +125,10 @@ class Lines {
           std::fill(to, to + n_, T{0});
         }
       }
+      if (!placed) {
+        transpose_any(stage, staged_stride(), kGroup, n_, rows + line, width_);
+        continue;
+      }
       for (std::size_t i = 0; i < n_; i += kElements) {
         const std::size_t elements = std::min(kElements, n_ - i);
         transpose_any(stage + i, staged_stride(), kGroup, elements, chunk, kGroup);
@@ -139,7 +143,8 @@ class Lines {
     T* stage = staged();
     T chunk[kElements * kGroup];
     for (std::size_t line = 0; line < count; line += kGroup) {
-      for (std::size_t i = 0; i < n_; i += kElements) {
+      if (!placed) transpose_any(rows + line, width_, n_, kGroup, stage, staged_stride());
+      for (std::size_t i = 0; placed && i < n_; i += kElements) {
         const std::size_t elements = std::min(kElements, n_ - i);
         for (std::size_t e = 0; e < elements; ++e) {
           std::memcpy(chunk + e * kGroup, rows + position(i + e, placed) * width_ + line, kGroup * sizeof(T));

@@ -113,6 +113,19 @@ TEST(Relate, WritesTokenProfilesOfTheHeadsInItsEdges) {
   EXPECT_EQ(lines(tokens) % 2, 1u);  // two tokens a subspace, and the header
 }
 
+TEST(Relate, SaysWhyAnUnembeddingThatDoesNotFitGivesNoProfiles) {
+  TinyGpt2 tiny;
+  tiny.shapes["lm_head.weight"] = {7, 3};
+  const TemporaryFolder folder;
+  tiny.write(folder);
+  folder.write("vocab.json", R"({"one": 0, "two": 1, "three": 2, "four": 3, "five": 4, "six": 5, "seven": 6})");
+  const Outcome outcome =
+      run_program({"relate", folder.path().string(), "-o", (folder.path() / "run").string(), "--tokens-for", "all"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("no token profiles: "));
+  EXPECT_THAT(outcome.out, HasSubstr("'lm_head.weight' is [7, 3], token profiles need rows as wide"));
+}
+
 TEST(Relate, NamesHeadsOfLowRank) {
   const TemporaryFolder folder;
   const Outcome outcome =

@@ -121,7 +121,11 @@ describe("the chosen head", () => {
     await page.waitForFunction(() => document.querySelector(".chosen strong")?.textContent === "L1H1");
     assert.match(page.url(), /head=L1H1/);
     assert.equal(await page.locator(".card h2").textContent(), "L1H1");
-    assert.ok((await drawn())["figure-wiring"] > before_["figure-wiring"]);
+    // Figures are drawn with the next frame.
+    await page.waitForFunction(
+      (count) => Number(document.getElementById("figure-wiring").dataset.drawn) > count,
+      before_["figure-wiring"],
+    );
     assert.equal(await page.locator("#maps .control:has-text('Head') select").inputValue(), "L1H1");
     for (const id of ["matrix", "tree", "detectors", "map", "embedding", "decay", "invariance"]) {
       const figure = await show(page, id);
@@ -129,9 +133,15 @@ describe("the chosen head", () => {
       await page.evaluate(() => document.querySelector(".chosen button").click());
       await page.waitForFunction(() => !document.querySelector(".chosen strong"));
       await show(page, id);
-      const plain = await figure.locator("canvas[tabindex]").evaluate((canvas) => canvas.toDataURL());
-      // The map keeps the last head; all others change when no head is chosen.
-      if (id !== "map") assert.notEqual(plain, marked, `${id} does not show the chosen head`);
+      // The map keeps the last head; all others change, with the next frame, when no head is chosen.
+      if (id !== "map") {
+        await page
+          .waitForFunction(
+            ([name, shown]) => document.querySelector(`#figure-${name} canvas[tabindex]`).toDataURL() !== shown,
+            [id, marked],
+          )
+          .catch(() => assert.fail(`${id} does not show the chosen head`));
+      }
       await page.evaluate(() => (location.hash = "#head=L1H1"));
       await page.waitForFunction(() => document.querySelector(".chosen strong")?.textContent === "L1H1");
     }

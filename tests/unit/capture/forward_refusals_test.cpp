@@ -124,6 +124,8 @@ TEST(ForwardRefusals, TensorsThatAreMissingOrMisshapen) {
   EXPECT_ERROR(reshaped("model.layers.0.post_attention_layernorm.weight", {15}), ErrorKind::kFormat, "expected [16]");
   EXPECT_ERROR(reshaped("model.norm.weight", {4, 4}), ErrorKind::kFormat, "expected [16]");
   EXPECT_ERROR(reshaped("model.embed_tokens.weight", {208}), ErrorKind::kFormat, "model.embed_tokens.weight");
+  EXPECT_ERROR(reshaped("lm_head.weight", {208}), ErrorKind::kFormat, "'lm_head.weight' is [208], expected");
+  EXPECT_ERROR(reshaped("lm_head.weight", {13, 15}), ErrorKind::kFormat, "'lm_head.weight' is [13, 15], expected");
   EXPECT_ERROR(reshaped("model.embed_tokens.weight", {0, 16}), ErrorKind::kFormat, "expected [vocabulary, width]");
 }
 
