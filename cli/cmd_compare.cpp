@@ -58,13 +58,22 @@ std::vector<RunContents> look_into_all(const Args& args) {
   return all;
 }
 
-// The folders' names; where two are the same, whole paths.
-std::vector<std::string> run_names(const Args& args) {
-  if (!args.names.empty()) {
-    if (args.names.size() == args.runs.size()) return args.names;
+// A table tells runs by their names.
+void check_names(const Args& args) {
+  if (args.names.empty()) return;
+  if (args.names.size() != args.runs.size()) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("--names: {} names for {} RUNs", args.names.size(), args.runs.size()));
   }
+  for (const std::string& name : args.names) {
+    if (std::ranges::count(args.names, name) == 1) continue;
+    throw Error(ErrorKind::kInvalidArgument, fmt::format("--names: '{}' stands twice", printable(name, 60)));
+  }
+}
+
+// The folders' names; where two are the same, whole paths; where one RUN is given twice, numbered.
+std::vector<std::string> run_names(const Args& args) {
+  if (!args.names.empty()) return args.names;
   std::vector<std::string> names;
   for (const fs::path& path : args.runs) {
     const fs::path plain = path.lexically_normal();
@@ -74,6 +83,10 @@ std::vector<std::string> run_names(const Args& args) {
     if (std::ranges::count(names, names[i]) == 1) continue;
     for (std::size_t j = 0; j < names.size(); ++j) names[j] = args.runs[j].string();
     break;
+  }
+  for (std::size_t i = names.size(); i-- > 1;) {
+    const auto before = std::count(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]);
+    if (before > 0) names[i] += fmt::format(" ({})", before + 1);
   }
   return names;
 }
@@ -135,6 +148,7 @@ void run_compare(const Args& args, Session& session) {
   if (args.runs.size() < 2) {
     throw Error(ErrorKind::kInvalidArgument, "compare: one RUN alone; give two or more");
   }
+  check_names(args);
   const std::vector<RunContents> contents = look_into_all(args);
   watch_for_interrupts();
   RunFolder run = begin_run(session, args.run, describe(args), args.force);

@@ -11,6 +11,7 @@ import { Figure, type FigureSpec, type Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
 import { Gaze } from "./gaze";
 import { labelStep } from "./grid";
+import { shortened } from "./labels";
 
 /** What the figures of this section look at. */
 export interface Look {
@@ -366,7 +367,4 @@ const tokenText = (input: Input, i: number) => input.tokens.tokens[i]?.text ?? "
 export const tokenName = (input: Input, i: number) => visibleToken(tokenText(input, i));
 
 /** At most nine characters, by code points. */
-export function clip(text: string): string {
-  const letters = [...text];
-  return letters.length > 9 ? `${letters.slice(0, 8).join("")}\u2026` : text;
-}
+export const clip = (text: string) => shortened(text, 9);

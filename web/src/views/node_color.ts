@@ -1,3 +1,4 @@
+import { readPruning } from "../data/pruning";
 import type { Run } from "../data/run";
 import { classColor, viridis } from "../draw/color";
 import { classNames } from "../ui/context";
@@ -40,6 +41,8 @@ export function headNumbers(run: Run): Map<string, Map<string, number>> {
         );
     }
   }
+  for (const order of readPruning(run)?.orders ?? [])
+    order.heads.forEach((one, i) => add(`pruned by ${order.criterion}: order`, one.head, i + 1));
   return numbers;
 }
 
