@@ -3,8 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/commands.h"
@@ -91,27 +93,32 @@ std::vector<std::string> run_names(const Args& args) {
   return names;
 }
 
+// FNV-1a: pages of settings in 16 digits.
+std::string hashed(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  return fmt::format("{:016x}", hash);
+}
+
 // What the RUN was made of, as its manifest says: it changes when the RUN is made anew.
 std::string identity_of(const fs::path& path) {
   std::error_code ignored;
   if (!fs::exists(path / "manifest.json", ignored)) return path.string();
   const JsonDocument manifest = JsonDocument::open(path / "manifest.json");
-  std::string text = path.string();
+  std::string text;
   for (const char* command : {"capture", "relate"}) {
     for (const auto [key, value] : manifest.root().find("commands").find(command).find("identity").members()) {
       text += fmt::format("; {} {}={}", command, key, value.as_string().value_or(""));
     }
   }
-  return text;
+  return fmt::format("{} {}", path.string(), hashed(text));
 }
 
 RunCommand describe(const Args& args) {
   RunCommand command;
   command.name = "compare";
   std::string runs;
-  for (const fs::path& path : args.runs) {
-    runs += identity_of(path) + "\n";
-  }
+  for (const fs::path& path : args.runs) runs += (runs.empty() ? "" : ", ") + identity_of(path);
   command.identity = {{"runs", runs},
                       {"what", args.source.what},
                       {"skip_first", std::to_string(args.source.skip_first)},

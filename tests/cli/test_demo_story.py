@@ -108,7 +108,7 @@ def test_structure_beats_chance_at_half_of_the_heads(demo: tuple[str, Path]) -> 
     for said, measured in zip(told.groups()[1:], (cost[best][0], min(cost["random"]), max(cost["random"])), strict=True):
         assert float(said) == pytest.approx(measured, abs=0.00501)
     for name in ("alone", "greedy"):
-        said = re.search(rf"Heads chosen by measuring the damage itself:.*{name} ([\d.]+)", demo[0])
+        said = re.search(rf"Heads chosen by measuring the damage itself:.*{name} (\d+\.\d+)", demo[0])
         assert said and float(said[1]) == pytest.approx(cost[name][0], abs=0.00501)
 
 

@@ -296,7 +296,7 @@ function addOrganize(run, heads, tokens, uniform) {
     run.array(`embedding/${axis}.npy`, coordinates, [n, 4]);
   }
   const rows = ["network", ...heads];
-  const figures = ["l1", "needed_99", "top_01", "alpha"];
+  const figures = ["l1", "needed_99", "top_1%", "alpha"];
   run.table(
     "sparsity.csv",
     [
@@ -450,6 +450,7 @@ export function makeRun(folder, kind = "full") {
       ],
     );
   }
+  if (large) addPrune(run, heads, uniform);
   if (kind === "hostile") addCompare(run, hostileTokens.slice(0, 5), hostileTokens, uniform);
   run.finish();
 }

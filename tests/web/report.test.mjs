@@ -382,27 +382,29 @@ describe("accessibility", () => {
     });
   }
 
-  test("reaches every figure and control with the keyboard", async () => {
-    const { page, close } = await open(pages.relate);
-    const wanted = await page.$$eval(
-      "main button, main select, main input, main canvas[tabindex]",
-      (all) => all.filter((one) => one.offsetParent !== null && !(one.type === "radio" && !one.checked)).length,
-    );
-    const reached = new Set();
-    for (let i = 0; i < wanted + 60; ++i) {
-      await page.keyboard.press("Tab");
-      reached.add(
-        await page.evaluate(() =>
-          [...document.querySelectorAll("main button, main select, main input, main canvas[tabindex]")].indexOf(
-            document.activeElement,
-          ),
-        ),
+  for (const kind of ["relate", "prune", "compare"]) {
+    test(`reaches every figure and control of the ${kind} run with the keyboard`, async () => {
+      const { page, close } = await open(pages[kind]);
+      const wanted = await page.$$eval(
+        "main button, main select, main input, main canvas[tabindex]",
+        (all) => all.filter((one) => one.offsetParent !== null && !(one.type === "radio" && !one.checked)).length,
       );
-    }
-    reached.delete(-1);
-    assert.equal(reached.size, wanted);
-    await close();
-  });
+      const reached = new Set();
+      for (let i = 0; i < wanted + 60; ++i) {
+        await page.keyboard.press("Tab");
+        reached.add(
+          await page.evaluate(() =>
+            [...document.querySelectorAll("main button, main select, main input, main canvas[tabindex]")].indexOf(
+              document.activeElement,
+            ),
+          ),
+        );
+      }
+      reached.delete(-1);
+      assert.equal(reached.size, wanted);
+      await close();
+    });
+  }
 
   test("opens and leaves the export menu with the keyboard", async () => {
     const { page, close } = await open(pages.relate);

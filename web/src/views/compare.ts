@@ -9,7 +9,7 @@ import { CompareCurves } from "./compare_curves";
 import { CompareDifferences } from "./compare_differences";
 import { CompareDistances } from "./compare_distances";
 import { CompareMatrices } from "./compare_matrices";
-import { CompareStrips } from "./compare_strips";
+import { CompareStrips, isShared } from "./compare_strips";
 
 /** The two runs that are looked at. */
 export interface ChosenPair {
@@ -56,8 +56,7 @@ export const compare: View = {
     showTable();
     if (compared.features.some((feature) => feature.x.length > 1))
       section.append(make(new CompareCurves(compared)).element);
-    if (compared.features.some((feature) => feature.x.length === 0))
-      section.append(make(new CompareStrips(compared)).element);
+    if (compared.features.some(isShared)) section.append(make(new CompareStrips(compared)).element);
     if (comparison.axes.length === 0) return;
     const matrices = new CompareMatrices(context, comparison);
     const figure = make(matrices);

@@ -66,7 +66,8 @@ export class CompareDifferences implements FigureSpec {
         const dot = differs ? { fill: categorical[1]! } : { fill: theme.background, stroke: theme.muted, width: 1.5 };
         s.circle(x(size), y, 4.5, dot);
       }
-      const words = one.verdict === "none" ? (Math.abs(one.difference) > one.spread ? "chance" : "none") : one.verdict;
+      const words =
+        one.verdict === "none" ? (Math.abs(one.difference) > one.spread ? "chance" : "no difference") : one.verdict;
       const p = Number.isNaN(one.pHolm) ? "" : `, p ${formatP(one.pHolm)}`;
       s.text(`${words}${p}`, right + 16, y, { baseline: "middle", fill: differs ? theme.ink : theme.muted });
     });

@@ -54,11 +54,15 @@ export class CompareDistances implements FigureSpec {
       }
       for (let j = 0; j < count; ++j) this.drawCell(s, i, j, cell, high, theme);
     }
-    for (const [i, j] of [
-      [this.pair.a, this.pair.b],
-      [this.pair.b, this.pair.a],
-    ] as const)
-      s.rect(left + j * cell, this.box.top + i * cell, cell, cell, { stroke: theme.mark, width: 2.5, radius: 3 });
+    // Framed in white on black, to show on every color.
+    for (const paint of [
+      { stroke: "#000000", width: 4 },
+      { stroke: "#ffffff", width: 2 },
+    ]) {
+      const { a, b } = this.pair;
+      s.rect(left + b * cell, this.box.top + a * cell, cell, cell, { ...paint, radius: 3 });
+      s.rect(left + a * cell, this.box.top + b * cell, cell, cell, { ...paint, radius: 3 });
+    }
     drawColorBar(
       s,
       left,

@@ -20,7 +20,7 @@ export class CompareStrips implements FigureSpec {
   private dots: { x: number; y: number; feature: string; run: number; value: number }[] = [];
 
   constructor(private readonly compared: ComparedRuns) {
-    this.features = compared.features.filter((feature) => feature.x.length === 0);
+    this.features = compared.features.filter(isShared);
     this.differing = new Set(compared.differences.filter((one) => one.verdict === "differs").map((one) => one.feature));
   }
 
@@ -116,3 +116,7 @@ export class CompareStrips implements FigureSpec {
 }
 
 const values = (samples: readonly number[][]) => samples.map((sample) => sample[0] ?? NaN).filter(Number.isFinite);
+
+/** A figure that at least two runs have, so that there is something to compare. */
+export const isShared = (feature: Feature) =>
+  feature.x.length === 0 && feature.samples.filter((samples) => values(samples).length > 0).length > 1;

@@ -152,11 +152,10 @@ class Maps {
 function preview(input: Input, i: number): string {
   const { tokens, kind } = input.tokens;
   if (kind === "image") return `${i}: image`;
-  return `${i}: ${tokens
-    .slice(0, 8)
-    .map((token) => token.text)
-    .join("")
-    .slice(0, 32)}`;
+  const words = tokens.slice(0, 8).map((token) => token.text);
+  // Some tokenizers keep blanks in their tokens, others leave them out.
+  const spaced = tokens.some((token) => /^\s|\s$/.test(token.text));
+  return `${i}: ${words.join(spaced ? "" : " ").slice(0, 32)}`;
 }
 
 class MapFigure implements FigureSpec {

@@ -92,7 +92,7 @@ export class PruneGrids implements FigureSpec {
       const x = box.left + head.layer * wide;
       const y = box.top + head.number * tall;
       const fill = removed ? color : theme.blank;
-      s.rect(x + 0.5, y + 0.5, wide - 1, tall - 1, { fill, radius: wide > 14 ? 2 : 0, opacity: removed ? 1 : 0.55 });
+      s.rect(x + 0.5, y + 0.5, wide - 1, tall - 1, { fill, radius: wide > 14 ? 2 : 0 });
       if (removed && wide >= 17 && tall >= 12)
         s.text(String(at + 1), x + wide / 2, y + tall / 2 + 0.5, {
           anchor: "middle",
