@@ -5,7 +5,7 @@ import type { Doc } from "../src/data/doc";
 import { atBudget, beaten, between, randomSpread, readPruning } from "../src/data/pruning";
 import { Run } from "../src/data/run";
 import { mean, median } from "../src/data/stats";
-import { apart, shortened } from "../src/views/labels";
+import { apart, ending, shortened } from "../src/views/labels";
 
 type Row = (string | number | null)[];
 const table = (names: string[], rows: Row[]) => ({
@@ -156,7 +156,10 @@ describe("labels", () => {
     expect(apart([99, 98, 100], 10, [0, 100])).toEqual([90, 80, 100]);
     expect(apart([], 10, [0, 1])).toEqual([]);
   });
-  it("are cut by code points", () => expect(shortened("\u{1f600}".repeat(3), 2)).toBe("\u{1f600}\u2026"));
+  it("are cut by code points", () => {
+    expect(shortened("\u{1f600}".repeat(3), 2)).toBe("\u{1f600}\u2026");
+    expect([ending("runs/step-900", 9), ending("short", 5)]).toEqual(["\u2026step-900", "short"]);
+  });
 });
 
 describe("middles", () => {

@@ -1,7 +1,7 @@
 import type { ComparedRuns, Feature } from "../data/comparison";
 import { largest, least, mean } from "../data/stats";
 import { drawLegend, formatNumber, linearScale, logScale, type Box, type Scale } from "../draw/axes";
-import { runStyle } from "./compare_words";
+import { legendHeight, runLabel, runStyle } from "./compare_words";
 import type { Surface } from "../draw/surface";
 import type { FigureSpec, Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
@@ -33,23 +33,26 @@ export class CompareCurves implements FigureSpec {
     const names = this.features.map(({ feature }) => feature.name).join(", ");
     return `Curves of ${this.compared.names.join(", ")} over each other: ${names}.`;
   }
+  private top(width: number): number {
+    return 32 + legendHeight(this.compared.names, width - 80);
+  }
   private perRow(width: number): number {
     return width >= 640 && this.features.length > 1 ? 2 : 1;
   }
   height(width: number): number {
-    return 30 + Math.ceil(this.features.length / this.perRow(width)) * (panelHeight + below);
+    return this.top(width) - 20 + Math.ceil(this.features.length / this.perRow(width)) * (panelHeight + below);
   }
 
   draw(s: Surface, width: number, _height: number, theme: Theme): void {
     const across = this.perRow(width);
     const step = width / across;
     this.dots = [];
-    const entries = this.compared.names.map((label, run) => ({ ...runStyle(run), label, line: true }));
+    const entries = this.compared.names.map((label, run) => ({ ...runStyle(run), label: runLabel(label), line: true }));
     drawLegend(s, 60, 2, width - 80, entries, theme);
     this.features.forEach((one, i) => {
       const box = {
         left: 60 + (i % across) * step,
-        top: 50 + Math.floor(i / across) * (panelHeight + below),
+        top: this.top(width) + Math.floor(i / across) * (panelHeight + below),
         width: step - 84,
         height: panelHeight - 28,
       };

@@ -6,7 +6,7 @@ import type { Surface } from "../draw/surface";
 import type { FigureSpec, Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
 import type { ChosenPair } from "./compare";
-import { shortened } from "./labels";
+import { ending } from "./labels";
 
 /** Distances between runs, by which two of them are chosen. */
 export class CompareDistances implements FigureSpec {
@@ -41,7 +41,7 @@ export class CompareDistances implements FigureSpec {
 
   draw(s: Surface, width: number, height: number, theme: Theme): void {
     const { count } = this;
-    const label = (i: number) => `${i}  ${shortened(this.name(i), 20)}`;
+    const label = (i: number) => `${i}  ${ending(this.name(i), 20)}`;
     const left = 12 + largest(Array.from({ length: count }, (_, i) => s.measure(label(i), 12)));
     const side = Math.min(width - left - 14, height - 92, count * 84);
     this.box = { left, top: 8, width: side, height: side };

@@ -11,7 +11,7 @@ import { segmented } from "../ui/controls";
 import { isolated } from "../ui/dom";
 import type { Figure, FigureSpec, Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
-import { shortened } from "./labels";
+import { ending } from "./labels";
 
 type AxisName = ComparedAxis["axis"];
 const treeHeight = 84;
@@ -109,7 +109,7 @@ export class CompareMatrices implements FigureSpec {
     }));
     this.shown.forEach(({ axis, cells, blocks }, i) => {
       const box = this.boxes[i]!;
-      s.text(shortened(`${axis.run}  ${this.name(axis)}`, 44), box.left, box.top - treeHeight - 12, { weight: 600 });
+      s.text(`${axis.run}  ${ending(this.name(axis), 40)}`, box.left, box.top - treeHeight - 12, { weight: 600 });
       drawTree(s, axis.tree, blocks, { ...box, top: box.top - treeHeight - 4, height: treeHeight }, theme);
       s.cells(cells, box.left, box.top, box.width, box.height);
       s.rect(box.left, box.top, box.width, box.height, { stroke: theme.axis });

@@ -4,7 +4,7 @@ import { drawLegend, formatNumber, linearScale, type Box } from "../draw/axes";
 import type { Surface } from "../draw/surface";
 import type { FigureSpec, Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
-import { figureWords, runStyle } from "./compare_words";
+import { figureWords, legendHeight, runLabel, runStyle } from "./compare_words";
 
 const panelHeight = 150;
 const below = 18;
@@ -31,12 +31,16 @@ export class CompareStrips implements FigureSpec {
     });
     return `Means of ${this.compared.names.join(", ")}: ${said.join("; ")}.`;
   }
+  private top(width: number): number {
+    return 38 + legendHeight(this.compared.names, width - 60);
+  }
   private perRow(width: number): number {
     const room = Math.max(170, 60 + 26 * this.compared.names.length);
-    return Math.max(1, Math.min(this.features.length, Math.floor(width / room)));
+    const most = Math.max(1, Math.min(this.features.length, Math.floor(width / room)));
+    return Math.ceil(this.features.length / Math.ceil(this.features.length / most));
   }
   height(width: number): number {
-    return 34 + Math.ceil(this.features.length / this.perRow(width)) * (panelHeight + below);
+    return this.top(width) - 22 + Math.ceil(this.features.length / this.perRow(width)) * (panelHeight + below);
   }
 
   draw(s: Surface, width: number, _height: number, theme: Theme): void {
@@ -48,7 +52,7 @@ export class CompareStrips implements FigureSpec {
       44,
       2,
       width - 60,
-      this.compared.names.map((label, run) => ({ ...runStyle(run), label })),
+      this.compared.names.map((label, run) => ({ ...runStyle(run), label: runLabel(label) })),
       theme,
     );
     this.features.forEach((feature, i) =>
@@ -57,7 +61,7 @@ export class CompareStrips implements FigureSpec {
         feature,
         {
           left: 44 + (i % across) * step,
-          top: 56 + Math.floor(i / across) * (panelHeight + below),
+          top: this.top(width) + Math.floor(i / across) * (panelHeight + below),
           width: step - 64,
           height: panelHeight - 30,
         },

@@ -1,4 +1,9 @@
+import { measureText } from "../draw/canvas";
 import { categorical, categoryColor } from "../draw/color";
+import { ending } from "./labels";
+
+/** A run's name where there is no room for a long one. */
+export const runLabel = (name: string) => ending(name, 28);
 
 /** Lines of runs: broken once the colors have been used up. */
 export function runStyle(run: number): { color: string; dash?: number[] } {
@@ -13,3 +18,18 @@ export const figureWords: Record<string, string> = {
   gain: "gain over shuffled",
   alpha: "alpha",
 };
+
+/** The height of a legend of runs, which wraps where there are many. */
+export function legendHeight(names: readonly string[], width: number): number {
+  let lines = 1;
+  let left = 0;
+  for (const name of names) {
+    const size = 38 + measureText(runLabel(name), 12);
+    if (left > 0 && left + size > width) {
+      ++lines;
+      left = 0;
+    }
+    left += size;
+  }
+  return 18 * lines;
+}

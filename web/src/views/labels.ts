@@ -21,3 +21,9 @@ export function shortened(text: string, most: number): string {
   const points = [...text];
   return points.length > most ? `${points.slice(0, most - 1).join("")}\u2026` : text;
 }
+
+/** The end of a text that is too long: of paths, what tells them apart. */
+export function ending(text: string, most: number): string {
+  const points = [...text];
+  return points.length > most ? `\u2026${points.slice(1 - most).join("")}` : text;
+}
