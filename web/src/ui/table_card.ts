@@ -13,16 +13,18 @@ export interface TableCard {
   about: string;
   columns: string[];
   rows: Cell[][];
+  /** Of numbers as they are shown; the CSV has all. */
+  digits?: number;
 }
 
 /** A table with its title, one sentence, and a button that saves it. */
-export function tableCard({ name, title, about, columns, rows }: TableCard): HTMLElement {
+export function tableCard({ name, title, about, columns, rows, digits = 4 }: TableCard): HTMLElement {
   const shown = rows.slice(0, mostRows);
   const save = () => saveFile(`${name}.csv`, new Blob([toCsv(columns, rows)], { type: "text/csv" }));
   const numeric = columns.map((_, i) => rows.some((row) => typeof row[i] === "number"));
   const cell = (value: Cell, i: number) =>
     typeof value === "number"
-      ? el("td", { class: "number" }, formatNumber(value, 4))
+      ? el("td", { class: "number" }, formatNumber(value, digits))
       : el("td", numeric[i] ? { class: "number" } : {}, value ?? "");
   return el(
     "article",

@@ -113,5 +113,6 @@ function differenceTable(comparison: Comparison, compared: ComparedRuns, pair: C
       Number.isNaN(one.pHolm) ? null : one.pHolm,
       verdictWords(one),
     ]),
+    digits: 3,
   });
 }

@@ -118,6 +118,7 @@ function verdicts(run: Run, pruned: PrunedModel): HTMLElement {
     about: inputsSentence(run),
     columns,
     rows,
+    digits: 3,
   });
 }
 
