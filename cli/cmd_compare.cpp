@@ -3,8 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/commands.h"
@@ -58,13 +60,22 @@ std::vector<RunContents> look_into_all(const Args& args) {
   return all;
 }
 
-// The folders' names; where two are the same, whole paths.
-std::vector<std::string> run_names(const Args& args) {
-  if (!args.names.empty()) {
-    if (args.names.size() == args.runs.size()) return args.names;
+// A table tells runs by their names.
+void check_names(const Args& args) {
+  if (args.names.empty()) return;
+  if (args.names.size() != args.runs.size()) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("--names: {} names for {} RUNs", args.names.size(), args.runs.size()));
   }
+  for (const std::string& name : args.names) {
+    if (std::ranges::count(args.names, name) == 1) continue;
+    throw Error(ErrorKind::kInvalidArgument, fmt::format("--names: '{}' stands twice", printable(name, 60)));
+  }
+}
+
+// The folders' names; where two are the same, whole paths; where one RUN is given twice, numbered.
+std::vector<std::string> run_names(const Args& args) {
+  if (!args.names.empty()) return args.names;
   std::vector<std::string> names;
   for (const fs::path& path : args.runs) {
     const fs::path plain = path.lexically_normal();
@@ -75,7 +86,18 @@ std::vector<std::string> run_names(const Args& args) {
     for (std::size_t j = 0; j < names.size(); ++j) names[j] = args.runs[j].string();
     break;
   }
+  for (std::size_t i = names.size(); i-- > 1;) {
+    const auto before = std::count(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]);
+    if (before > 0) names[i] += fmt::format(" ({})", before + 1);
+  }
   return names;
+}
+
+// FNV-1a: pages of settings in 16 digits.
+std::string hashed(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  return fmt::format("{:016x}", hash);
 }
 
 // What the RUN was made of, as its manifest says: it changes when the RUN is made anew.
@@ -83,22 +105,20 @@ std::string identity_of(const fs::path& path) {
   std::error_code ignored;
   if (!fs::exists(path / "manifest.json", ignored)) return path.string();
   const JsonDocument manifest = JsonDocument::open(path / "manifest.json");
-  std::string text = path.string();
+  std::string text;
   for (const char* command : {"capture", "relate"}) {
     for (const auto [key, value] : manifest.root().find("commands").find(command).find("identity").members()) {
       text += fmt::format("; {} {}={}", command, key, value.as_string().value_or(""));
     }
   }
-  return text;
+  return fmt::format("{} {}", path.string(), hashed(text));
 }
 
 RunCommand describe(const Args& args) {
   RunCommand command;
   command.name = "compare";
   std::string runs;
-  for (const fs::path& path : args.runs) {
-    runs += identity_of(path) + "\n";
-  }
+  for (const fs::path& path : args.runs) runs += (runs.empty() ? "" : ", ") + identity_of(path);
   command.identity = {{"runs", runs},
                       {"what", args.source.what},
                       {"skip_first", std::to_string(args.source.skip_first)},
@@ -135,6 +155,7 @@ void run_compare(const Args& args, Session& session) {
   if (args.runs.size() < 2) {
     throw Error(ErrorKind::kInvalidArgument, "compare: one RUN alone; give two or more");
   }
+  check_names(args);
   const std::vector<RunContents> contents = look_into_all(args);
   watch_for_interrupts();
   RunFolder run = begin_run(session, args.run, describe(args), args.force);

@@ -17,6 +17,7 @@
 #include "cli/interrupt.h"
 #include "cli/run.h"
 #include "headscope/base/error.h"
+#include "headscope/io/json.h"
 
 namespace headscope::cli {
 namespace {
@@ -113,6 +114,35 @@ void language(Session& session, const std::filesystem::path& model, const std::f
   type(session, {"softmax", out, "-o", out, "--force"});
 }
 
+// Whether half of the heads can go, and which.
+void tell_pruning(Session& session, const std::filesystem::path& model, const std::filesystem::path& run) {
+  session.out << "\nWhich half of its heads can go? Chosen by seven criteria on 8 texts, measured on 24 others.\n";
+  type(session, {"prune", model.string(), "-o", run.string(), "--text-file", (model / "unseen.txt").string(), "--lines",
+                 "--choose-on", "8", "--points", "8", "--criteria", "all", "--force"});
+  session.out << '\n' << told_pruning(JsonDocument::open(run / "prune.json").root());
+}
+
+// The language model on two halves of its texts, and the vision model: all in the language model's folder.
+void tell_comparison(Session& session, const std::filesystem::path& model, const std::filesystem::path& folder) {
+  constexpr std::size_t kTexts = 12;  // as many as there are images
+  session.out << "\nTwo halves of one model's texts, and words beside pictures.\n";
+  const std::vector<std::string> texts = lines_of(model / "unseen.txt");
+  std::vector<std::string> words = {"compare"};
+  for (const std::size_t half : {0, 1}) {
+    const std::filesystem::path run = folder / (half == 0 ? "first-half" : "second-half");
+    const std::filesystem::path file = run.string() + ".txt";
+    std::ofstream out(file);
+    for (std::size_t i = half * kTexts; i < std::min((half + 1) * kTexts, texts.size()); ++i) out << texts[i] << '\n';
+    if (!out.flush()) throw Error(ErrorKind::kIo, fmt::format("{}: cannot be written", file.string()));
+    type(session, {"capture", model.string(), "-o", run.string(), "--text-file", file.string(), "--lines", "--what",
+                   "pattern", "--no-output", "--force"});
+    words.push_back(run.string());
+  }
+  words.insert(words.end(), {(folder / "vision").string(), "-o", (folder / "language").string(), "--force"});
+  type(session, words);
+  session.out << '\n' << told_comparison(JsonDocument::open(folder / "language" / "compare.json").root());
+}
+
 void vision(Session& session, const std::filesystem::path& model, const std::filesystem::path& run) {
   session.out << "\nA vision model that reads handwritten digits, by the same commands.\n";
   const std::string name = model.string();
@@ -131,7 +161,9 @@ void run_demo(const Args& args, Session& session) {
   const auto begin = std::chrono::steady_clock::now();
   const std::filesystem::path models = std::filesystem::proximate(bundled_models());
   language(session, models / "demo", args.folder / "language");
+  tell_pruning(session, models / "demo", args.folder / "language");
   vision(session, models / "demo-vit", args.folder / "vision");
+  tell_comparison(session, models / "demo", args.folder);
   std::vector<std::string> pages;
   for (const std::string name : {"language", "vision"}) {
     const std::filesystem::path page = args.folder / (name + ".html");

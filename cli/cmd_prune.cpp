@@ -185,6 +185,10 @@ void run_prune(const Args& args, Session& session) {
   RunFolder run = begin_run(session, args.run, describe(args, model), args.force);
   const PruneResult result = compute(model, inputs, options, session);
   add_prune_tables(run, result, options.kept);
+  run.add_text({.name = "prune.json",
+                .kind = "summary",
+                .about = "Every criterion at the budget beside the random orders, and whether structure beats chance."},
+               prune_json(result));
   const auto written = ranking_to_write(args, result);
   if (written) write_checkpoint(run, model, result.removed_heads(*written), session);
   if (const auto told = written ? written : result.best) {

@@ -9,6 +9,7 @@
 
 #include "headscope/base/error.h"
 #include "headscope/io/csv.h"
+#include "headscope/tree/tree_json.h"
 
 namespace headscope::cli {
 namespace {
@@ -74,6 +75,12 @@ PairCounts counts(const Comparison& comparison, std::size_t a, std::size_t b) {
   return result;
 }
 
+std::string verdict_text(const PairCounts& found) {
+  if (found.tested == 0) return "not tested: the spread over inputs is not known, capture several";
+  if (found.differ > 0) return fmt::format("differ in {} of {} features", found.differ, found.tested);
+  return fmt::format("no difference beyond the spread over inputs in {} features", found.tested);
+}
+
 Json number(double value) {
   return std::isfinite(value) ? Json(value) : Json();
 }
@@ -100,6 +107,22 @@ Json distances_json(const Comparison& comparison) {
   return rows;
 }
 
+Json pairs_json(const Comparison& comparison) {
+  Json pairs = Json::array();
+  for (std::size_t i = 0; i < comparison.distances.rows(); ++i) {
+    for (std::size_t j = i + 1; j < comparison.distances.rows(); ++j) {
+      const PairCounts found = counts(comparison, i, j);
+      pairs.push_back({{"a", i},
+                       {"b", j},
+                       {"distance", comparison.distances(i, j)},
+                       {"differ", found.differ},
+                       {"tested", found.tested},
+                       {"verdict", verdict_text(found)}});
+    }
+  }
+  return pairs;
+}
+
 void add_table(RunFolder& run, const std::string& name, const std::string& about, const CsvTable& table) {
   run.add_text({.name = name, .kind = "table", .about = about, .shape = {table.rows(), table.columns()}}, table.text());
 }
@@ -121,6 +144,27 @@ void add_features(RunFolder& run, const std::vector<ComparedSource>& sources) {
             "Every feature of every run on every input: figures, and curves by x (share of the coefficients, rank of "
             "the eigenvalue).",
             table);
+}
+
+void add_organizations(RunFolder& run, const std::vector<ComparedSource>& sources) {
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    for (const ComparedAxis& axis : sources[i].axes) {
+      const std::string name = fmt::format("compared/{}/{}", i, axis.name);
+      const std::size_t n = axis.organized.tree.size();
+      run.add_text({.name = name + ".json",
+                    .kind = "tree",
+                    .about = fmt::format("Run {}: the partition tree of the {} axis on the first input.", i, axis.name),
+                    .shape = {n}},
+                   to_json(axis.organized.tree, axis.elements));
+      const auto values = axis.organized.affinity.values();
+      run.add_array({.name = name + ".npy",
+                     .kind = "array",
+                     .about = fmt::format("Run {}: the affinity that tree was made from.", i),
+                     .shape = {n, n},
+                     .axes = {axis.name, axis.name}},
+                    std::vector<float>(values.begin(), values.end()));
+    }
+  }
 }
 
 // Feature by feature for two runs: both means with their deviations, and the verdict.
@@ -176,10 +220,13 @@ void add_compare_files(RunFolder& run, const std::vector<ComparedSource>& source
                  .shape = {sources.size(), sources.size()},
                  .axes = {"run", "run"}},
                 distances);
-  const Json names = {{"runs", sources_json(sources)}, {"features", feature_names(sources)}};
-  run.add_text(
-      {.name = "compare.json", .kind = "names", .about = "The runs and features that were compared, in order."},
-      names.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  const Json names = {
+      {"runs", sources_json(sources)}, {"features", feature_names(sources)}, {"pairs", pairs_json(comparison)}};
+  run.add_text({.name = "compare.json",
+                .kind = "names",
+                .about = "The runs and features that were compared, in order, and the verdict on every two runs."},
+               names.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  add_organizations(run, sources);
 }
 
 void print_compare_summary(std::ostream& out, const std::vector<ComparedSource>& sources,
@@ -206,29 +253,13 @@ void print_compare_summary(std::ostream& out, const std::vector<ComparedSource>&
   }
   for (std::size_t i = 0; i < sources.size(); ++i) {
     for (std::size_t j = i + 1; j < sources.size(); ++j) {
-      const PairCounts found = counts(comparison, i, j);
-      const std::string verdict =
-          found.tested == 0   ? "not tested: the spread over inputs is not known, capture several"
-          : found.differ == 0 ? fmt::format("no difference beyond the spread over inputs in {} features", found.tested)
-                              : fmt::format("differ in {} of {} features", found.differ, found.tested);
-      out << fmt::format("[{}] and [{}]: {}\n", i, j, verdict);
+      out << fmt::format("[{}] and [{}]: {}\n", i, j, verdict_text(counts(comparison, i, j)));
     }
   }
 }
 
 void print_compare_json(std::ostream& out, const std::vector<ComparedSource>& sources, const Comparison& comparison,
                         const std::vector<std::string>& files, double seconds) {
-  Json pairs = Json::array();
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    for (std::size_t j = i + 1; j < sources.size(); ++j) {
-      const PairCounts found = counts(comparison, i, j);
-      pairs.push_back({{"a", i},
-                       {"b", j},
-                       {"distance", comparison.distances(i, j)},
-                       {"differ", found.differ},
-                       {"tested", found.tested}});
-    }
-  }
   Json differences = Json::array();
   for (const FeatureDifference& one : comparison.differences) {
     differences.push_back({{"a", one.a},
@@ -243,7 +274,7 @@ void print_compare_json(std::ostream& out, const std::vector<ComparedSource>& so
   }
   const Json root = {{"runs", sources_json(sources)},
                      {"distances", distances_json(comparison)},
-                     {"pairs", pairs},
+                     {"pairs", pairs_json(comparison)},
                      {"differences", differences},
                      {"files", files},
                      {"seconds", seconds}};

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "cli/map_source.h"
 #include "headscope/base/error.h"
@@ -88,6 +89,20 @@ void add_informativeness(const fs::path& path, std::vector<FeatureSamples>& feat
   }
 }
 
+// Axes of one element have nothing to show, and none shows more than a few thousand.
+std::vector<ComparedAxis> organized_axes(Organization organization, MapSource& maps) {
+  constexpr std::size_t kMost = 2048;
+  std::vector<ComparedAxis> axes;
+  const auto add = [&](TensorAxis axis, AxisOrganization& organized, std::vector<std::string>& names) {
+    if (organized.tree.size() < 2 || organized.tree.size() > kMost) return;
+    axes.push_back({std::string(to_string(axis)), std::move(organized), std::move(names)});
+  };
+  add(TensorAxis::kHead, organization.head, maps.tensor.head_names);
+  add(TensorAxis::kQuery, organization.query, maps.query_names);
+  add(TensorAxis::kKey, organization.key, maps.key_names);
+  return axes;
+}
+
 }  // namespace
 
 RunContents look_into(const fs::path& folder, const std::string& what) {
@@ -115,13 +130,15 @@ ComparedSource load_compared(const fs::path& folder, const RunContents& contents
       args.source = folders[i];
       args.what = options.what;
       args.skip_first = options.skip_first;
-      const MapSource maps = load_maps(args, /*keep_absent=*/false, options.memory, session);
+      MapSource maps = load_maps(args, /*keep_absent=*/false, options.memory, session);
       SignatureOptions signature = options.signature;
       signature.questionnaire.memory = options.memory;
       signature.progress = [&](double share) {
         progress((static_cast<double>(i) + share) / static_cast<double>(folders.size()));
       };
-      signatures.push_back(map_signature(maps.tensor, signature));
+      MapSignature found = map_signature(maps.tensor, signature);
+      signatures.push_back(std::move(found.features));
+      if (i == 0) source.axes = organized_axes(std::move(found.organization), maps);
       const InputIdentity identity = identify(folders[i]);
       source.run.inputs.push_back(identity.identity);
       source.kind = identity.kind.empty() ? "maps" : identity.kind;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "headscope/capture/detectors.h"
+#include "headscope/io/json.h"
 #include "headscope/model/model.h"
 #include "headscope/relate/relate.h"
 
@@ -29,5 +30,12 @@ struct Loss {
   double after = 0;
 };
 [[nodiscard]] Loss loss_without(const Model& model, HeadId head, std::span<const std::string> texts);
+
+/// What prune.json says, in two sentences: what the best structural criterion costs beside random orders, and what the
+/// criteria that measure the damage itself cost. \throws Error  kFormat if it is not what 'prune' writes.
+[[nodiscard]] std::string told_pruning(JsonValue summary);
+
+/// What compare.json says of the pairs of runs, a line each. \throws Error  kFormat if it is not what 'compare' writes.
+[[nodiscard]] std::string told_comparison(JsonValue names);
 
 }  // namespace headscope::cli

@@ -59,25 +59,73 @@ std::string_view measure_name(const PruneResult& result) {
   return effect.kl ? "kl" : "change";
 }
 
-// Damages of the random orders: mean, least, most.
+// Damages of the random orders.
 struct RandomDamage {
   std::size_t seeds = 0;
   double mean = 0;
   double least = 0;
+  double median = 0;
   double most = 0;
 };
 
 RandomDamage random_damage(const PruneResult& result) {
-  RandomDamage found;
+  std::vector<double> damages;
   for (const PruneVerdict& verdict : result.verdicts) {
-    if (result.rankings[verdict.ranking].criterion != PruneCriterion::kRandom) continue;
-    found.least = found.seeds == 0 ? verdict.damage : std::min(found.least, verdict.damage);
-    found.most = found.seeds == 0 ? verdict.damage : std::max(found.most, verdict.damage);
-    found.mean += verdict.damage;
-    ++found.seeds;
+    if (result.rankings[verdict.ranking].criterion == PruneCriterion::kRandom) damages.push_back(verdict.damage);
   }
-  if (found.seeds > 0) found.mean /= static_cast<double>(found.seeds);
+  RandomDamage found;
+  if (damages.empty()) return found;
+  std::ranges::sort(damages);
+  found.seeds = damages.size();
+  for (const double damage : damages) found.mean += damage / static_cast<double>(damages.size());
+  found.least = damages.front();
+  found.median = (damages[(damages.size() - 1) / 2] + damages[damages.size() / 2]) / 2;
+  found.most = damages.back();
   return found;
+}
+
+std::string_view unit(const PruneResult& result) {
+  const std::string_view measure = measure_name(result);
+  return measure == "loss" ? "nats" : measure == "kl" ? "nats of KL" : "of relative change";
+}
+
+// "pk (0.23 nats)", "pk (0.23 nats) and redundancy (0.91)"
+std::string named_damages(const PruneResult& result, const std::vector<PruneVerdict>& verdicts) {
+  std::string text;
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    if (i > 0) text += i + 1 == verdicts.size() ? " and " : ", ";
+    text += fmt::format("{} ({:.2f}{})", to_string(result.rankings[verdicts[i].ranking].criterion), verdicts[i].damage,
+                        i == 0 ? fmt::format(" {}", unit(result)) : "");
+  }
+  return text;
+}
+
+Json summary_json(const PruneResult& result) {
+  Json rankings = Json::array();
+  for (const PruneVerdict& verdict : result.verdicts) {
+    const HeadRanking& one = result.rankings[verdict.ranking];
+    Json entry = {{"criterion", to_string(one.criterion)}, {"structural", is_structural(one.criterion)}};
+    if (one.criterion == PruneCriterion::kRandom) entry["seed"] = one.seed;
+    entry["damage"] = verdict.damage;
+    entry["better_than_random_orders"] = verdict.random_p ? Json(verdict.better_than) : Json();
+    entry["random_p"] = number(verdict.random_p);
+    entry["effect"] = effect_json(effect_at_budget(result, verdict.ranking));
+    entry["removed"] = names(result.removed_heads(verdict.ranking));
+    rankings.push_back(std::move(entry));
+  }
+  const RandomDamage random = random_damage(result);
+  return {
+      {"heads", result.heads},
+      {"removed", result.removed},
+      {"zero_already", names(result.zero)},
+      {"chosen_on", result.chosen_on},
+      {"measured_on", result.measured_on},
+      {"held_out", result.held_out},
+      {"damage_measure", measure_name(result)},
+      {"before", effect_json(result.curve.front().effect)},
+      {"best", result.best ? Json(to_string(result.rankings[*result.best].criterion)) : Json()},
+      {"random", {{"orders", random.seeds}, {"least", random.least}, {"median", random.median}, {"most", random.most}}},
+      {"rankings", rankings}};
 }
 
 void print_row(std::ostream& out, const std::string& name, const Effect& effect, double damage,
@@ -136,6 +184,39 @@ std::string pruned_json(const PruneResult& result, std::size_t ranking, const st
   return root.dump(2) + "\n";
 }
 
+std::string chance_sentence(const PruneResult& result) {
+  const RandomDamage random = random_damage(result);
+  std::vector<PruneVerdict> structural;
+  for (const PruneVerdict& verdict : result.verdicts) {
+    if (is_structural(result.rankings[verdict.ranking].criterion)) structural.push_back(verdict);
+  }
+  if (structural.empty()) return "No structural criterion was asked for (information, redundancy, pk).";
+  if (random.seeds == 0) return "Without random orders nothing says whether structure beats chance.";
+  std::ranges::stable_sort(structural, {}, &PruneVerdict::damage);
+  std::vector<PruneVerdict> winners;
+  for (const PruneVerdict& verdict : structural) {
+    if (verdict.better_than == random.seeds) winners.push_back(verdict);
+  }
+  const std::string orders =
+      fmt::format("every one of {} random orders ({:.2f} to {:.2f})", random.seeds, random.least, random.most);
+  if (winners.empty()) {
+    return fmt::format("No structural criterion does less damage than {}; the best, {}, beats {} of them.", orders,
+                       named_damages(result, {structural.front()}), structural.front().better_than);
+  }
+  constexpr double kLevel = 0.05;
+  const double p = winners.front().random_p.value_or(1);
+  return fmt::format("{} {} less damage than {}: {} (p = {:.2g}{}).", named_damages(result, winners),
+                     winners.size() == 1 ? "does" : "do", orders,
+                     p < kLevel ? "structure beats chance" : "too few orders to tell from chance", p,
+                     winners.size() == 1 ? "" : " each");
+}
+
+std::string prune_json(const PruneResult& result) {
+  Json root = summary_json(result);
+  root["said"] = chance_sentence(result);
+  return root.dump(2) + "\n";
+}
+
 void print_prune_summary(std::ostream& out, const PruneResult& result) {
   const Effect& before = result.curve.front().effect;
   out << fmt::format("{} of {} heads removed", result.removed, result.heads);
@@ -166,34 +247,15 @@ void print_prune_summary(std::ostream& out, const PruneResult& result) {
     out << fmt::format("  {:<14} {:>9.4f} in the mean of {} orders; {:.4f} to {:.4f}\n", "random", random.mean,
                        random.seeds, random.least, random.most);
   }
+  out << chance_sentence(result) << '\n';
 }
 
 void print_prune_json(std::ostream& out, const PruneResult& result, const std::vector<std::string>& files,
                       double seconds) {
-  Json rankings = Json::array();
-  for (const PruneVerdict& verdict : result.verdicts) {
-    const HeadRanking& one = result.rankings[verdict.ranking];
-    Json entry = {{"criterion", to_string(one.criterion)}};
-    if (one.criterion == PruneCriterion::kRandom) entry["seed"] = one.seed;
-    entry["damage"] = verdict.damage;
-    entry["better_than_random_orders"] = verdict.random_p ? Json(verdict.better_than) : Json();
-    entry["random_p"] = number(verdict.random_p);
-    entry["effect"] = effect_json(effect_at_budget(result, verdict.ranking));
-    entry["removed"] = names(result.removed_heads(verdict.ranking));
-    rankings.push_back(std::move(entry));
-  }
-  const Json root = {{"heads", result.heads},
-                     {"removed", result.removed},
-                     {"zero_already", names(result.zero)},
-                     {"chosen_on", result.chosen_on},
-                     {"measured_on", result.measured_on},
-                     {"held_out", result.held_out},
-                     {"damage_measure", measure_name(result)},
-                     {"before", effect_json(result.curve.front().effect)},
-                     {"best", result.best ? Json(to_string(result.rankings[*result.best].criterion)) : Json()},
-                     {"rankings", rankings},
-                     {"files", files},
-                     {"seconds", seconds}};
+  Json root = summary_json(result);
+  root["said"] = chance_sentence(result);
+  root["files"] = files;
+  root["seconds"] = seconds;
   out << root.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 

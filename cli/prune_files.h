@@ -17,6 +17,12 @@ void add_prune_tables(RunFolder& run, const PruneResult& result, const std::vect
 [[nodiscard]] std::string pruned_json(const PruneResult& result, std::size_t ranking, const std::string& checkpoint,
                                       const std::string& model);
 
+/// One sentence: whether a structural criterion does less damage than every random order.
+[[nodiscard]] std::string chance_sentence(const PruneResult& result);
+
+/// prune.json: budget, inputs and measure, every ranking at the budget beside the random orders, and that sentence.
+[[nodiscard]] std::string prune_json(const PruneResult& result);
+
 /// What a person wants to know.
 void print_prune_summary(std::ostream& out, const PruneResult& result);
 void print_prune_json(std::ostream& out, const PruneResult& result, const std::vector<std::string>& files,

@@ -9,6 +9,8 @@ A sequence is [BOS] and passages one after another, cut off at the model's lengt
 without a heading, said over and over: without those, heads that copy lists do it after "Again :" only. One pair of
 names in ten, and one pair of place and object in ten, are held out: no sentence or story made for training joins them.
 Python alone; only random.Random.random() is used, which gives the same numbers in every version.
+
+    python models/demo/language.py > models/demo/unseen.txt
 """
 
 from __future__ import annotations
@@ -205,3 +207,13 @@ def _part(pairs, held_out: bool) -> list[tuple[str, str]]:
     chosen = Random(20260110)
     marks = [chosen.random() < 0.1 for _ in pairs]
     return [pair for pair, mark in zip(pairs, marks, strict=True) if mark == held_out]
+
+
+def unseen(count: int = 32) -> list[str]:
+    """Sequences that training has not seen, which join what is held out; [BOS] left to the tokenizer."""
+    language = Language(1_000_003, held_out=True)
+    return [" ".join(VOCABULARY[word] for word in language.sequence()[1:]) for _ in range(count)]
+
+
+if __name__ == "__main__":
+    print("\n".join(unseen()))

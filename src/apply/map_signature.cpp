@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "headscope/organize/sparsity.h"
 #include "headscope/tree/diffusion_map.h"
@@ -92,14 +93,14 @@ TreeShape tree_shape(const PartitionTree& tree) {
   return shape;
 }
 
-std::vector<SignatureFeature> map_signature(const NetworkTensor& tensor, const SignatureOptions& options) {
+MapSignature map_signature(const NetworkTensor& tensor, const SignatureOptions& options) {
   constexpr double kQuestionnaire = 0.8;  // of the time, about
   const auto report = [&](double share) {
     if (options.progress) options.progress(share);
   };
   QuestionnaireOptions questionnaire = options.questionnaire;
   questionnaire.progress = [&](double share) { report(kQuestionnaire * share); };
-  const Organization organization = organize(tensor, questionnaire);
+  Organization organization = organize(tensor, questionnaire);
   SparsityOptions sparsity;
   sparsity.draws = options.draws;
   sparsity.seed = options.seed;
@@ -118,7 +119,7 @@ std::vector<SignatureFeature> map_signature(const NetworkTensor& tensor, const S
   for (const TensorAxis axis : kTensorAxes) {
     if (tensor.extents[static_cast<std::size_t>(axis)] > 1) add_axis(axis, organization.axis(axis), features);
   }
-  return features;
+  return {std::move(features), std::move(organization)};
 }
 
 }  // namespace headscope

@@ -252,6 +252,11 @@ std::optional<PruneCriterion> parse_prune_criterion(std::string_view name) noexc
   return std::nullopt;
 }
 
+bool is_structural(PruneCriterion criterion) noexcept {
+  return criterion == PruneCriterion::kInformation || criterion == PruneCriterion::kRedundancy ||
+         criterion == PruneCriterion::kPk;
+}
+
 double damage(const Effect& effect, DamageMeasure measure) noexcept {
   if (measure == DamageMeasure::kLoss && effect.before.loss && effect.after.loss) {
     return *effect.after.loss - *effect.before.loss;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "capture/parallel_rows.h"
 #include "headscope/base/error.h"
 #include "headscope/model/network.h"
 
@@ -68,6 +69,43 @@ std::optional<std::size_t> answer(const ModelInput& input, bool causal, std::spa
   return std::nullopt;
 }
 
+// What an intervention did to one row of output.
+struct RowEffect {
+  double squares = 0;  // of the output before,
+  double changes = 0;  // and of its change
+  double kl = 0;
+  double loss = 0;
+  std::size_t agrees = 0;
+  std::size_t right = 0;
+  std::size_t answered = 0;
+};
+
+// `before` holds logarithms of probabilities if there is a head, row i of `output` what the model gives now.
+RowEffect row_effect(std::span<const float> before, MatrixView output, std::size_t i, std::optional<std::size_t> right,
+                     bool has_head) {
+  std::vector<float> row(output.columns());
+  for (std::size_t j = 0; j < row.size(); ++j) row[j] = output(i, j);
+  if (has_head) log_softmax(row);
+  RowEffect effect;
+  // Logits are known up to a constant: their mean does not count.
+  const double center = has_head ? mean(before) : 0;
+  effect.squares = sum_of_squares(before, {}, center);
+  effect.changes = sum_of_squares(row, before, has_head ? mean(row) - center : 0);
+  if (!has_head) return effect;
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    const double log_p = static_cast<double>(before[j]);
+    effect.kl += std::exp(log_p) * (log_p - static_cast<double>(row[j]));
+  }
+  const std::size_t said = likeliest(row);
+  effect.agrees = likeliest(before) == said ? 1 : 0;
+  if (right) {
+    effect.loss = -static_cast<double>(row[*right]);
+    effect.right = said == *right ? 1 : 0;
+    effect.answered = 1;
+  }
+  return effect;
+}
+
 }  // namespace
 
 EffectMeter::EffectMeter(const Model& model, std::span<const ModelInput> inputs, std::span<const std::size_t> labels,
@@ -121,45 +159,40 @@ EffectMeter::EffectMeter(const Model& model, std::span<const ModelInput> inputs,
 
 Effect EffectMeter::measure(std::span<const HeadReplacement> replacements) const {
   Tally tally;
-  double kl = 0;
-  std::size_t agreeing = 0;
+  RowEffect sum;
   std::size_t rows_seen = 0;
-  double squares = 0;
-  double changes = 0;
-  std::vector<float> row;
   ForwardOptions pass = options_;
   pass.replacements.assign(replacements.begin(), replacements.end());
   pass.on_output = [&](const OutputRows& rows) {
     const std::size_t width = rows.values.columns();
-    row.resize(width);
-    for (std::size_t i = 0; i < rows.values.rows(); ++i) {
+    std::vector<RowEffect> found(rows.values.rows());
+    parallel_for_rows(rows.values.rows(), [&](std::size_t i) {
       const std::size_t index = rows.first_row + i;
-      const std::span<const float> before = std::span(outputs_[rows.input]).subspan(index * width, width);
-      for (std::size_t j = 0; j < width; ++j) row[j] = rows.values(i, j);
-      if (has_head_) log_softmax(row);
-      // Logits are known up to a constant: their mean does not count.
-      const double center = has_head_ ? mean(before) : 0;
-      squares += sum_of_squares(before, {}, center);
-      changes += sum_of_squares(row, before, has_head_ ? mean(row) - center : 0);
-      ++rows_seen;
-      if (!has_head_) continue;
-      for (std::size_t j = 0; j < width; ++j) {
-        const double log_p = static_cast<double>(before[j]);
-        kl += std::exp(log_p) * (log_p - static_cast<double>(row[j]));
-      }
-      agreeing += likeliest(before) == likeliest(row) ? 1U : 0U;
-      const auto right = answer(inputs_[rows.input], model_.info().causal, labels_, rows.input, index);
-      if (right) tally.add(row, *right);
+      const auto right =
+          has_head_ ? answer(inputs_[rows.input], model_.info().causal, labels_, rows.input, index) : std::nullopt;
+      found[i] =
+          row_effect(std::span(outputs_[rows.input]).subspan(index * width, width), rows.values, i, right, has_head_);
+    });
+    // Added in the order of the rows, whichever thread had them.
+    for (const RowEffect& row : found) {
+      sum.squares += row.squares;
+      sum.changes += row.changes;
+      sum.kl += row.kl;
+      sum.agrees += row.agrees;
+      tally.loss += row.loss;
+      tally.right += row.right;
+      tally.answers += row.answered;
     }
+    rows_seen += found.size();
   };
   run_forward(model_, inputs_, pass);
   Effect effect;
   effect.before = before_;
   effect.after = tally.performance();
-  effect.change = squares > 0 ? std::sqrt(changes / squares) : 0;
+  effect.change = sum.squares > 0 ? std::sqrt(sum.changes / sum.squares) : 0;
   if (has_head_) {
-    effect.kl = std::max(kl / static_cast<double>(rows_seen), 0.0);
-    effect.agreement = static_cast<double>(agreeing) / static_cast<double>(rows_seen);
+    effect.kl = std::max(sum.kl / static_cast<double>(rows_seen), 0.0);
+    effect.agreement = static_cast<double>(sum.agrees) / static_cast<double>(rows_seen);
   }
   return effect;
 }

@@ -50,9 +50,12 @@ Page build_page(const std::filesystem::path& run, const PageOptions& options) {
   report::add_axes(page);
   report::add_maps(page);
   report::add_paraproducts(page);
+  report::add_pruning(page);
+  report::add_comparison(page);
   if (page.root.empty()) {
     throw Error(ErrorKind::kUnsupported,
-                fmt::format("{}: holds nothing to show; run relate, capture, detect, organize or softmax with -o {}",
+                fmt::format("{}: holds nothing to show; run relate, capture, detect, organize, softmax, prune or "
+                            "compare with -o {}",
                             printable(run.string(), 4096), printable(run.string(), 4096)));
   }
   page.root["format"] = 1;

@@ -9,6 +9,7 @@
 #include "headscope/base/shape.h"
 #include "headscope/model/head_id.h"
 #include "headscope/report/page.h"
+#include "headscope/tree/partition_tree.h"
 #include "report/blocks.h"
 #include "report/run_contents.h"
 
@@ -53,6 +54,13 @@ void add_axes(PageData& page);
 void add_maps(PageData& page);
 /// paraproduct/<head>.npz.
 void add_paraproducts(PageData& page);
+/// prune.json; its tables are among the others.
+void add_pruning(PageData& page);
+/// compare.json, distances.npy, compared/<run>/<axis>.
+void add_comparison(PageData& page);
+
+/// The order of the leaves, and for every level where its folders end in that order: a small multiple of n numbers.
+[[nodiscard]] Json packed_tree(const PartitionTree& tree, JsonValue names);
 
 /// JSON of a value read from a file: as it is, numbers that are not finite as null.
 [[nodiscard]] Json as_json(JsonValue value);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -13,7 +14,8 @@ namespace {
 
 struct KnownTable {
   std::string_view file;
-  std::vector<std::string_view> columns;  // that the page cannot do without
+  std::vector<std::string_view> columns;     // that the page cannot do without
+  std::vector<std::string_view> texts = {};  // of those, names that a person gave: "1.0" and "1" are two
 };
 
 const std::vector<KnownTable>& known_tables() {
@@ -27,7 +29,13 @@ const std::vector<KnownTable>& known_tables() {
       {"detectors.csv", {"head"}},
       {"sparsity.csv", {}},
       {"decay.csv", {"rank"}},
-      {"invariance.csv", {}}};
+      {"invariance.csv", {}},
+      {"ranking.csv", {"criterion", "seed", "rank", "head", "score", "removed"}},
+      {"curve.csv", {"criterion", "seed", "removed", "loss", "accuracy", "kl", "agreement", "change"}},
+      {"comparison.csv",
+       {"a", "b", "feature", "mean_a", "mean_b", "difference", "spread", "p_holm", "verdict"},
+       {"a", "b", "feature"}},
+      {"features.csv", {"run", "input", "feature", "x", "value"}, {"run", "feature"}}};
   return kTables;
 }
 
@@ -47,10 +55,10 @@ std::optional<double> number_in(std::string_view cell) {
   return value;
 }
 
-Json column_values(const CsvRows& table, std::size_t column) {
+Json column_values(const CsvRows& table, std::size_t column, bool text) {
   Json numbers = Json::array();
   bool numeric = false;
-  for (std::size_t row = 0; row < table.rows(); ++row) {
+  for (std::size_t row = 0; row < table.rows() && !text; ++row) {
     const std::string& cell = table.cell(row, column);
     const auto number = number_in(cell);
     if (!number && !cell.empty()) {
@@ -64,6 +72,14 @@ Json column_values(const CsvRows& table, std::size_t column) {
   Json texts = Json::array();
   for (std::size_t row = 0; row < table.rows(); ++row) texts.push_back(table.cell(row, column));
   return texts;
+}
+
+void check_columns(const CsvRows& table, const KnownTable& known, const std::string& where) {
+  for (const std::string_view column : known.columns) {
+    if (table.find(column)) continue;
+    throw Error(ErrorKind::kFormat,
+                fmt::format("{}: has no column '{}'; found {} columns", where, column, table.columns.size()));
+  }
 }
 
 void check_heads(const CsvRows& table, const std::string& where) {
@@ -82,18 +98,16 @@ void add_tables(PageData& page) {
   for (const std::string& name : page.run.names()) {
     if (!is_table(name)) continue;
     const CsvRows table = page.run.table(name);
-    for (const KnownTable& known : known_tables()) {
-      if (known.file != name) continue;
-      for (const std::string_view column : known.columns) {
-        if (table.find(column)) continue;
-        throw Error(ErrorKind::kFormat, fmt::format("{}: has no column '{}'; found {} columns", page.run.where(name),
-                                                    column, table.columns.size()));
-      }
-    }
-    if (name == "heads.csv" || name == "detectors.csv") check_heads(table, page.run.where(name));
+    const auto known = std::ranges::find(known_tables(), name, &KnownTable::file);
+    if (known != known_tables().end()) check_columns(table, *known, page.run.where(name));
+    if (name == "heads.csv" || name == "detectors.csv" || name == "ranking.csv")
+      check_heads(table, page.run.where(name));
     Json columns = Json::array();
-    for (std::size_t i = 0; i < table.columns.size(); ++i)
-      columns.push_back({{"name", table.columns[i]}, {"values", column_values(table, i)}});
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      const std::string& column = table.columns[i];
+      const bool text = known != known_tables().end() && std::ranges::find(known->texts, column) != known->texts.end();
+      columns.push_back({{"name", column}, {"values", column_values(table, i, text)}});
+    }
     tables[name.substr(0, name.size() - 4)] = {{"rows", table.rows()}, {"columns", std::move(columns)}};
   }
   if (!tables.empty()) page.root["tables"] = std::move(tables);

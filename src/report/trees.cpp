@@ -9,8 +9,18 @@
 namespace headscope::report {
 namespace {
 
-// The order of the leaves, and for every level where its folders end in that order: a small multiple of n numbers.
-Json packed(const PartitionTree& tree, JsonValue names) {
+void check_names(JsonValue names, const std::string& where) {
+  std::set<std::string_view> seen;
+  for (const JsonValue name : names.items()) {
+    if (!seen.insert(name.as_string().value_or("")).second)
+      throw Error(ErrorKind::kFormat,
+                  fmt::format("{}: the name '{}' stands twice", where, printable(name.as_string().value_or(""))));
+  }
+}
+
+}  // namespace
+
+Json packed_tree(const PartitionTree& tree, JsonValue names) {
   Json levels = Json::array();
   for (std::size_t level = 0; level < tree.level_count(); ++level) {
     Json ends = Json::array();
@@ -23,17 +33,6 @@ Json packed(const PartitionTree& tree, JsonValue names) {
   if (names.is_array()) result["names"] = as_json(names);
   return result;
 }
-
-void check_names(JsonValue names, const std::string& where) {
-  std::set<std::string_view> seen;
-  for (const JsonValue name : names.items()) {
-    if (!seen.insert(name.as_string().value_or("")).second)
-      throw Error(ErrorKind::kFormat,
-                  fmt::format("{}: the name '{}' stands twice", where, printable(name.as_string().value_or(""))));
-  }
-}
-
-}  // namespace
 
 void add_trees(PageData& page) {
   struct Source {
@@ -50,7 +49,7 @@ void add_trees(PageData& page) {
     const JsonValue names = document.root().find("names");
     // Tokens may stand twice, heads may not.
     if (source.heads) check_names(names, page.run.where(source.file));
-    trees[source.name] = packed(tree, names);
+    trees[source.name] = packed_tree(tree, names);
   }
   if (!trees.empty()) page.root["trees"] = std::move(trees);
 }

@@ -95,6 +95,9 @@ TEST_F(CompareCommand, TellsAVisionModelFromALanguageModelAndNoModelFromItself) 
   EXPECT_EQ(names["runs"][2]["kind"], "image");
   EXPECT_THAT(read(out_ / "comparison.csv"), testing::StartsWith("a,b,feature,mean_a,mean_b,difference,spread,p"));
   EXPECT_THAT(read(out_ / "features.csv"), HasSubstr("first,5,decay,0.5,"));
+  EXPECT_EQ(names["pairs"][0]["verdict"], "no difference beyond the spread over inputs in 17 features");
+  EXPECT_EQ(NpyFile::open(out_ / "compared/0/head.npy").array().shape, (Shape{16, 16}));
+  EXPECT_EQ(nlohmann::json::parse(read(out_ / "compared/2/key.json"))["n"], 17);
 }
 
 TEST_F(CompareCommand, ARunIsNoDifferentFromItself) {
@@ -103,6 +106,8 @@ TEST_F(CompareCommand, ARunIsNoDifferentFromItself) {
   EXPECT_EQ(json["pairs"][0]["differ"], 0);
   EXPECT_EQ(json["pairs"][0]["distance"], 0);
   for (const auto& one : json["differences"]) EXPECT_TRUE(one["paired"].get<bool>());
+  EXPECT_EQ(json["runs"][0]["name"], run);
+  EXPECT_EQ(json["runs"][1]["name"], run + " (2)");
 }
 
 TEST_F(CompareCommand, PrintsATableForPeople) {
@@ -142,6 +147,7 @@ TEST_F(CompareCommand, RefusesWithOneLineAndTheRightCode) {
   expect_failure({"compare", run, (folder_.path() / "none").string(), "-o", out}, 3, "no such folder");
   expect_failure({"compare", run, run, "-o", out, "--what", "scores"}, 3, "neither scores.npy");
   expect_failure({"compare", run, run, "-o", out, "--names", "one"}, 2, "1 names for 2 RUNs");
+  expect_failure({"compare", run, run, "-o", out, "--names", "one,one"}, 2, "'one' stands twice");
   std::ofstream(fs::path(run) / "tokens.json") << "{";
   expect_failure({"compare", run, run, "-o", out}, 3, "tokens.json");
   EXPECT_FALSE(fs::exists(out_ / "comparison.csv"));

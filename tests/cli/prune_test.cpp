@@ -59,7 +59,7 @@ TEST(PruneCommand, WritesTablesAndAModelThatCanBePrunedAgain) {
   EXPECT_EQ(lines(read(run / "ranking.csv")), 1 + 7 * 16u);
   const auto manifest = nlohmann::json::parse(read(run / "manifest.json"));
   for (const char* name :
-       {"ranking.csv", "curve.csv", "pruned.json", "pruned/config.json", "pruned/model.safetensors"}) {
+       {"ranking.csv", "curve.csv", "prune.json", "pruned.json", "pruned/config.json", "pruned/model.safetensors"}) {
     EXPECT_TRUE(fs::exists(run / name)) << name;
     EXPECT_TRUE(manifest["files"].contains(name)) << name;
   }
@@ -75,6 +75,41 @@ TEST(PruneCommand, WritesTablesAndAModelThatCanBePrunedAgain) {
   EXPECT_EQ(json["zero_already"], pruned["removed"]);
   EXPECT_EQ(json["removed"], 12);
   EXPECT_EQ(json["before"]["loss"], pruned["after"]["loss"]);
+}
+
+TEST(PruneCommand, SaysWhetherStructureBeatsChance) {
+  const TemporaryFolder folder;
+  const std::string ids = write_ids(folder);
+  const auto said = [&](const std::string& criteria, const std::string& seeds) {
+    const fs::path run = folder.path() / ("run" + criteria + seeds);
+    const Outcome outcome = run_program({"prune", kInduction, "-o", run.string(), "--ids", ids, "--criteria", criteria,
+                                         "--seeds", seeds, "--points", "1", "--write", "none"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const std::string sentence = nlohmann::json::parse(read(run / "prune.json"))["said"];
+    EXPECT_THAT(outcome.out, HasSubstr(sentence));
+    return sentence;
+  };
+  EXPECT_THAT(said("norm,random", "2"), HasSubstr("No structural criterion was asked for"));
+  EXPECT_THAT(said("pk,norm", "2"), HasSubstr("Without random orders"));
+  // Whatever these two do, the sentence says what the numbers say.
+  const auto check = [&](const std::string& criteria, const std::string& seeds) {
+    const std::string sentence = said(criteria, seeds);
+    const auto summary = nlohmann::json::parse(read(folder.path() / ("run" + criteria + seeds) / "prune.json"));
+    std::vector<std::string> winners;
+    for (const auto& one : summary["rankings"]) {
+      if (one["structural"] && one["damage"] < summary["random"]["least"]) winners.push_back(one["criterion"]);
+    }
+    for (const std::string& name : winners) EXPECT_THAT(sentence, HasSubstr(name + " ("));
+    if (winners.empty()) {
+      EXPECT_THAT(sentence, testing::StartsWith("No structural criterion does less damage than every one of"));
+    } else if (seeds == "20") {
+      EXPECT_THAT(sentence, HasSubstr("structure beats chance (p = 0.048"));
+    } else {
+      EXPECT_THAT(sentence, HasSubstr("too few orders to tell"));
+    }
+  };
+  check("pk,redundancy,random", "20");
+  check("information,random", "3");
 }
 
 TEST(PruneCommand, WritesTheModelOfTheCriterionAskedFor) {

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import csv
 import json
 import os
 import re
 import subprocess
+import zlib
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -64,7 +68,96 @@ def test_the_detectors_name_the_same_heads(demo: tuple[str, Path]) -> None:
         assert set(re.findall(r"L\dH\d", line)) == classes(name)
 
 
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def damages(run: Path) -> dict[str, list[float]]:
+    """What every criterion costs at the budget, in nats; the random orders one after another."""
+    before, after = {}, {}
+    for row in rows(run / "curve.csv"):
+        order = (row["criterion"], row["seed"])
+        before.setdefault(order, float(row["loss"]))
+        after[order] = float(row["loss"])
+    found = defaultdict(list)
+    for order, loss in after.items():
+        found[order[0]].append(loss - before[order])
+    return found
+
+
+def test_half_of_the_heads_go_by_every_criterion(demo: tuple[str, Path]) -> None:
+    removed = defaultdict(set)
+    for row in rows(demo[1] / "language/ranking.csv"):
+        if row["removed"] == "yes":
+            removed[row["criterion"], row["seed"]].add(row["head"])
+    assert {criterion for criterion, _ in removed} == {
+        *("information", "redundancy", "pk", "norm", "alone", "greedy", "random"),
+    }
+    assert {len(heads) for heads in removed.values()} == {16}
+
+
+def test_structure_beats_chance_at_half_of_the_heads(demo: tuple[str, Path]) -> None:
+    cost = damages(demo[1] / "language")
+    assert len(cost["random"]) == 20
+    best = min(("information", "redundancy", "pk"), key=lambda name: cost[name])
+    assert cost[best][0] < min(cost["random"])
+    told = re.search(r"16 of 32 heads removed by (\w+): ([\d.]+) nats a word\. The same number removed at random, 20 times: "
+                     r"([\d.]+) to ([\d.]+)\. Structure beats chance\.", demo[0])  # fmt: skip
+    assert told and told[1] == best
+    for said, measured in zip(told.groups()[1:], (cost[best][0], min(cost["random"]), max(cost["random"])), strict=True):
+        assert float(said) == pytest.approx(measured, abs=0.00501)
+    for name in ("alone", "greedy"):
+        said = re.search(rf"Heads chosen by measuring the damage itself:.*{name} (\d+\.\d+)", demo[0])
+        assert said and float(said[1]) == pytest.approx(cost[name][0], abs=0.00501)
+
+
+def test_the_documents_have_the_numbers(demo: tuple[str, Path]) -> None:
+    """Of what goes by weights alone: rounding may change which heads the other criteria choose."""
+    cost = damages(demo[1] / "language")
+    measured = (cost["pk"][0], min(cost["random"]), max(cost["random"]))
+    text = (ROOT / "docs/prune.md").read_text()
+    told = re.search(r"^\| `pk` \| ([\d.]+) .*^\| `random` \| ([\d.]+) to ([\d.]+)", text, re.MULTILINE | re.DOTALL)
+    assert told and [float(number) for number in told.groups()] == pytest.approx(measured, abs=0.00501)
+    text = (ROOT / "README.md").read_text()
+    told = re.search(r"cost\s([\d.]+)\snats\sa\stoken;\s20\srandom\shalves\scost\s([\d.]+)\sto\s([\d.]+)\.\s", text)
+    assert told and [float(number) for number in told.groups()] == pytest.approx(measured, abs=0.02)
+
+
+def test_halves_are_alike_and_words_unlike_pictures(demo: tuple[str, Path]) -> None:
+    verdicts = defaultdict(list)
+    for row in rows(demo[1] / "language/comparison.csv"):
+        if row["verdict"] != "untested":
+            verdicts[row["a"], row["b"]].append(row["verdict"] == "differs")
+    halves = verdicts.pop(("first-half", "second-half"))
+    assert len(halves) == 17 and not any(halves)
+    distance = dict(re.findall(r"^(\S+ and \S+): .*; distance ([\d.]+)\.$", demo[0], re.MULTILINE))
+    assert f"first-half and second-half: no difference beyond the spread over inputs in {len(halves)} features" in demo[0]
+    assert set(verdicts) == {("first-half", "vision"), ("second-half", "vision")}
+    for (a, b), differs in verdicts.items():
+        assert sum(differs) >= 3
+        assert f"{a} and {b}: differ in {sum(differs)} of {len(differs)} features; distance" in demo[0]
+        assert float(distance[f"{a} and {b}"]) > 2 * float(distance["first-half and second-half"])
+
+
+def page_data(page: Path) -> dict:
+    html = page.read_text()
+    blocks = re.findall(r'<script type="application/octet-stream" id="block-\d+">([^<]*)</script>', html)
+    main = int(re.search(r'<meta name="headscope-main" content="(\d+)">', html)[1])
+    return json.loads(zlib.decompress(base64.b64decode(blocks[main])))
+
+
+def test_the_page_shows_what_was_told(demo: tuple[str, Path]) -> None:
+    data = page_data(demo[1] / "language.html")
+    assert data["prune"]["said"] in demo[0]
+    assert data["prune"]["measured_on"] == 24 and data["prune"]["held_out"]
+    assert [run["name"] for run in data["comparison"]["runs"]] == ["first-half", "second-half", "vision"]
+    assert {axis["axis"] for axis in data["comparison"]["axes"]} == {"head", "query", "key"}
+
+
 def test_every_command_left_its_files(demo: tuple[str, Path]) -> None:
     for run in ("language", "vision"):
         commands = json.loads((demo[1] / run / "manifest.json").read_text())["commands"]
         assert {"relate", "detect", "capture", "organize", "softmax"} <= set(commands)
+    commands = json.loads((demo[1] / "language/manifest.json").read_text())["commands"]
+    assert {"prune", "compare"} <= set(commands)

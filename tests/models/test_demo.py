@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "models" / "demo"
 sys.path[:0] = [str(FOLDER), str(Path(__file__).parent)]
 
-from language import BEGIN, ID, LENGTH, UNKNOWN, VOCABULARY, Language, _part  # noqa: E402
+from language import BEGIN, ID, LENGTH, UNKNOWN, NAMES, VOCABULARY, Language, _part, unseen  # noqa: E402
 from numpy_gpt2 import Gpt2  # noqa: E402
 
 TEXTS = 30
@@ -191,3 +192,16 @@ def test_weights_show_the_circuit(model):
     classes = {name: {head(h) for h in some} for name, some in read("behavior.json")["classes"].items()}
     joined = {(s, t) for s in classes["previous"] for t in classes["induction"] if s[0] < t[0]}
     assert {(source, target) for _, source, target in edges[: len(joined)]} == joined
+
+
+def test_unseen_texts_are_what_their_script_makes(model):
+    texts = (FOLDER / "unseen.txt").read_text().splitlines()
+    assert texts == unseen()
+    ids = np.array([[ID[word] for word in [BEGIN, *text.split()]] for text in texts])
+    assert ids.shape == (32, LENGTH)
+    training = set(_part(combinations(NAMES, 2), held_out=False))
+    pairs = {pair for text in texts for pair in re.findall(r"(\w+) and (\w+) (?:went|arrived|walked|met|ran)", text)}
+    assert pairs and not pairs & (training | {(b, a) for a, b in training})
+    logits = model.logits(ids)[:, :-1]
+    loss = np.logaddexp.reduce(logits, axis=-1) - np.take_along_axis(logits, ids[:, 1:, None], -1)[..., 0]
+    assert loss.mean() < 2.5  # log(207) is 5.3

@@ -1,31 +1,12 @@
 // Folders of results as the commands write them, made up from a seed: for tests of the report that need every kind of
 // file, or more heads than a bundled model has. The numbers mean nothing.
 //
-//   node make_run.mjs FOLDER [full|large|hostile|image]
+//   node make_run.mjs FOLDER [full|large|hostile|image|prune|compare]
 
 import { npy, random, zip } from "./file_formats.mjs";
+import { halvedTree } from "./made_up_tree.mjs";
+import { addCompare, addPrune } from "./make_uses.mjs";
 import { RunWriter } from "./run_writer.mjs";
-
-/** A tree of n elements by halving shuffled ones, as levels of folders. */
-function halvedTree(n, uniform, names) {
-  const order = Array.from({ length: n }, (_, i) => i);
-  for (let i = n - 1; i > 0; --i) {
-    const j = Math.floor(uniform() * (i + 1));
-    [order[i], order[j]] = [order[j], order[i]];
-  }
-  const levels = [[order]];
-  while (levels.at(-1).some((folder) => folder.length > 1)) {
-    levels.push(
-      levels.at(-1).flatMap((folder) => {
-        if (folder.length === 1) return [folder];
-        const cut = Math.max(1, Math.round(folder.length * (0.35 + 0.3 * uniform())));
-        return [folder.slice(0, cut), folder.slice(cut)].filter((part) => part.length > 0);
-      }),
-    );
-  }
-  const tree = { n, levels: levels.map((folders) => ({ folders })), ...(names ? { names } : {}) };
-  return { tree, order };
-}
 
 export const hostileTokens = [
   "</script><script>window.broken = 1</script>",
@@ -315,7 +296,7 @@ function addOrganize(run, heads, tokens, uniform) {
     run.array(`embedding/${axis}.npy`, coordinates, [n, 4]);
   }
   const rows = ["network", ...heads];
-  const figures = ["l1", "needed_99", "top_01", "alpha"];
+  const figures = ["l1", "needed_99", "top_1%", "alpha"];
   run.table(
     "sparsity.csv",
     [
@@ -422,9 +403,18 @@ const words =
     /(?= )/,
   );
 
+/** Runs that hold the results of one command alone. */
+function makeUse(run, kind, uniform) {
+  const heads = Array.from({ length: 32 }, (_, i) => `L${i >> 3}H${i & 7}`);
+  if (kind === "prune") addPrune(run, heads, uniform);
+  else addCompare(run, ["1", "1.0"], words, uniform);
+  run.finish();
+}
+
 export function makeRun(folder, kind = "full") {
-  const uniform = random({ full: 1, large: 2, hostile: 3, image: 4 }[kind]);
+  const uniform = random({ full: 1, large: 2, hostile: 3, image: 4, prune: 5, compare: 6 }[kind]);
   const run = new RunWriter(folder, "relate");
+  if (kind === "prune" || kind === "compare") return makeUse(run, kind, uniform);
   const large = kind === "large";
   const text = kind === "hostile" ? hostileTokens : words;
   const tokens = Array.from({ length: large ? 512 : 40 }, (_, i) => text[i % text.length]);
@@ -448,17 +438,20 @@ export function makeRun(folder, kind = "full") {
     addSoftmax(run, heads.slice(0, large ? 128 : heads.length), 40, uniform);
   }
   if (kind === "full") {
-    run.begin("prune");
+    addPrune(run, heads, uniform);
+    addCompare(run, ["before", "after", "another"], words, uniform);
+    run.begin("labels");
     run.table(
-      "curve.csv",
-      ["kept", "loss"],
+      "labels.csv",
+      ["metric", "pair", "pr_auc", "roc_auc"],
       [
-        [48, 1.5],
-        [40, 1.6],
-        [24, 2.2],
+        ["pk", "OK", 0.9, 0.99],
+        ["cs", "OK", 0.1, 0.7],
       ],
     );
   }
+  if (large) addPrune(run, heads, uniform);
+  if (kind === "hostile") addCompare(run, hostileTokens.slice(0, 5), hostileTokens, uniform);
   run.finish();
 }
 

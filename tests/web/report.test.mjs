@@ -5,11 +5,11 @@ import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { hostileTokens } from "./make_run.mjs";
-import { colorsOf, figureIds, launch, makePage, open, quit, require, sectionIds, show } from "./support.mjs";
+import { colorsOf, download, figureIds, launch, makePage, open, quit, require, sectionIds, show } from "./support.mjs";
 
 const pages = {};
 before(async () => {
-  for (const kind of ["full", "image", "hostile", "relate"]) pages[kind] = makePage(kind);
+  for (const kind of ["full", "image", "hostile", "relate", "prune", "compare"]) pages[kind] = makePage(kind);
   await launch();
 });
 after(quit);
@@ -27,6 +27,8 @@ const sections = {
     "embedding",
     "sparsity",
     "softmax",
+    "prune",
+    "compare",
     "tables",
     "details",
   ],
@@ -55,8 +57,11 @@ const sections = {
     "embedding",
     "sparsity",
     "softmax",
+    "compare",
     "details",
   ],
+  prune: ["overview", "prune", "details"],
+  compare: ["overview", "compare", "details"],
   relate: ["overview", "wiring", "graph", "matrices", "informativeness", "tree", "details"],
 };
 
@@ -127,7 +132,19 @@ describe("the chosen head", () => {
       before_["figure-wiring"],
     );
     assert.equal(await page.locator("#maps .control:has-text('Head') select").inputValue(), "L1H1");
-    for (const id of ["matrix", "tree", "detectors", "map", "embedding", "decay", "invariance"]) {
+    for (const id of [
+      "matrix",
+      "tree",
+      "detectors",
+      "map",
+      "embedding",
+      "decay",
+      "invariance",
+      "prune-curves",
+      "prune-heads",
+      "prune-ranking",
+      "compared-matrices",
+    ]) {
       const figure = await show(page, id);
       const marked = await figure.locator("canvas[tabindex]").evaluate((canvas) => canvas.toDataURL());
       await page.evaluate(() => document.querySelector(".chosen button").click());
@@ -220,16 +237,6 @@ describe("filters", () => {
     await close();
   });
 });
-
-async function download(page, figure, format) {
-  // The menu itself is tested with the keyboard, below.
-  const click = () => figure.evaluate((element, name) => element.querySelector(`[data-format=${name}]`).click(), format);
-  const once = async () =>
-    (await Promise.all([page.waitForEvent("download", { timeout: 10000 }), click()]))[0];
-  // The 3-D figure, drawn without a GPU, now and then loses the first click.
-  const file = await once().catch(once).catch(once);
-  return { name: file.suggestedFilename(), path: await file.path() };
-}
 
 describe("exports", () => {
   test("of every figure are a valid SVG, PNG and CSV", async () => {
@@ -385,27 +392,29 @@ describe("accessibility", () => {
     });
   }
 
-  test("reaches every figure and control with the keyboard", async () => {
-    const { page, close } = await open(pages.relate);
-    const wanted = await page.$$eval(
-      "main button, main select, main input, main canvas[tabindex]",
-      (all) => all.filter((one) => one.offsetParent !== null && !(one.type === "radio" && !one.checked)).length,
-    );
-    const reached = new Set();
-    for (let i = 0; i < wanted + 60; ++i) {
-      await page.keyboard.press("Tab");
-      reached.add(
-        await page.evaluate(() =>
-          [...document.querySelectorAll("main button, main select, main input, main canvas[tabindex]")].indexOf(
-            document.activeElement,
-          ),
-        ),
+  for (const kind of ["relate", "prune", "compare"]) {
+    test(`reaches every figure and control of the ${kind} run with the keyboard`, async () => {
+      const { page, close } = await open(pages[kind]);
+      const wanted = await page.$$eval(
+        "main button, main select, main input, main canvas[tabindex]",
+        (all) => all.filter((one) => one.offsetParent !== null && !(one.type === "radio" && !one.checked)).length,
       );
-    }
-    reached.delete(-1);
-    assert.equal(reached.size, wanted);
-    await close();
-  });
+      const reached = new Set();
+      for (let i = 0; i < wanted + 60; ++i) {
+        await page.keyboard.press("Tab");
+        reached.add(
+          await page.evaluate(() =>
+            [...document.querySelectorAll("main button, main select, main input, main canvas[tabindex]")].indexOf(
+              document.activeElement,
+            ),
+          ),
+        );
+      }
+      reached.delete(-1);
+      assert.equal(reached.size, wanted);
+      await close();
+    });
+  }
 
   test("opens and leaves the export menu with the keyboard", async () => {
     const { page, close } = await open(pages.relate);

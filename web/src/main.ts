@@ -14,7 +14,7 @@ function makeStore(run: Run): Store {
   const circuit = pairs.filter((pair) => ["OQ", "OK", "OV"].includes(pair));
   const wanted = parseAddress(location.hash).head;
   return new Store({
-    head: run.head(wanted) ? wanted : null,
+    head: run.knows(wanted) ? wanted : null,
     hover: null,
     filter: {
       pairs: circuit.length > 0 ? circuit : pairs.slice(0, 4),
@@ -121,7 +121,7 @@ function followAddress(context: Context, sections: Map<View, HTMLElement>): void
   store.subscribe((_, changed) => changed.has("head") && write());
   addEventListener("hashchange", () => {
     const wanted = parseAddress(location.hash);
-    if (wanted.head === null || run.head(wanted.head)) store.set({ head: wanted.head });
+    if (wanted.head === null || run.knows(wanted.head)) store.set({ head: wanted.head });
     if (wanted.at) document.getElementById(wanted.at)?.scrollIntoView();
   });
   const watch = new IntersectionObserver(

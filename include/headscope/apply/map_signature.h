@@ -32,6 +32,12 @@ struct SignatureFeature {
   std::vector<double> values;  ///< NaN where it is not defined.
 };
 
+/// The figures of a network on one input, and the organization they were read off.
+struct MapSignature {
+  std::vector<SignatureFeature> features;
+  Organization organization;
+};
+
 struct SignatureOptions {
   QuestionnaireOptions questionnaire = {};
   std::size_t draws = 4;  ///< Of shuffled trees, for `gain`; at least 2.
@@ -54,7 +60,6 @@ struct SignatureOptions {
 ///
 /// Features are the same, in the same order, for every tensor of more than one head; of one head those of its axis are
 /// left out. \throws Error  as `organize` and `measure_sparsity`.
-[[nodiscard]] std::vector<SignatureFeature> map_signature(const NetworkTensor& tensor,
-                                                          const SignatureOptions& options = {});
+[[nodiscard]] MapSignature map_signature(const NetworkTensor& tensor, const SignatureOptions& options = {});
 
 }  // namespace headscope

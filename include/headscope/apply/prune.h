@@ -32,6 +32,9 @@ inline constexpr std::array<PruneCriterion, 7> kPruneCriteria = {
 
 [[nodiscard]] std::string_view to_string(PruneCriterion criterion) noexcept;
 [[nodiscard]] std::optional<PruneCriterion> parse_prune_criterion(std::string_view name) noexcept;
+/// Whether it goes by how heads are organized, among themselves or in what they look at: kInformation, kRedundancy,
+/// kPk. The others are a size, measured damage, and chance.
+[[nodiscard]] bool is_structural(PruneCriterion criterion) noexcept;
 
 /// How many heads go.
 struct PruneBudget {

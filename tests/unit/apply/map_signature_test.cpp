@@ -47,8 +47,8 @@ NetworkTensor random_maps(std::size_t heads, std::size_t tokens, std::uint64_t s
 }
 
 TEST(MapSignature, HasTheSameFeaturesForEveryNetwork) {
-  const auto small = map_signature(random_maps(4, 12, 1));
-  const auto large = map_signature(random_maps(9, 20, 2));
+  const auto small = map_signature(random_maps(4, 12, 1)).features;
+  const auto large = map_signature(random_maps(9, 20, 2)).features;
   ASSERT_EQ(small.size(), large.size());
   ASSERT_EQ(small.size(), 5 + 3 * 4u);
   for (std::size_t f = 0; f < small.size(); ++f) {
@@ -56,12 +56,12 @@ TEST(MapSignature, HasTheSameFeaturesForEveryNetwork) {
     EXPECT_EQ(small[f].values.size(), large[f].values.size());
     EXPECT_EQ(small[f].x, large[f].x);
   }
-  EXPECT_EQ(map_signature(random_maps(1, 12, 1)).size(), 5 + 2 * 4u);
+  EXPECT_EQ(map_signature(random_maps(1, 12, 1)).features.size(), 5 + 2 * 4u);
 }
 
 TEST(MapSignature, DoesNotDependOnTheScaleOfTheMaps) {
-  const auto plain = map_signature(random_maps(5, 16, 3));
-  const auto scaled = map_signature(random_maps(5, 16, 3, 8));
+  const auto plain = map_signature(random_maps(5, 16, 3)).features;
+  const auto scaled = map_signature(random_maps(5, 16, 3, 8)).features;
   for (std::size_t f = 0; f < plain.size(); ++f) {
     for (std::size_t k = 0; k < plain[f].values.size(); ++k) {
       EXPECT_NEAR(plain[f].values[k], scaled[f].values[k], 1e-4) << plain[f].name;
@@ -70,7 +70,7 @@ TEST(MapSignature, DoesNotDependOnTheScaleOfTheMaps) {
 }
 
 TEST(MapSignature, TheDecayCurveFallsAndHasTheRightSize) {
-  const auto features = map_signature(random_maps(8, 24, 4));
+  const auto features = map_signature(random_maps(8, 24, 4)).features;
   const std::vector<double>& decay = features.front().values;
   for (std::size_t k = 1; k < decay.size(); ++k) EXPECT_LE(decay[k], decay[k - 1]);
   EXPECT_GT(decay.front(), 0);   // the largest are above the root mean square,

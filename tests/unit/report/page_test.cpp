@@ -288,5 +288,70 @@ TEST(Page, IsTheSameForTheSameFolder) {
   EXPECT_EQ(build_page(folder).html, build_page(folder).html);
 }
 
+constexpr const char* kPruneSummary =
+    R"({"heads":4,"removed":2,"chosen_on":1,"measured_on":3,"held_out":true,"damage_measure":"kl","said":"None does.",
+        "rankings":[{"criterion":"pk","structural":true},{"criterion":"norm","structural":false}]})";
+
+TEST(Page, TakesWhatPruneSays) {
+  RunFiles run;
+  run.text("prune.json", kPruneSummary);
+  run.text("ranking.csv", "criterion,seed,rank,head,score,removed\npk,,1,L0H1,0.5,yes\n");
+  const auto prune = open_page(build_page(run.finish()).html).main["prune"];
+  EXPECT_EQ(prune["said"], "None does.");
+  EXPECT_EQ(prune["measure"], "kl");
+  EXPECT_EQ(prune["measured_on"], 3);
+  EXPECT_EQ(prune["structural"], (nlohmann::json{"pk"}));
+}
+
+// Two runs; the first with a tree of three heads.
+struct ComparedFiles : RunFiles {
+  explicit ComparedFiles(const std::string& second = "b", const std::vector<float>& affinity = ramp(9)) {
+    text("compare.json",
+         R"({"runs":[{"name":"1.0","kind":"text","inputs":3,"heads":3,"tokens":"8"},{"name":")" + second +
+             R"("}],"pairs":[{"a":0,"b":1,"differ":1,"tested":2,"verdict":"differ in 1 of 2 features"}]})");
+    array("distances.npy", std::vector<float>{0, 1.5, 1.5, 0}, {2, 2});
+    text("features.csv", "run,input,feature,x,value\n1.0,0,l1,,2\n1,0,l1,,3\n");
+    text("compared/0/head.json",
+         R"({"n":3,"levels":[{"folders":[[0,1,2]]},{"folders":[[0,2],[1]]},{"folders":[[0],[2],[1]]}],
+             "names":["L0H0","L0H1","L1H0"]})");
+    array("compared/0/head.npy", affinity, {3, affinity.size() / 3});
+  }
+};
+
+TEST(Page, HoldsComparedRunsInTheOrderOfTheirTrees) {
+  ComparedFiles run;
+  const PageContents page = open_page(build_page(run.finish()).html);
+  const auto& comparison = page.main["comparison"];
+  EXPECT_EQ(comparison["runs"][0]["name"], "1.0");
+  EXPECT_EQ(comparison["runs"][1]["inputs"], 0);
+  EXPECT_EQ(comparison["distances"], (nlohmann::json{0.0, 1.5, 1.5, 0.0}));
+  EXPECT_EQ(comparison["pairs"][0]["verdict"], "differ in 1 of 2 features");
+  ASSERT_EQ(comparison["axes"].size(), 1u);
+  const auto& axis = comparison["axes"][0];
+  EXPECT_EQ(axis["tree"]["order"], (nlohmann::json{0, 2, 1}));
+  EXPECT_NEAR(value_at(page, axis["array"], 1), 0.5, 0.005);  // row 0, column 2
+  // Names are texts, whatever they look like.
+  EXPECT_EQ(page.main["tables"]["features"]["columns"][0]["values"], (nlohmann::json{"1.0", "1"}));
+}
+
+TEST(Page, RefusesComparisonsThatContradictThemselves) {
+  EXPECT_ERROR(build_page(ComparedFiles("1.0").finish()), ErrorKind::kFormat, "the name '1.0' stands twice");
+  EXPECT_ERROR(build_page(ComparedFiles("b", ramp(6)).finish()), ErrorKind::kFormat, "as its tree has elements");
+  RunFiles three;
+  three.text("compare.json", R"({"runs":[{"name":"a"},{"name":"b"},{"name":"c"}]})");
+  three.array("distances.npy", std::vector<float>{0, 1, 1, 0}, {2, 2});
+  EXPECT_ERROR(build_page(three.finish()), ErrorKind::kFormat, "expected [3, 3]");
+  RunFiles pair;
+  pair.text("compare.json", R"({"runs":[{"name":"a"},{"name":"b"}],"pairs":[{"a":0,"b":2}]})");
+  pair.array("distances.npy", std::vector<float>{0, 1, 1, 0}, {2, 2});
+  EXPECT_ERROR(build_page(pair.finish()), ErrorKind::kFormat, "pair 0 is not of two runs");
+  RunFiles prune;
+  prune.text("prune.json", R"({"said":7})");
+  EXPECT_ERROR(build_page(prune.finish()), ErrorKind::kFormat, "has no text 'said'");
+  RunFiles ranking;
+  ranking.text("ranking.csv", "criterion,seed,rank,head,score,removed\npk,,1,nobody,0.5,yes\n");
+  EXPECT_ERROR(build_page(ranking.finish()), ErrorKind::kFormat, "'nobody' in row 1 is not a head");
+}
+
 }  // namespace
 }  // namespace headscope

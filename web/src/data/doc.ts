@@ -91,6 +91,39 @@ export interface Panel {
   array: PackedArray;
 }
 
+/** What prune found, beside its tables. */
+export interface Pruning {
+  /** Whether structure beats chance, as a sentence. */
+  said: string;
+  /** What damage is: "loss", "kl" or "change". */
+  measure: string;
+  heads: number;
+  removed: number;
+  chosen_on: number;
+  measured_on: number;
+  held_out: boolean;
+  structural: string[];
+}
+
+/** What compare found, beside its tables. */
+export interface Comparison {
+  runs: { name: string; kind: string; inputs: number; heads: number; tokens: string }[];
+  /** Runs by their place in the list. */
+  pairs: { a: number; b: number; differ: number; tested: number; verdict: string }[];
+  /** [run, run] */
+  distances: (number | null)[];
+  axes: ComparedAxis[];
+}
+
+/** How a run's first input is organized: affinities in the order of the tree, averaged over blocks of side x side. */
+export interface ComparedAxis {
+  run: number;
+  axis: "head" | "query" | "key";
+  side: number;
+  tree: PackedTree;
+  array: PackedArray;
+}
+
 export interface ManifestFile {
   kind?: string;
   about?: string;
@@ -117,4 +150,6 @@ export interface Doc {
   axes?: Partial<Record<"head" | "query" | "key", Axis>>;
   inputs?: Input[];
   paraproducts?: { head: string; panels: Panel[] }[];
+  prune?: Pruning;
+  comparison?: Comparison;
 }

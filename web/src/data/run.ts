@@ -32,6 +32,7 @@ export class Run {
   readonly hubs: Hub[];
   private readonly tables = new Map<string, Table>();
   private readonly byName: Map<string, Head>;
+  private readonly compared: Set<string>;
   private readonly arrays = new Map<number, Promise<NumberArray>>();
   private tokens: Map<string, Map<string, string[]>> | null = null;
 
@@ -42,6 +43,8 @@ export class Run {
     for (const [name, table] of Object.entries(doc.tables ?? {})) this.tables.set(name, new Table(table));
     this.heads = this.findHeads();
     this.byName = new Map(this.heads.map((head) => [head.name, head]));
+    const others = (doc.comparison?.axes ?? []).flatMap((one) => (one.axis === "head" ? (one.tree.names ?? []) : []));
+    this.compared = new Set(others.filter((name) => parseHead(name) !== null));
     this.layers = Math.max(0, largest(this.heads.map((head) => head.layer + 1)));
     this.nulls = (this.table("edges")?.columns ?? []).filter((c) => c.startsWith("z_")).map((c) => c.slice(2));
     this.edges = this.readEdges();
@@ -56,6 +59,10 @@ export class Run {
   }
   head(name: string | null): Head | undefined {
     return name === null ? undefined : this.byName.get(name);
+  }
+  /** Whether a head of this name is in the run, or in one that it compares. */
+  knows(name: string | null): boolean {
+    return name !== null && (this.byName.has(name) || this.compared.has(name));
   }
   axis(name: "head" | "query" | "key"): Axis | undefined {
     return this.doc.axes?.[name];
@@ -100,12 +107,14 @@ export class Run {
       const head = parseHead(name);
       if (head && !found.has(name)) found.set(name, head);
     };
-    for (const name of ["heads", "detectors", "sparsity", "invariance"]) {
+    for (const name of ["heads", "detectors", "sparsity", "invariance", "ranking"]) {
       const table = this.tables.get(name);
       for (let row = 0; table && row < table.rows; ++row) add(table.text("head", row));
     }
     for (const input of this.doc.inputs ?? []) input.tokens.heads.forEach(add);
     this.doc.trees?.head?.names?.forEach(add);
+    // Heads that prune was told to keep are in no ranking.
+    (this.doc.manifest.commands.prune?.identity?.protected ?? "").split(",").forEach(add);
     const heads = this.tables.get("heads");
     for (let row = 0; heads && row < heads.rows; ++row) {
       const head = found.get(heads.text("head", row));

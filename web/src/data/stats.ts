@@ -11,3 +11,15 @@ export function largest(values: Iterable<number>): number {
   for (const value of values) if (value > result) result = value;
   return result;
 }
+
+/** The middle of some numbers, or the mean of the two in the middle; NaN if there is none. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const n = sorted.length;
+  return n === 0 ? NaN : (sorted[(n - 1) >> 1]! + sorted[n >> 1]!) / 2;
+}
+
+/** NaN if there is none. */
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

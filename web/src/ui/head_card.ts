@@ -1,3 +1,4 @@
+import { readPruning, type PrunedModel } from "../data/pruning";
 import { formatNumber } from "../draw/axes";
 import { headButton, type Context } from "./context";
 import { el, visibleToken } from "./dom";
@@ -15,6 +16,7 @@ export function headCard(context: Context): HTMLElement {
 function contents(context: Context, name: string | null): Node[] {
   const { run, store } = context;
   const head = run.head(name);
+  if (name !== null && !head && run.knows(name)) return [el("h2", {}, name), ...comparedIn(context, name)];
   if (!head || name === null) {
     const hubs = run.hubs.filter((hub) => hub.strength > 0).slice(0, 5);
     const hint = el("p", {}, "Choose a head in any figure to follow it through the page.");
@@ -33,6 +35,8 @@ function contents(context: Context, name: string | null): Node[] {
   const hub = run.hubs.find((one) => one.head === name);
   if (hub && hub.strength > 0) row("hub", `rank ${hub.rank}: ${hub.reason}`);
   for (const [label, value] of figuresOf(context, name)) row(label, formatNumber(value));
+  const pruned = readPruning(run);
+  if (pruned) row("removed by", removedBy(pruned, name));
   parts.push(list);
   const edges = run.edges.filter((edge) => edge.source === name || edge.target === name);
   if (edges.length > 0) {
@@ -47,6 +51,22 @@ function contents(context: Context, name: string | null): Node[] {
     parts.push(el("h3", {}, `Tokens nearest to ${role}`), el("p", { class: "chips" }, ...chips));
   }
   return parts;
+}
+
+/** "pk (3), greedy (1)": criteria and when the head's turn comes, within the budget. */
+function removedBy(pruned: PrunedModel, name: string): string {
+  const found = pruned.orders.flatMap((order) => {
+    const at = order.heads.findIndex((one) => one.head === name && one.removed);
+    return at < 0 ? [] : [`${order.criterion} (${at + 1})`];
+  });
+  return found.length > 0 ? found.join(", ") : "no criterion";
+}
+
+/** A head of the runs that are compared, where the run itself has none of that name. */
+function comparedIn({ run }: Context, name: string): Node[] {
+  const found = run.doc.comparison!.axes.filter((one) => one.axis === "head" && one.tree.names?.includes(name));
+  const names = found.map((one) => el("bdi", { class: "token" }, run.doc.comparison!.runs[one.run]!.name));
+  return [el("h3", {}, "In the compared runs"), el("p", { class: "chips" }, ...names)];
 }
 
 /** Numbers of the head in the tables that have one row a head. */

@@ -15,6 +15,24 @@ import { Spheres } from "./spheres";
 
 type AxisName = "head" | "query" | "key";
 
+/** An element where the camera sees it. */
+interface Placed {
+  i: number;
+  x: number;
+  y: number;
+  scale: number;
+}
+interface Room {
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+}
+const meet = (a: Room, b: Room) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+
+/** Elements that are named, nearest ones. */
+const mostLabels = 120;
+
 export const embedding: View = {
   id: "embedding",
   title: "Diffusion map",
@@ -139,7 +157,11 @@ class Embedding implements FigureSpec {
   }
 
   private color(i: number, theme: Theme): string {
-    if (this.axis === "head") return this.colors.color(this.labels[i]!, theme);
+    if (this.axis === "head") {
+      // Light falls on spheres, and a blank one would be as white as the page.
+      const color = this.colors.color(this.labels[i]!, theme);
+      return color === theme.blank ? theme.axis : color;
+    }
     return viridis(i / Math.max(1, this.points.length - 1));
   }
   private isChosen(i: number): boolean {
@@ -177,38 +199,56 @@ class Embedding implements FigureSpec {
     return this.points.length > 400 ? 4 : this.points.length > 120 ? 5.5 : 7;
   }
 
-  private drawAxes(s: Surface, theme: Theme): void {
+  /** Where the axes that there are end. */
+  private axisEnds(sign = 1): { x: number; y: number }[] {
+    const reach = 1.08 * sign;
     const ends: Point3[] = [
-      [1.08, 0, 0],
-      [0, 1.08, 0],
-      [0, 0, 1.08],
+      [reach, 0, 0],
+      [0, reach, 0],
+      [0, 0, reach],
     ];
-    const dimensions = this.array?.shape[1] ?? 3;
-    ends.slice(0, dimensions).forEach((end, k) => {
-      const from = this.camera.project(end.map((v) => -v) as Point3);
-      const to = this.camera.project(end);
+    return ends.slice(0, this.array?.shape[1] ?? 3).map((end) => this.camera.project(end));
+  }
+  private drawAxes(s: Surface, theme: Theme): void {
+    const begins = this.axisEnds(-1);
+    this.axisEnds().forEach((to, k) => {
+      const from = begins[k]!;
       s.line(from.x, from.y, to.x, to.y, { stroke: theme.axis, opacity: 0.5 });
       s.text(`\u03c8${"\u2081\u2082\u2083"[k]}`, to.x + 4, to.y - 4, { fill: theme.muted, size: 13 });
     });
   }
 
-  /** Names of the chosen and, while they do not run into each other, of the others, near ones first. */
-  private drawLabels(s: Surface, placed: { i: number; x: number; y: number; scale: number }[], theme: Theme): void {
-    const taken: { x: number; y: number; width: number }[] = [];
-    const order = [...placed].reverse().sort((a, b) => Number(this.isChosen(b.i)) - Number(this.isChosen(a.i)));
-    for (const { i, x, y, scale } of order.slice(0, 400)) {
+  /** Names of the chosen and of the others where there is room beside their sphere, near ones first. */
+  private drawLabels(s: Surface, placed: Placed[], theme: Theme): void {
+    const near = placed.slice(-mostLabels).reverse();
+    const taken: Room[] = this.axisEnds().map(({ x, y }) => ({ left: x + 4, right: x + 20, top: y - 18, bottom: y }));
+    const spheres = near.map(({ x, y, scale }) => {
+      const r = this.radius() * scale;
+      return { left: x - r, right: x + r, top: y - r, bottom: y + r };
+    });
+    const order = near
+      .map((_, k) => k)
+      .sort((a, b) => Number(this.isChosen(near[b]!.i)) - Number(this.isChosen(near[a]!.i)));
+    for (const k of order) {
+      const { i, y } = near[k]!;
       const chosen = this.isChosen(i);
       const text = this.axis === "head" ? this.labels[i]! : isolated(this.labels[i]!);
-      const size = chosen ? 13 : 10.5;
-      const width = s.measure(text, size, chosen ? 650 : 400);
-      const at = { x: x + this.radius() * scale + 3, y: y + 4, width };
-      const free = taken.every(
-        (one) => Math.abs(one.y - at.y) > 12 || at.x > one.x + one.width + 4 || at.x + width + 4 < one.x,
+      const style = { size: chosen ? 13 : 10.5, weight: chosen ? 650 : 400, fill: chosen ? theme.ink : theme.muted };
+      const width = s.measure(text, style.size, style.weight);
+      const own = spheres[k]!;
+      const rooms = [own.right + 3, own.left - 3 - width].map((left) => ({
+        left,
+        right: left + width,
+        top: y - 7,
+        bottom: y + 6,
+      }));
+      const free = rooms.find(
+        (room) => !taken.some((one) => meet(one, room)) && !spheres.some((one, j) => j !== k && meet(one, room)),
       );
-      if (!free && !chosen) continue;
-      taken.push(at);
-      if (taken.length > 60 && !chosen) break;
-      s.text(text, at.x, at.y, { size, weight: chosen ? 650 : 400, fill: chosen ? theme.ink : theme.muted });
+      const room = free ?? (chosen ? rooms[0]! : undefined);
+      if (!room) continue;
+      taken.push(room);
+      s.text(text, room.left, y + 4, style);
     }
   }
 

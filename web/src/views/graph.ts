@@ -153,7 +153,7 @@ class Graph implements FigureSpec {
     return Math.round(Math.min(720, Math.max(420, width * 0.5)));
   }
 
-  /** Everything in the middle, as large as it fits and at most at twice its size. */
+  /** Everything in the middle, as large as it fits and not much more than twice its size. */
   private fit(width: number, height: number): void {
     const reach = (pick: (node: Node) => number) => [
       Math.min(0, ...this.nodes.map((node) => pick(node) - node.radius - 16)),
@@ -161,7 +161,7 @@ class Graph implements FigureSpec {
     ];
     const [left, right] = reach((node) => node.x ?? 0) as [number, number];
     const [top, bottom] = reach((node) => node.y ?? 0) as [number, number];
-    const k = Math.min(1.6, (width - 20) / Math.max(1, right - left), (height - 70) / Math.max(1, bottom - top));
+    const k = Math.min(2.4, (width - 20) / Math.max(1, right - left), (height - 70) / Math.max(1, bottom - top));
     this.scale = { k, x: width / 2 - (k * (left + right)) / 2, y: (height - 50) / 2 - (k * (top + bottom)) / 2 };
   }
   private at(node: Node): { x: number; y: number } {
@@ -217,7 +217,7 @@ class Graph implements FigureSpec {
           stroke: this.pairs.get(edge.pair)!.color,
           dash: this.pairs.get(edge.pair)!.dash ?? [],
           width: edgeWidth(edge, filter, strongest) * 0.8,
-          opacity: touched ? 0.8 : 0.1,
+          opacity: touched ? 0.9 : 0.1,
         },
       );
       s.path(arrow(mx, my, b.x, b.y, (target as Node).radius + 1), {
@@ -240,8 +240,8 @@ class Graph implements FigureSpec {
       const marked = node.name === state.head || node.name === state.hover;
       s.circle(x, y, node.radius, {
         fill: this.colors.color(node.name, theme),
-        stroke: marked ? theme.mark : theme.background,
-        width: marked ? 2.5 : 1.5,
+        stroke: marked ? theme.mark : theme.axis,
+        width: marked ? 2.5 : 1,
       });
     }
     for (const node of this.nodes) {

@@ -1,4 +1,5 @@
 import type { View } from "../ui/context";
+import { compare } from "./compare";
 import { details } from "./details";
 import { detectors } from "./detectors";
 import { embedding } from "./embedding";
@@ -7,6 +8,7 @@ import { informativeness } from "./informativeness";
 import { maps } from "./maps";
 import { matrices } from "./matrices";
 import { overview } from "./overview";
+import { prune } from "./prune";
 import { softmax } from "./softmax";
 import { sparsity } from "./sparsity";
 import { tables } from "./tables";
@@ -26,6 +28,8 @@ export const views: View[] = [
   embedding,
   sparsity,
   softmax,
+  prune,
+  compare,
   tables,
   details,
 ];

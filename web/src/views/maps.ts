@@ -11,6 +11,7 @@ import { Figure, type FigureSpec, type Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
 import { Gaze } from "./gaze";
 import { labelStep } from "./grid";
+import { shortened } from "./labels";
 
 /** What the figures of this section look at. */
 export interface Look {
@@ -151,11 +152,10 @@ class Maps {
 function preview(input: Input, i: number): string {
   const { tokens, kind } = input.tokens;
   if (kind === "image") return `${i}: image`;
-  return `${i}: ${tokens
-    .slice(0, 8)
-    .map((token) => token.text)
-    .join("")
-    .slice(0, 32)}`;
+  const words = tokens.slice(0, 8).map((token) => token.text);
+  // Some tokenizers keep blanks in their tokens, others leave them out.
+  const spaced = tokens.some((token) => /^\s|\s$/.test(token.text));
+  return `${i}: ${words.join(spaced ? "" : " ").slice(0, 32)}`;
 }
 
 class MapFigure implements FigureSpec {
@@ -366,7 +366,4 @@ const tokenText = (input: Input, i: number) => input.tokens.tokens[i]?.text ?? "
 export const tokenName = (input: Input, i: number) => visibleToken(tokenText(input, i));
 
 /** At most nine characters, by code points. */
-export function clip(text: string): string {
-  const letters = [...text];
-  return letters.length > 9 ? `${letters.slice(0, 8).join("")}\u2026` : text;
-}
+export const clip = (text: string) => shortened(text, 9);

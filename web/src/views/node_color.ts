@@ -1,3 +1,5 @@
+import { readPruning } from "../data/pruning";
+import type { Head } from "../data/head";
 import type { Run } from "../data/run";
 import { classColor, viridis } from "../draw/color";
 import { classNames } from "../ui/context";
@@ -40,6 +42,8 @@ export function headNumbers(run: Run): Map<string, Map<string, number>> {
         );
     }
   }
+  for (const order of readPruning(run)?.orders ?? [])
+    order.heads.forEach((one, i) => add(`pruned by ${order.criterion}: order`, one.head, i + 1));
   return numbers;
 }
 
@@ -53,11 +57,13 @@ export function colorOptions(run: Run): Option[] {
 
 export function nodeColors(run: Run, by: string): NodeColors {
   if (by === "class") {
-    const names = classNames(run);
+    // A head of several classes is of a kind of its own: no class would be in the legend and nowhere else.
+    const kind = (head: Head | undefined) => [...(head?.classes ?? [])].sort().join(" + ");
+    const names = [...new Set(run.heads.map(kind))].filter(Boolean).sort();
     return {
       color: (head, theme) => {
-        const first = run.head(head)?.classes[0];
-        return first === undefined ? theme.blank : classColor(names.indexOf(first));
+        const at = names.indexOf(kind(run.head(head)));
+        return at < 0 ? theme.blank : classColor(at);
       },
       legend: names.map((label, i) => ({ color: classColor(i), label })),
     };

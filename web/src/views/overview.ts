@@ -30,6 +30,8 @@ export const overview: View = {
       detected(context),
       attention(context),
       organized(context),
+      pruned(context),
+      compared(context),
     ]) {
       for (const sentence of parts) story.append(el("li", {}, ...sentence));
     }
@@ -58,6 +60,8 @@ function tiles(run: Run): HTMLElement {
   const input = run.doc.inputs?.[0];
   if (input) entries.push([input.tokens.kind === "image" ? "patches" : "tokens", String(input.tokens.tokens.length)]);
   if ((run.doc.inputs?.length ?? 0) > 1) entries.push(["inputs", String(run.doc.inputs!.length)]);
+  if (run.doc.prune) entries.push(["heads removed", String(run.doc.prune.removed)]);
+  if (run.doc.comparison) entries.push(["runs compared", String(run.doc.comparison.runs.length)]);
   return el(
     "dl",
     { class: "tiles" },
@@ -160,6 +164,22 @@ function organized({ run }: Context): Part[][] {
         (level && level.length < tree.n ? `, ${level.length} folders at the top.` : "."),
     ],
   ];
+}
+
+function pruned({ run }: Context): Part[][] {
+  const told = run.doc.prune;
+  return told ? [[`Pruned to ${told.heads - told.removed} of ${told.heads} heads: ${told.said}`]] : [];
+}
+
+/** More pairs than these are left to the section on them. */
+const mostPairs = 6;
+
+function compared({ run }: Context): Part[][] {
+  const found = run.doc.comparison;
+  return (found?.pairs ?? []).slice(0, mostPairs).map(({ a, b, verdict }) => {
+    const name = (at: number) => el("bdi", {}, found!.runs[at]!.name);
+    return ["Compared: ", name(a), " and ", name(b), `: ${verdict}.`];
+  });
 }
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1).replaceAll("_", " ");

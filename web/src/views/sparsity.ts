@@ -15,12 +15,12 @@ import { HeadValuesFigure, type HeadValues } from "./head_values";
 const words: Record<string, string> = {
   gain: "gain over shuffled trees",
   l1: "l1 norm over l2 norm",
-  needed_99: "share of coefficients for 99 % of the energy",
-  top_001: "energy in the largest 0.1 %",
-  top_01: "energy in the largest 1 %",
-  top_10: "energy in the largest 10 %",
-  error_01: "error from 1 % of the coefficients",
-  error_10: "error from 10 % of the coefficients",
+  needed_99: "share for 99 % of the energy",
+  "top_0.1%": "energy in the top 0.1 %",
+  "top_1%": "energy in the top 1 %",
+  "top_10%": "energy in the top 10 %",
+  "error_1%": "error from the top 1 %",
+  "error_10%": "error from the top 10 %",
   entropy: "l1 entropy",
   alpha: "H\u00f6lder exponent alpha",
 };
@@ -46,6 +46,8 @@ function figures(run: Run): HeadValues[] {
     .filter((one) => one.values.size > 0);
 }
 
+const mostHeads = 160;
+
 export const sparsity: View = {
   id: "sparsity",
   title: "Sparsity",
@@ -61,18 +63,19 @@ export const sparsity: View = {
     if (run.table("decay")) add(new Figure(new Decay(context), store));
     const all = figures(run);
     if (all.length === 0) return;
-    let shown = all[0]!;
+    // All of them beside each other, unless heads are so many that they take a screen each.
+    let shown = run.heads.length <= mostHeads ? all : all.slice(0, 1);
     const figure = new Figure(
-      new HeadValuesFigure("sparsity", "Sparsity by head", context, () => [shown], "value"),
+      new HeadValuesFigure("sparsity", "Sparsity by head", context, () => shown, "value"),
       store,
     );
     figure.controls.append(
       select(
         "Figure",
-        all.map(({ label }) => ({ value: label, label })),
-        shown.label,
+        [{ value: "", label: "each" }, ...all.map(({ label }) => ({ value: label, label }))],
+        shown.length > 1 ? "" : shown[0]!.label,
         (label) => {
-          shown = all.find((one) => one.label === label) ?? shown;
+          shown = label === "" ? all : all.filter((one) => one.label === label);
           figure.redraw();
         },
       ).element,
@@ -95,13 +98,11 @@ export function readCurves(table: Table): Curve[] {
   for (let row = 0; row < table.rows; ++row) {
     const key = table.text(name, row);
     if (!curves.has(key)) curves.set(key, { name: key, points: [] });
-    curves
-      .get(key)!
-      .points.push({
-        rank: table.number("rank", row),
-        found: table.number(found, row),
-        shuffled: table.number(shuffled, row),
-      });
+    curves.get(key)!.points.push({
+      rank: table.number("rank", row),
+      found: table.number(found, row),
+      shuffled: table.number(shuffled, row),
+    });
   }
   return [...curves.values()];
 }
@@ -144,7 +145,7 @@ class Decay implements FigureSpec {
     const positive = [...points.map((p) => p.found), ...controls].filter((v) => v > 0);
     const high = Math.max(largest(positive), 1e-12);
     // Rounding leaves magnitudes of no meaning far below all others; they would flatten the rest.
-    const low = Math.max(Math.min(least(positive), high), high * 1e-8);
+    const low = Math.min(least(positive.filter((v) => v >= high * 1e-6)), high);
     const last = Math.max(2, largest(points.map((p) => p.rank)));
     const x = logScale([1, last], [box.left, box.left + box.width], 8);
     const y = logScale([low, high * 1.4], [box.top + box.height, box.top], 7);

@@ -177,9 +177,10 @@ class TreeFigure implements FigureSpec {
     const marked = children.length === 0 && this.holds(folder, head);
     const weight = marked || (children.length === 0 && this.holds(folder, hover)) ? 650 : 400;
     const ring = marked ? { stroke: theme.mark, width: 2.5 } : {};
+    const rim = { stroke: theme.axis, width: 1, ...ring };
     if (folder.elements.length === 1) {
       const name = this.elementName(folder.elements[0]!);
-      s.circle(x, y, 5.5, { fill: this.ofHeads ? this.colors.color(name, theme) : theme.axis, ...ring });
+      s.circle(x, y, 5.5, { fill: this.ofHeads ? this.colors.color(name, theme) : theme.axis, ...rim });
       s.text(name, x + 13, y, { baseline: "middle", weight });
       const classes = this.ofHeads ? (this.context.run.head(name)?.classes.join(", ") ?? "") : "";
       s.text(classes, x + 22 + s.measure(name, 12, weight), y, { baseline: "middle", fill: theme.muted, size: 11 });

@@ -174,7 +174,7 @@ class Wiring implements FigureSpec {
             stroke: this.pairs.get(edge.pair)!.color,
             dash: this.pairs.get(edge.pair)!.dash ?? [],
             width: edgeWidth(edge, filter, strongest),
-            opacity: touched ? (chosen === null ? 0.78 : 0.95) : 0.1,
+            opacity: touched ? 0.9 : 0.1,
           },
         );
       }
@@ -188,7 +188,8 @@ class Wiring implements FigureSpec {
       const center = this.grid.center(head.name, this.box);
       if (!center) continue;
       const fill = this.colors.color(head.name, theme);
-      s.rect(center.x - r, center.y - r, 2 * r, 2 * r, { fill, radius: Math.min(4, r / 2.5) });
+      const rim = r >= 5 ? { stroke: theme.axis, width: 1 } : {};
+      s.rect(center.x - r, center.y - r, 2 * r, 2 * r, { fill, radius: Math.min(4, r / 2.5), ...rim });
       if (r >= 8.5)
         s.text(String(head.number), center.x, center.y + 0.5, {
           anchor: "middle",

@@ -1,0 +1,165 @@
+// The sections of prune and compare: what they say, and that choices in them are followed.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, describe, test } from "node:test";
+import { download, launch, makePage, open, quit, show } from "./support.mjs";
+
+const pages = {};
+before(async () => {
+  for (const kind of ["prune", "compare", "full"]) pages[kind] = makePage(kind);
+  await launch({ webgl: false });
+});
+after(quit);
+
+const label = (figure) => figure.locator("canvas[tabindex]").getAttribute("aria-label");
+const drawing = (figure) => figure.locator("canvas[tabindex]").evaluate((canvas) => canvas.toDataURL());
+const settle = (page) =>
+  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+const cells = (page, selector) =>
+  page.$$eval(`${selector} tbody tr`, (rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
+
+async function csv(page, figure) {
+  const { path } = await download(page, figure, "csv");
+  return readFileSync(path, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.split(","));
+}
+
+describe("pruning", () => {
+  test("says whether structure beats chance, and puts numbers to it", async () => {
+    const { page, faults, close } = await open(pages.prune);
+    assert.match(await page.locator("#prune .verdict").textContent(), /^pk \(0\.30 nats\).*structure beats chance/);
+    assert.match(await page.locator(".story").textContent(), /Pruned to 16 of 32 heads: pk/);
+    const rows = await cells(page, "#prune article");
+    assert.deepEqual(rows[0].slice(0, 3), ["nothing removed", "", "0"]);
+    assert.deepEqual(
+      rows.map((row) => row[0]),
+      ["nothing removed", "greedy", "alone", "pk", "redundancy", "information", "norm", "random"],
+    );
+    assert.equal(rows[3].at(-1), "20 of 20");
+    assert.match(rows[7][2], /^1\.\d+ to 2\.\d+$/);
+    assert.match(
+      await page.locator("#prune article .about").textContent(),
+      /Chosen on 4 inputs, measured on 12 others/,
+    );
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
+  test("draws another measure when asked", async () => {
+    const { page, close } = await open(pages.prune);
+    const figure = await show(page, "prune-curves");
+    assert.match(await label(figure), /loss gained, nats with 16 heads removed: .*pk 0\.3,.*random 1\.\d+ to 2\.\d+/);
+    const first = await drawing(figure);
+    await figure.locator("label:text-is('accuracy')").click();
+    await settle(page);
+    assert.match(await label(figure), /^accuracy with 16 heads removed: .*pk 0\.59/);
+    assert.notEqual(await drawing(figure), first);
+    const rows = await csv(page, figure);
+    assert.deepEqual(rows[0].slice(0, 4), ["criterion", "seed", "removed", "damage"]);
+    assert.equal(rows.length, 1 + 26 * 9);
+    await close();
+  });
+
+  test("walks along the curves with the keyboard", async () => {
+    const { page, close } = await open(pages.prune);
+    const figure = await show(page, "prune-curves");
+    await figure.locator("canvas[tabindex]").focus();
+    for (const key of ["ArrowRight", "ArrowDown", "ArrowDown", "ArrowRight"]) await page.keyboard.press(key);
+    assert.equal(await figure.locator("[aria-live]").textContent(), "pk, 2 heads removed, damage 0.00469");
+    await close();
+  });
+
+  test("shows the heads of one criterion, and follows the chosen head", async () => {
+    const { page, close } = await open(pages.prune);
+    const grids = await show(page, "prune-heads");
+    assert.equal((await label(grids)).match(/removes/g).length, 6);
+    await grids.locator("select").selectOption({ label: "pk" });
+    await settle(page);
+    assert.match(await label(grids), /^pk removes L\d/);
+    const rows = await csv(page, grids);
+    assert.deepEqual(rows[0], ["head", "layer", "number", "removed_by_pk_as"]);
+    assert.equal(rows.length, 33, "the protected head has its place");
+    assert.equal(rows.slice(1).filter((row) => row[3] !== "").length, 16);
+
+    const ranking = await show(page, "prune-ranking");
+    assert.match(await label(ranking), /31 heads ranked by pk, 16 of them removed/);
+    const plain = await drawing(ranking);
+    await ranking.locator("canvas[tabindex]").focus();
+    await page.keyboard.press("ArrowRight");
+    await page.waitForSelector(".chosen strong");
+    const chosen = await page.locator(".chosen strong").textContent();
+    assert.equal((await csv(page, ranking))[1][2], chosen);
+    assert.match(await page.locator(".card dl").textContent(), /removed by.*pk \(1\)/);
+    await settle(page);
+    assert.notEqual(await drawing(ranking), plain);
+    await ranking.locator("select").selectOption({ label: "alone" });
+    await settle(page);
+    assert.match(await label(ranking), /ranked by alone/);
+    await close();
+  });
+});
+
+describe("comparison", () => {
+  test("says plainly that there is no difference", async () => {
+    const { page, faults, close } = await open(pages.compare);
+    const said = "1 and 1.0: no difference beyond the spread over inputs in 9 features";
+    assert.equal(await page.locator("#compare .verdicts").textContent(), `${said}.`);
+    assert.equal(await page.locator("#compare article h3").textContent(), said);
+    const rows = await cells(page, "#compare article");
+    assert.equal(rows.length, 10);
+    assert.equal(rows.filter((row) => row.at(-1) === "no difference beyond the spread").length, 9);
+    assert.equal(rows[9].at(-1), "not tested: one input");
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
+  test("lets two runs be chosen in the matrix, from the list and with the keyboard", async () => {
+    const { page, close } = await open(pages.full);
+    const distances = await show(page, "distances");
+    const differences = await show(page, "differences");
+    assert.match(await label(differences), /^before and after: 0 of 10 features differ/);
+    await distances.locator("canvas[tabindex]").focus();
+    await page.keyboard.press("ArrowRight");
+    await settle(page);
+    assert.match(await label(differences), /^before and another/);
+    assert.match(await page.locator("#compare article h3").first().textContent(), /not tested/);
+    await differences.locator("select").selectOption({ label: "after \u2013 another" });
+    await settle(page);
+    assert.match(await label(differences), /^after and another/);
+    const rows = await csv(page, distances);
+    assert.deepEqual(rows[0], ["run", "before", "after", "another"]);
+    assert.ok(Math.abs(Number(rows[1][3]) - 2.3) < 1e-6);
+    await close();
+  });
+
+  test("lays curves and figures of all runs over each other", async () => {
+    const { page, close } = await open(pages.full);
+    const curves = await csv(page, await show(page, "compared-curves"));
+    assert.deepEqual([...new Set(curves.slice(1).map((row) => row[0]))], ["decay", "head spectrum", "query spectrum"]);
+    assert.deepEqual([...new Set(curves.slice(1).map((row) => row[1]))], ["before", "after", "another"]);
+    const figures = await csv(page, await show(page, "compared-figures"));
+    assert.equal(figures.length, 1 + 6 * (5 + 5 + 1) + 3);
+    await close();
+  });
+
+  test("follows a head that only a compared run has", async () => {
+    const { page, faults, close } = await open(pages.compare, { hash: "#head=L3H3" });
+    const matrices = await show(page, "compared-matrices");
+    assert.equal(await page.locator(".chosen strong").textContent(), "L3H3");
+    assert.match(await page.locator(".card").textContent(), /In the compared runs1\.0$/);
+    const marked = await drawing(matrices);
+    await page.locator(".chosen button").click();
+    await page.waitForFunction(() => !document.querySelector(".chosen strong"));
+    await settle(page);
+    assert.notEqual(await drawing(matrices), marked);
+    await matrices.locator("label:text-is('queries')").click();
+    await page.waitForFunction(() =>
+      /by query/.test(document.querySelector("#figure-compared-matrices canvas").getAttribute("aria-label")),
+    );
+    assert.deepEqual(faults, []);
+    await close();
+  });
+});

@@ -1,0 +1,133 @@
+import type { Run } from "./run";
+import { largest, least, median } from "./stats";
+
+/** What is measured of a pruned model; damage is what prune went by. */
+export const measures = ["damage", "loss", "accuracy", "kl", "agreement", "change"] as const;
+export type Measure = (typeof measures)[number];
+
+export interface CurvePoint {
+  removed: number;
+  values: Record<Measure, number>;
+}
+
+export interface RankedHead {
+  head: string;
+  score: number;
+  removed: boolean;
+  /** Wrote nothing to begin with. */
+  zero: boolean;
+}
+
+/** Heads in the order a criterion removes them, and what that does. */
+export interface Order {
+  criterion: string;
+  /** Of random orders. */
+  seed: number;
+  heads: RankedHead[];
+  points: CurvePoint[];
+}
+
+/** Random orders at one budget. */
+export interface Spread {
+  removed: number;
+  low: number;
+  middle: number;
+  high: number;
+}
+
+export interface PrunedModel {
+  orders: Order[];
+  random: Order[];
+  /** Heads that the budget takes. */
+  budget: number;
+  /** Those with numbers. */
+  measures: Measure[];
+  /** The column that damage comes from. */
+  basis: "loss" | "kl" | "change";
+}
+
+const read = new WeakMap<Run, PrunedModel | null>();
+
+/** Null where prune has not been run. */
+export function readPruning(run: Run): PrunedModel | null {
+  if (!read.has(run)) read.set(run, parsePruning(run));
+  return read.get(run)!;
+}
+
+function parsePruning(run: Run): PrunedModel | null {
+  const ranking = run.table("ranking");
+  const curve = run.table("curve");
+  if (!ranking || !curve || curve.rows === 0) return null;
+  const all = new Map<string, Order>();
+  const order = (criterion: string, seed: number) => {
+    const key = `${criterion} ${seed}`;
+    if (!all.has(key)) all.set(key, { criterion, seed, heads: [], points: [] });
+    return all.get(key)!;
+  };
+  for (let row = 0; row < ranking.rows; ++row)
+    order(ranking.text("criterion", row), ranking.number("seed", row)).heads.push({
+      head: ranking.text("head", row),
+      score: ranking.number("score", row),
+      removed: ranking.text("removed", row) === "yes",
+      zero: ranking.text("zero_already", row) === "yes",
+    });
+  const stated = run.doc.prune?.measure;
+  const found = (["loss", "kl", "change"] as const).find((name) => !Number.isNaN(curve.number(name, 0))) ?? "change";
+  const basis = stated === "loss" || stated === "kl" || stated === "change" ? stated : found;
+  for (let row = 0; row < curve.rows; ++row) {
+    const { points } = order(curve.text("criterion", row), curve.number("seed", row));
+    const number = (column: string) => curve.number(column, row);
+    const before = points[0]?.values.loss ?? number("loss");
+    points.push({
+      removed: number("removed"),
+      values: {
+        damage: basis === "loss" ? number("loss") - before : number(basis),
+        loss: number("loss"),
+        accuracy: number("accuracy"),
+        kl: number("kl"),
+        agreement: number("agreement"),
+        change: number("change"),
+      },
+    });
+  }
+  const complete = [...all.values()].filter((one) => one.points.length > 0);
+  const points = complete.flatMap((one) => one.points);
+  return {
+    orders: complete.filter((one) => one.criterion !== "random"),
+    random: complete.filter((one) => one.criterion === "random"),
+    budget: largest(points.map((point) => point.removed)),
+    measures: measures.filter((name) => points.some((point) => Number.isFinite(point.values[name]))),
+    basis,
+  };
+}
+
+/** Least, middle and largest of the random orders, budget by budget. */
+export function randomSpread(orders: readonly Order[], measure: Measure): Spread[] {
+  const byBudget = new Map<number, number[]>();
+  for (const { removed, values } of orders.flatMap((one) => one.points)) {
+    if (!byBudget.has(removed)) byBudget.set(removed, []);
+    byBudget.get(removed)!.push(values[measure]);
+  }
+  return [...byBudget]
+    .sort(([a], [b]) => a - b)
+    .map(([removed, values]) => ({ removed, low: least(values), middle: median(values), high: largest(values) }));
+}
+
+/** A measure where the budget is used up. */
+export const atBudget = (order: Order, measure: Measure) => order.points.at(-1)?.values[measure] ?? NaN;
+
+/** Random orders that do more damage. */
+export function beaten(pruned: PrunedModel, order: Order): number {
+  const damage = atBudget(order, "damage");
+  return pruned.random.filter((one) => atBudget(one, "damage") > damage).length;
+}
+
+/** The measure after so many heads: straight lines between points. */
+export function between(order: Order, removed: number, measure: Measure): number {
+  const after = order.points.findIndex((point) => point.removed >= removed);
+  const right = order.points[after];
+  const left = order.points[Math.max(0, after - 1)];
+  if (!right || !left) return NaN;
+  const part = right.removed > left.removed ? (removed - left.removed) / (right.removed - left.removed) : 1;
+  return (1 - part) * left.values[measure] + part * right.values[measure];
+}

@@ -1,0 +1,180 @@
+import type { Order } from "../data/pruning";
+import { drawLegend, formatNumber, type Box } from "../draw/axes";
+import { inkOn } from "../draw/color";
+import type { Surface } from "../draw/surface";
+import { headTip, stepHead, type Context } from "../ui/context";
+import type { FigureSpec, Hit } from "../ui/figure";
+import type { Theme } from "../ui/theme";
+import { HeadGrid, labelStep } from "./grid";
+import { criterionColor } from "./prune_words";
+
+/** Room beside and under a grid for its labels. */
+const beside = 58;
+const below = 62;
+
+/** The heads that each criterion removes, on the grid of layers and heads. */
+export class PruneGrids implements FigureSpec {
+  readonly id = "prune-heads";
+  readonly title = "Heads removed";
+  readonly caption = "Numbers say in what order heads are removed, up to the budget.";
+  /** The only criterion that is shown, by its place; null for all. */
+  only: number | null = null;
+  private readonly grid: HeadGrid;
+  private boxes: Box[] = [];
+
+  constructor(
+    private readonly context: Context,
+    private readonly orders: readonly Order[],
+  ) {
+    this.grid = new HeadGrid(context.run);
+  }
+
+  private shown(): Order[] {
+    return this.only === null ? [...this.orders] : [this.orders[this.only]!];
+  }
+  private perRow(width: number): number {
+    const count = this.shown().length;
+    const fits = (across: number) => (width / across - beside) / this.grid.columns >= 20;
+    for (let across = Math.min(6, count); across > 1; --across)
+      if (fits(across)) return Math.ceil(count / Math.ceil(count / across));
+    return Math.min(count, this.grid.columns > 20 ? 2 : 1);
+  }
+  private cell(width: number): number {
+    return Math.min(34, (width / this.perRow(width) - beside) / this.grid.columns);
+  }
+  private gridHeight(width: number): number {
+    return Math.min(this.cell(width), 26, Math.max(11, 420 / this.grid.rows)) * this.grid.rows;
+  }
+  describe(): string {
+    const lists = this.shown().map(
+      (order) =>
+        `${order.criterion} removes ${order.heads
+          .filter((one) => one.removed)
+          .map((one) => one.head)
+          .slice(0, 40)
+          .join(" ")}`,
+    );
+    return `${lists.join("; ")}. Arrow keys move over the heads.`;
+  }
+  height(width: number): number {
+    const lines = Math.ceil(this.shown().length / this.perRow(width));
+    return Math.ceil(lines * (this.gridHeight(width) + below) + 34);
+  }
+
+  draw(s: Surface, width: number, height: number, theme: Theme): void {
+    const shown = this.shown();
+    const across = this.perRow(width);
+    this.boxes = shown.map((_, i) => ({
+      left: 44 + (i % across) * (width / across),
+      top: 24 + Math.floor(i / across) * (this.gridHeight(width) + below),
+      width: this.cell(width) * this.grid.columns,
+      height: this.gridHeight(width),
+    }));
+    shown.forEach((order, i) => this.drawGrid(s, order, this.boxes[i]!, theme));
+    const entries = [
+      { color: shown.length === 1 ? criterionColor(shown[0]!.criterion) : theme.muted, label: "removed" },
+      { color: theme.blank, label: "kept" },
+    ];
+    drawLegend(s, 44, height - 22, width - 60, entries, theme);
+  }
+
+  private drawGrid(s: Surface, order: Order, box: Box, theme: Theme): void {
+    const { run, store } = this.context;
+    const wide = box.width / this.grid.columns;
+    const tall = box.height / this.grid.rows;
+    const color = criterionColor(order.criterion);
+    const place = new Map(order.heads.map((one, i) => [one.head, i] as const));
+    s.text(order.criterion, box.left, box.top - 9, { weight: 600 });
+    for (const head of run.heads) {
+      if (head.kv) continue;
+      const at = place.get(head.name);
+      const removed = at !== undefined && order.heads[at]!.removed;
+      const x = box.left + head.layer * wide;
+      const y = box.top + head.number * tall;
+      const fill = removed ? color : theme.blank;
+      s.rect(x + 0.5, y + 0.5, wide - 1, tall - 1, { fill, radius: wide > 14 ? 2 : 0 });
+      if (removed && wide >= 17 && tall >= 12)
+        s.text(String(at + 1), x + wide / 2, y + tall / 2 + 0.5, {
+          anchor: "middle",
+          baseline: "middle",
+          size: 10,
+          fill: inkOn(color),
+        });
+    }
+    for (const head of run.heads) {
+      if (head.kv || (head.name !== store.state.head && head.name !== store.state.hover)) continue;
+      const x = box.left + head.layer * wide;
+      s.rect(x, box.top + head.number * tall, wide, tall, { stroke: theme.mark, width: 2.5, radius: 2 });
+    }
+    this.drawLabels(s, box, theme);
+  }
+
+  private drawLabels(s: Surface, box: Box, theme: Theme): void {
+    const { columns, rows } = this.grid;
+    const style = { fill: theme.muted, size: 10 };
+    for (let layer = 0; layer < columns; layer += labelStep(box.width / columns, 20)) {
+      const x = box.left + ((layer + 0.5) * box.width) / columns;
+      s.text(String(layer), x, box.top + box.height + 13, { ...style, anchor: "middle" });
+    }
+    for (let row = 0; row < rows; row += labelStep(box.height / rows, 12)) {
+      const y = box.top + ((row + 0.5) * box.height) / rows;
+      s.text(String(row), box.left - 6, y, { ...style, anchor: "end", baseline: "middle" });
+    }
+    s.text("layer", box.left + box.width / 2, box.top + box.height + 28, { size: 11, anchor: "middle" });
+    s.text("head", box.left - 30, box.top + box.height / 2, { size: 11, anchor: "middle", rotate: -90 });
+  }
+
+  /** What an order does with a head. */
+  private said(order: Order, name: string): string {
+    const at = order.heads.findIndex((one) => one.head === name);
+    const found = order.heads[at];
+    if (!found) return "kept";
+    if (found.zero) return "zero already";
+    return found.removed ? `removed, number ${at + 1}` : `kept, would be number ${at + 1}`;
+  }
+  hit(x: number, y: number): Hit | null {
+    const i = this.boxes.findIndex(
+      (box) => x >= box.left && y >= box.top && x < box.left + box.width && y < box.top + box.height,
+    );
+    const box = this.boxes[i];
+    if (!box) return null;
+    const layer = Math.floor(((x - box.left) / box.width) * this.grid.columns);
+    const number = Math.floor(((y - box.top) / box.height) * this.grid.rows);
+    const head = this.context.run.heads.find((one) => !one.kv && one.layer === layer && one.number === number);
+    if (!head) return null;
+    const [name, ...rest] = headTip(this.context.run, head.name);
+    const order = this.shown()[i]!;
+    const score = order.heads.find((one) => one.head === head.name)?.score ?? NaN;
+    return {
+      head: head.name,
+      tip: [
+        name!,
+        { label: order.criterion, value: this.said(order, head.name) },
+        { label: "score", value: formatNumber(score, 4) },
+        ...rest,
+      ],
+    };
+  }
+  key(key: string): string | null {
+    const next = stepHead(this.context.run, this.context.store.state.head, key);
+    if (next === null) return null;
+    this.context.store.set({ head: next });
+    return `${next}: ${this.shown()
+      .map((order) => `${order.criterion}: ${this.said(order, next)}`)
+      .join("; ")}`;
+  }
+  data() {
+    const shown = this.shown();
+    const heads = this.context.run.heads.filter((head) => !head.kv);
+    const place = (order: Order, name: string) => order.heads.findIndex((one) => one.head === name && one.removed);
+    return {
+      columns: ["head", "layer", "number", ...shown.map((order) => `removed_by_${order.criterion}_as`)],
+      rows: heads.map((head) => [
+        head.name,
+        head.layer,
+        head.number,
+        ...shown.map((order) => (place(order, head.name) < 0 ? null : place(order, head.name) + 1)),
+      ]),
+    };
+  }
+}
