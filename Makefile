@@ -5,7 +5,9 @@
 #   make demo     see it work
 #   make test     everything CI runs
 #   make python   build the wheel, install it in a fresh environment, test it there
+#   make mpi      build the program for several ranks, build/mpi/headscope
 #   make bench    measure, and write benchmarks/results.md
+#   make bench-mpi  measure two ranks against one, and write that section of it
 #   make fuzz     a minute of fuzzing for every parser (FUZZ_SECONDS=600 for ten)
 #   make lint     clang-format and clang-tidy
 #   make web      build the page of the report from web/ (needs Node; the result is kept in git, so only after a change)
@@ -13,13 +15,14 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
-.PHONY: build demo test web web-test wheel python python-torch bench fuzz lint format clean debian-% venv
+.PHONY: build mpi demo test web web-test wheel python python-torch bench bench-mpi fuzz lint format clean debian-% venv
 
 BUILD_PACKAGES := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libhwy-dev zlib1g-dev \
 	libopenblas-pthread-dev libstb-dev libpcre2-dev libutf8proc-dev pkg-config
 PYTHON_PACKAGES := python3 python3-venv
 WHEEL_PACKAGES := $(PYTHON_PACKAGES) python3-dev
-TEST_PACKAGES := libgtest-dev libgmock-dev
+MPI_PACKAGES := libopenmpi-dev openmpi-bin
+TEST_PACKAGES := libgtest-dev libgmock-dev $(MPI_PACKAGES)
 # Another Node that is already there does as well, and would be in the way of Debian's.
 WEB_PACKAGES := $(if $(shell command -v npm),,nodejs npm)
 WEB_TEST_PACKAGES := chromium
@@ -34,6 +37,11 @@ build: debian-build
 	cmake --preset release -DHEADSCOPE_TESTS=OFF -DHEADSCOPE_BENCHMARKS=OFF
 	cmake --build --preset release --target headscope
 
+# Only what knows of MPI is compiled beside the plain program, in the same tree.
+mpi: debian-build debian-mpi
+	cmake --preset mpi -DHEADSCOPE_TESTS=OFF -DHEADSCOPE_BENCHMARKS=OFF
+	cmake --build --preset mpi
+
 demo: build
 	@build/headscope demo -o build/demo
 
@@ -43,8 +51,8 @@ test: debian-build debian-test venv
 	cmake --preset asan
 	cmake --build --preset asan
 	ctest --preset asan
-	cmake --preset release -DHEADSCOPE_TESTS=ON -DHEADSCOPE_BENCHMARKS=OFF
-	cmake --build --preset release --target headscope encode_texts
+	cmake --preset mpi -DHEADSCOPE_TESTS=ON -DHEADSCOPE_BENCHMARKS=OFF
+	cmake --build --preset mpi --target headscope headscope_ranks encode_texts
 	HEADSCOPE=build/headscope $(PYTHON) -m pytest -q tests/tools tests/cli tests/tokenizers tests/models
 	$(MAKE) web-test
 	$(MAKE) python
@@ -81,6 +89,9 @@ bench: debian-build venv .venv-bench/installed
 	cmake --build --preset release
 	$(PYTHON) benchmarks/run.py
 
+bench-mpi: mpi venv
+	$(PYTHON) benchmarks/run.py --replace mpi
+
 fuzz: debian-build debian-fuzz
 	cmake --preset fuzz
 	cmake --build --preset fuzz
@@ -102,6 +113,8 @@ debian-test:
 	@tools/install_debian.sh $(TEST_PACKAGES) $(PYTHON_PACKAGES)
 debian-wheel:
 	@tools/install_debian.sh $(WHEEL_PACKAGES)
+debian-mpi:
+	@tools/install_debian.sh $(MPI_PACKAGES)
 debian-web:
 	@[ -z "$(WEB_PACKAGES)" ] || tools/install_debian.sh $(WEB_PACKAGES)
 debian-web-test:

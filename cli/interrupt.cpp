@@ -24,7 +24,7 @@ void watch_for_interrupts() {
 
 void check_for_interrupt() {
   if (host) return host();
-  if (received != 0) throw Interrupted{received};
+  if (received != 0) throw Interrupted{.signal = received};
 }
 
 HostInterrupts::HostInterrupts(std::function<void()> ask) {

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "headscope/base/ranks.h"
+
 namespace headscope::cli {
 
 struct Host;
@@ -16,6 +18,7 @@ struct Session {
   bool quiet = false;                       ///< No progress.
   std::vector<std::string> arguments = {};  ///< The command as it was typed, without the program's name.
   Host* host = nullptr;                     ///< Who runs the command inside itself; nullptr for a process of its own.
+  Ranks& ranks = one_rank();                ///< With whom the work is shared. Only rank 0 prints and writes results.
 };
 
 }  // namespace headscope::cli

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <set>
 
 #include "headscope/base/error.h"
 #include "headscope/tree/flexible_tree.h"
 #include "relate/edges.h"
 #include "relate/later_pairs.h"
+#include "relate/stages.h"
 
 namespace headscope {
 namespace {
@@ -142,6 +144,10 @@ void check(const RelateOptions& options) {
   }
 }
 
+bool uses_matched(std::span<const NullModel> nulls) {
+  return std::ranges::find(nulls, NullModel::kMatched) != nulls.end();
+}
+
 }  // namespace
 
 RelateResult relate(const Model& model, const RelateOptions& options) {
@@ -151,26 +157,28 @@ RelateResult relate(const Model& model, const RelateOptions& options) {
   RelateResult result;
   result.nulls = chosen_nulls(options);
 
+  Stages stages(options.affinity.progress, stage_costs(sizes, options, uses_matched(result.nulls)));
+  const std::unique_ptr<AffinityEngine> processors = cpu_affinity_engine();
   for (std::size_t m = 0; m < options.metrics.size(); ++m) {
     AffinityOptions affinity = options.affinity;
-    if (options.affinity.progress) {
-      affinity.progress = [&, m](double share) {
-        options.affinity.progress((static_cast<double>(m) + share) / static_cast<double>(options.metrics.size()));
-      };
-    }
+    affinity.progress = stages.progress_of(m);
     std::vector<RolePair> pairs = options.pairs;
     if (m > 0) std::erase_if(pairs, [&](RolePair pair) { return !is_defined(options.metrics[m], pair); });
-    for (Affinities& one : compute_affinities(model, options.metrics[m], pairs, affinity)) {
+    for (Affinities& one : compute_affinities(model, options.metrics[m], pairs, affinity,
+                                              options.engine != nullptr ? *options.engine : *processors)) {
       result.affinities.push_back(std::move(one));
     }
   }
+  if (uses_matched(result.nulls)) {
+    MatchedOptions matched = options.matched;
+    matched.progress = stages.progress_of(options.metrics.size());
+    result.matched = matched_moments(model, options.metrics.front(), options.pairs, options.affinity, matched);
+  }
+  if (options.affinity.ranks != nullptr && !options.affinity.ranks->is_root()) return {};
   const std::span<const Affinities> primary = std::span(result.affinities).first(options.pairs.size());
   std::set<std::string> seen;
   for (const Affinities& one : primary) warn_of_low_ranks(one, sizes.d_head, seen, result.warnings);
 
-  if (std::ranges::find(result.nulls, NullModel::kMatched) != result.nulls.end()) {
-    result.matched = matched_moments(model, options.metrics.front(), options.pairs, options.affinity, options.matched);
-  }
   for (std::size_t p = 0; p < primary.size(); ++p) {
     std::vector<Significance> nulls;
     for (const NullModel null : result.nulls) {

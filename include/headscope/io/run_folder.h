@@ -92,6 +92,7 @@ class RunFolder {
   /// A folder that never reaches a disk: `commit` leaves the files in `held`, which must outlive it. Its path, for
   /// messages, is "memory".
   RunFolder(RunCommand command, HeldRun& held);
+  RunFolder(RunFolder&&) = default;
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
   ~RunFolder();
