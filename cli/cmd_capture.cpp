@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -254,34 +253,30 @@ void run_capture(const Args& args, Session& session) {
 
 }  // namespace
 
-void add_capture_command(CLI::App& app, Session& session) {
+void add_capture_command(Command& app, Session& session) {
   auto args = std::make_shared<Args>();  // lives as long as the callback
-  CLI::App* command = app.add_subcommand("capture", "Run the model and keep its attention maps");
-  command->add_option("model", args->model, "Folder with config.json and *.safetensors, or a .gguf file")->required();
-  command->add_option("-o,--output", args->run, "Folder for the results")->required();
-  add_input_options(*command, args->inputs);
-  command->add_option("--what", args->what, "pattern (after the softmax), scores (before it), or both")
-      ->delimiter(',')
-      ->capture_default_str();
-  command->add_option("--dtype", args->dtype, "Of the maps on disk: f32 or f16")
-      ->check(CLI::IsMember({"f32", "f16"}))
-      ->capture_default_str();
-  add_head_choice_options(*command, args->heads);
-  command->add_option("--queries", args->queries, "Only these rows of the maps, e.g. 0-127");
-  command->add_flag("--no-output", args->no_output, "Do not write output.npy (logits or hidden state)");
-  command->add_option("--ablate", args->ablated, "Heads to leave out, e.g. L4H7,L5H1; their effect is measured")
-      ->delimiter(',');
-  command->add_option("--ablation", args->ablation, "What an ablated head writes: nothing, or its mean over the inputs")
-      ->check(CLI::IsMember({"zero", "mean"}))
-      ->capture_default_str();
-  command->add_option("--memory", args->memory, "Budget, e.g. 8G")->capture_default_str();
-  command->add_flag("--json", args->json, "Print what was done as JSON");
-  command->add_flag("--force", args->force, "Replace the result of another run in the folder");
-  add_threads_option(*command);
-  add_quiet_option(*command, session);
-  command->footer(
-      "Example: headscope capture models/gpt2 -o runs/gpt2 --text \"When Mary and John went to the store\"");
-  command->callback([args, &session] { run_capture(*args, session); });
+  Command command = app.add_command("capture", "Run the model and keep its attention maps");
+  command.add_option("model", args->model, "Folder with config.json and *.safetensors, or a .gguf file").required();
+  command.add_option("-o,--output", args->run, "Folder for the results").required();
+  add_input_options(command, args->inputs);
+  command.add_option("--what", args->what, "pattern (after the softmax), scores (before it), or both")
+      .list()
+      .with_default();
+  command.add_option("--dtype", args->dtype, "Of the maps on disk: f32 or f16").one_of({"f32", "f16"}).with_default();
+  add_head_choice_options(command, args->heads);
+  command.add_option("--queries", args->queries, "Only these rows of the maps, e.g. 0-127");
+  command.add_flag("--no-output", args->no_output, "Do not write output.npy (logits or hidden state)");
+  command.add_option("--ablate", args->ablated, "Heads to leave out, e.g. L4H7,L5H1; their effect is measured").list();
+  command.add_option("--ablation", args->ablation, "What an ablated head writes: nothing, or its mean over the inputs")
+      .one_of({"zero", "mean"})
+      .with_default();
+  command.add_option("--memory", args->memory, "Budget, e.g. 8G").with_default();
+  command.add_flag("--json", args->json, "Print what was done as JSON");
+  command.add_flag("--force", args->force, "Replace the result of another run in the folder");
+  add_threads_option(command);
+  add_quiet_option(command, session);
+  command.footer("Example: headscope capture models/gpt2 -o runs/gpt2 --text \"When Mary and John went to the store\"");
+  command.callback([args, &session] { run_capture(*args, session); });
 }
 
 }  // namespace headscope::cli

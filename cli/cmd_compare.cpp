@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -178,34 +177,34 @@ void run_compare(const Args& args, Session& session) {
 
 }  // namespace
 
-void add_compare_command(CLI::App& app, Session& session) {
+void add_compare_command(Command& app, Session& session) {
   auto args = std::make_shared<Args>();  // lives as long as the callback
-  CLI::App* command = app.add_subcommand("compare", "Which differences between networks exceed the spread over inputs");
-  command->add_option("runs", args->runs, "Two or more folders that 'capture' (or 'relate') wrote")->required();
-  command->add_option("-o,--output", args->run, "Folder for the results")->required();
-  command->add_option("--names", args->names, "What to call them, e.g. before,after")->delimiter(',');
-  command->add_option("--what", args->source.what, "pattern (after the softmax) or scores (before)")
-      ->check(CLI::IsMember({"pattern", "scores"}))
-      ->capture_default_str();
-  command->add_option("--skip-first", args->source.skip_first, "Leave out so many first tokens: attention sinks")
-      ->capture_default_str();
-  command->add_option("--inputs", args->source.most_inputs, "Inputs of a RUN, at most")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1000000}))
-      ->capture_default_str();
-  command->add_option("--iterations", args->iterations, "Of the questionnaire")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1000}))
-      ->capture_default_str();
-  command->add_option("--draws", args->source.signature.draws, "Shuffled trees to compare sparsity with")
-      ->check(CLI::Range(std::size_t{2}, std::size_t{1000}))
-      ->capture_default_str();
-  command->add_option("--seed", args->source.signature.seed, "Seed of the shuffled trees")->capture_default_str();
-  command->add_option("--memory", args->memory, "Budget, e.g. 8G")->capture_default_str();
-  command->add_flag("--force", args->force, "Replace the result of another run in the folder");
-  command->add_flag("--json", args->json, "Print the summary as JSON");
-  add_threads_option(*command);
-  add_quiet_option(*command, session);
-  command->footer("Example: headscope compare runs/gpt2 runs/vit -o runs/compared");
-  command->callback([args, &session] { run_compare(*args, session); });
+  Command command = app.add_command("compare", "Which differences between networks exceed the spread over inputs");
+  command.add_option("runs", args->runs, "Two or more folders that 'capture' (or 'relate') wrote").required();
+  command.add_option("-o,--output", args->run, "Folder for the results").required();
+  command.add_option("--names", args->names, "What to call them, e.g. before,after").list();
+  command.add_option("--what", args->source.what, "pattern (after the softmax) or scores (before)")
+      .one_of({"pattern", "scores"})
+      .with_default();
+  command.add_option("--skip-first", args->source.skip_first, "Leave out so many first tokens: attention sinks")
+      .with_default();
+  command.add_option("--inputs", args->source.most_inputs, "Inputs of a RUN, at most")
+      .between(std::size_t{1}, std::size_t{1000000})
+      .with_default();
+  command.add_option("--iterations", args->iterations, "Of the questionnaire")
+      .between(std::size_t{1}, std::size_t{1000})
+      .with_default();
+  command.add_option("--draws", args->source.signature.draws, "Shuffled trees to compare sparsity with")
+      .between(std::size_t{2}, std::size_t{1000})
+      .with_default();
+  command.add_option("--seed", args->source.signature.seed, "Seed of the shuffled trees").with_default();
+  command.add_option("--memory", args->memory, "Budget, e.g. 8G").with_default();
+  command.add_flag("--force", args->force, "Replace the result of another run in the folder");
+  command.add_flag("--json", args->json, "Print the summary as JSON");
+  add_threads_option(command);
+  add_quiet_option(command, session);
+  command.footer("Example: headscope compare runs/gpt2 runs/vit -o runs/compared");
+  command.callback([args, &session] { run_compare(*args, session); });
 }
 
 }  // namespace headscope::cli

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <fstream>
@@ -176,14 +175,14 @@ void run_demo(const Args& args, Session& session) {
 
 }  // namespace
 
-void add_demo_command(CLI::App& app, Session& session) {
+void add_demo_command(Command& app, Session& session) {
   auto args = std::make_shared<Args>();  // lives as long as the callback
-  CLI::App* command = app.add_subcommand("demo", "Everything, on two small models that come with headscope");
-  command->add_option("-o,--output", args->folder, "Folder for the results")->capture_default_str();
-  add_threads_option(*command);
-  add_quiet_option(*command, session);
-  command->footer("Example: headscope demo");
-  command->callback([args, &session] { run_demo(*args, session); });
+  Command command = app.add_command("demo", "Everything, on two small models that come with headscope");
+  command.add_option("-o,--output", args->folder, "Folder for the results").with_default();
+  add_threads_option(command);
+  add_quiet_option(command, session);
+  command.footer("Example: headscope demo");
+  command.callback([args, &session] { run_demo(*args, session); });
 }
 
 }  // namespace headscope::cli

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -164,30 +163,29 @@ void run_detect(Args& args, Session& session) {
 
 }  // namespace
 
-void add_detect_command(CLI::App& app, Session& session) {
+void add_detect_command(Command& app, Session& session) {
   auto args = std::make_shared<Args>();  // lives as long as the callback
-  CLI::App* command =
-      app.add_subcommand("detect", "Which heads look back, copy, repeat: from attention on random tokens");
-  command->add_option("model", args->model, "Folder with config.json and *.safetensors, or a .gguf file")->required();
-  command->add_option("-o,--output", args->run, "Folder for the results")->required();
-  command->add_option("--sequences", args->detect.sequences, "Random sequences to average over")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{100000}))
-      ->capture_default_str();
-  command->add_option("--length", args->detect.length, "Tokens of a sequence, the second half repeating the first")
-      ->capture_default_str();
-  command->add_flag("--no-bos", args->detect.without_bos, "Do not begin with the model's BOS token");
-  command->add_option("--threshold", args->threshold, "Score from which a head counts as detected")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  command->add_flag("--labels", args->labels, "Also write labels.json, which relate --labels takes");
-  command->add_option("--seed", args->detect.seed, "Seed of the sequences")->capture_default_str();
-  command->add_option("--memory", args->memory, "Budget, e.g. 8G")->capture_default_str();
-  command->add_flag("--json", args->json, "Print the scores as JSON");
-  command->add_flag("--force", args->force, "Replace the result of another run in the folder");
-  add_threads_option(*command);
-  add_quiet_option(*command, session);
-  command->footer("Example: headscope detect models/gpt2 -o runs/gpt2 --labels");
-  command->callback([args, &session] { run_detect(*args, session); });
+  Command command = app.add_command("detect", "Which heads look back, copy, repeat: from attention on random tokens");
+  command.add_option("model", args->model, "Folder with config.json and *.safetensors, or a .gguf file").required();
+  command.add_option("-o,--output", args->run, "Folder for the results").required();
+  command.add_option("--sequences", args->detect.sequences, "Random sequences to average over")
+      .between(std::size_t{1}, std::size_t{100000})
+      .with_default();
+  command.add_option("--length", args->detect.length, "Tokens of a sequence, the second half repeating the first")
+      .with_default();
+  command.add_flag("--no-bos", args->detect.without_bos, "Do not begin with the model's BOS token");
+  command.add_option("--threshold", args->threshold, "Score from which a head counts as detected")
+      .between(0.0, 1.0)
+      .with_default();
+  command.add_flag("--labels", args->labels, "Also write labels.json, which relate --labels takes");
+  command.add_option("--seed", args->detect.seed, "Seed of the sequences").with_default();
+  command.add_option("--memory", args->memory, "Budget, e.g. 8G").with_default();
+  command.add_flag("--json", args->json, "Print the scores as JSON");
+  command.add_flag("--force", args->force, "Replace the result of another run in the folder");
+  add_threads_option(command);
+  add_quiet_option(command, session);
+  command.footer("Example: headscope detect models/gpt2 -o runs/gpt2 --labels");
+  command.callback([args, &session] { run_detect(*args, session); });
 }
 
 }  // namespace headscope::cli

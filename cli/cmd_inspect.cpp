@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <memory>
@@ -35,11 +35,11 @@ struct CommandState {
   bool exists;
 };
 
-std::vector<CommandState> command_states(const Model& model, const CLI::App& app) {
+std::vector<CommandState> command_states(const Model& model, const Command& app) {
   std::vector<CommandState> states;
+  const std::vector<std::string> names = app.command_names();
   for (Readiness& readiness : headscope::readiness(model)) {
-    const auto same_name = [&](const CLI::App* command) { return command->get_name() == readiness.command; };
-    const bool exists = !app.get_subcommands(same_name).empty();
+    const bool exists = std::ranges::find(names, readiness.command) != names.end();
     states.push_back({std::move(readiness), exists});
   }
   return states;
@@ -67,7 +67,7 @@ Json name_or_null(const std::string& name) {
   return name.empty() ? Json(nullptr) : Json(name);
 }
 
-Json as_json(const Model& model, const CLI::App& app) {
+Json as_json(const Model& model, const Command& app) {
   const ModelInfo& info = model.info();
   Json commands = Json::object();
   for (const CommandState& state : command_states(model, app)) {
@@ -115,7 +115,7 @@ void print_names(std::ostream& out, std::string_view title, const std::vector<st
     out << fmt::format("{:<12}   ... ({} more; --tensors lists all)\n", "", names.size() - shown);
 }
 
-void print_table(const Model& model, const CLI::App& app, bool all_tensors, std::ostream& out) {
+void print_table(const Model& model, const Command& app, bool all_tensors, std::ostream& out) {
   const ModelInfo& info = model.info();
   const HeadSizes& sizes = info.sizes;
   constexpr std::size_t kLongestPath = 4096;
@@ -168,17 +168,17 @@ void check_weights(const Model& model, Session& session) {
 
 }  // namespace
 
-void add_inspect_command(CLI::App& app, Session& session) {
+void add_inspect_command(Command& app, Session& session) {
   auto args = std::make_shared<Args>();  // lives as long as the callback
-  CLI::App* command = app.add_subcommand("inspect", "Family, sizes, heads, tensors, and what can be done with a model");
-  command->add_option("model", args->model, "Folder with config.json and *.safetensors, or a .gguf file")->required();
-  command->add_flag("--json", args->json, "Print everything as JSON");
-  command->add_flag("--tensors", args->tensors, "List every tensor by name");
-  command->add_flag("--check", args->check, "Read the weights of all heads and fail if one is NaN or Inf");
-  add_threads_option(*command);
-  add_quiet_option(*command, session);
-  command->footer("Example: headscope inspect models/gpt2 --json");
-  command->callback([args, &app, &session] {
+  Command command = app.add_command("inspect", "Family, sizes, heads, tensors, and what can be done with a model");
+  command.add_option("model", args->model, "Folder with config.json and *.safetensors, or a .gguf file").required();
+  command.add_flag("--json", args->json, "Print everything as JSON");
+  command.add_flag("--tensors", args->tensors, "List every tensor by name");
+  command.add_flag("--check", args->check, "Read the weights of all heads and fail if one is NaN or Inf");
+  add_threads_option(command);
+  add_quiet_option(command, session);
+  command.footer("Example: headscope inspect models/gpt2 --json");
+  command.callback([args, &app, &session] {
     const auto opened = open_model(session, args->model);
     const Model& model = *opened;
     if (args->check) check_weights(model, session);

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -154,45 +153,43 @@ void run_organize(const Args& args, Session& session) {
 
 }  // namespace
 
-void add_organize_command(CLI::App& app, Session& session) {
+void add_organize_command(Command& app, Session& session) {
   auto args = std::make_shared<Args>();  // lives as long as the callback
-  CLI::App* command = app.add_subcommand("organize", "Trees, embeddings and sparsity of attention maps");
-  add_map_source_options(*command, args->source);
-  command->add_option("-o,--output", args->run, "Folder for the results")->required();
-  command->add_option("--what", args->source.what, "pattern (after the softmax) or scores (before)")
-      ->check(CLI::IsMember({"pattern", "scores"}))
-      ->capture_default_str();
-  command->add_option("--iterations", args->iterations, "Of the questionnaire (default 3; 10 for one map)");
-  command->add_option("--alpha", args->alpha, "Weight of coarse levels in the distance (default 0; 1 for one map)");
-  command->add_option("--beta", args->beta, "Weight of large folders in the distance (default 1; 0 for one map)");
-  command->add_option("--epsilon", args->epsilon, "Scale of the affinity")->capture_default_str();
-  command->add_option("--tree", args->tree, "flexible or binary")
-      ->check(CLI::IsMember({"flexible", "binary"}))
-      ->capture_default_str();
-  command->add_option("--start", args->start, "Run whose query and key trees to begin with, in place of cosines");
+  Command command = app.add_command("organize", "Trees, embeddings and sparsity of attention maps");
+  add_map_source_options(command, args->source);
+  command.add_option("-o,--output", args->run, "Folder for the results").required();
+  command.add_option("--what", args->source.what, "pattern (after the softmax) or scores (before)")
+      .one_of({"pattern", "scores"})
+      .with_default();
+  command.add_option("--iterations", args->iterations, "Of the questionnaire (default 3; 10 for one map)");
+  command.add_option("--alpha", args->alpha, "Weight of coarse levels in the distance (default 0; 1 for one map)");
+  command.add_option("--beta", args->beta, "Weight of large folders in the distance (default 1; 0 for one map)");
+  command.add_option("--epsilon", args->epsilon, "Scale of the affinity").with_default();
+  command.add_option("--tree", args->tree, "flexible or binary").one_of({"flexible", "binary"}).with_default();
+  command.add_option("--start", args->start, "Run whose query and key trees to begin with, in place of cosines");
   command
-      ->add_option("--stop-below", args->stop_below,
-                   "End early once the score changes by no more than this share; 0: never")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  command->add_option("--dimensions", args->dimensions, "Coordinates of an embedding")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1000}))
-      ->capture_default_str();
-  command->add_option("--time", args->time, "Diffusion time of the embeddings")->capture_default_str();
-  command->add_option("--draws", args->draws, "Shuffled trees to compare sparsity with")
-      ->check(CLI::Range(std::size_t{2}, std::size_t{1000}))
-      ->capture_default_str();
-  command->add_option("--seed", args->seed, "Seed of the shuffled trees")->capture_default_str();
-  command->add_option("--memory", args->memory, "Budget, e.g. 8G")->capture_default_str();
-  add_device_option(*command, args->device);
-  command->add_flag("--force", args->force, "Replace the result of another run in the folder");
-  command->add_flag("--json", args->json, "Print the summary as JSON");
-  add_threads_option(*command);
-  add_quiet_option(*command, session);
-  command->footer(
+      .add_option("--stop-below", args->stop_below,
+                  "End early once the score changes by no more than this share; 0: never")
+      .between(0.0, 1.0)
+      .with_default();
+  command.add_option("--dimensions", args->dimensions, "Coordinates of an embedding")
+      .between(std::size_t{1}, std::size_t{1000})
+      .with_default();
+  command.add_option("--time", args->time, "Diffusion time of the embeddings").with_default();
+  command.add_option("--draws", args->draws, "Shuffled trees to compare sparsity with")
+      .between(std::size_t{2}, std::size_t{1000})
+      .with_default();
+  command.add_option("--seed", args->seed, "Seed of the shuffled trees").with_default();
+  command.add_option("--memory", args->memory, "Budget, e.g. 8G").with_default();
+  add_device_option(command, args->device);
+  command.add_flag("--force", args->force, "Replace the result of another run in the folder");
+  command.add_flag("--json", args->json, "Print the summary as JSON");
+  add_threads_option(command);
+  add_quiet_option(command, session);
+  command.footer(
       "Example: headscope organize runs/gpt2 -o runs/gpt2 --skip-first 1\n"
       "         headscope organize maps.npy --axes lhqk --mask causal -o runs/maps");
-  command->callback([args, &session] { run_organize(*args, session); });
+  command.callback([args, &session] { run_organize(*args, session); });
 }
 
 }  // namespace headscope::cli

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -216,58 +215,56 @@ void run_prune(const Args& args, Session& session) {
 
 }  // namespace
 
-void add_prune_command(CLI::App& app, Session& session) {
+void add_prune_command(Command& app, Session& session) {
   auto args = std::make_shared<Args>();  // lives as long as the callback
-  CLI::App* command =
-      app.add_subcommand("prune", "Remove heads by structure or by measured damage, and write the model");
-  command->add_option("model", args->model, "Folder with config.json and *.safetensors, or a .gguf file")->required();
-  command->add_option("-o,--output", args->run, "Folder for the results")->required();
-  add_input_options(*command, args->inputs);
-  command->add_option("--labels", args->labels, "Right classes of the images, an npy file of integers, one an input");
+  Command command = app.add_command("prune", "Remove heads by structure or by measured damage, and write the model");
+  command.add_option("model", args->model, "Folder with config.json and *.safetensors, or a .gguf file").required();
+  command.add_option("-o,--output", args->run, "Folder for the results").required();
+  add_input_options(command, args->inputs);
+  command.add_option("--labels", args->labels, "Right classes of the images, an npy file of integers, one an input");
   command
-      ->add_option("--criteria", args->criteria,
-                   "Any of information, redundancy, pk, norm, alone, greedy, random; or all")
-      ->delimiter(',')
-      ->capture_default_str();
-  auto* count = command->add_option("--count", args->count, "Remove so many heads")->check(CLI::PositiveNumber);
-  command->add_option("--fraction", args->fraction, "Remove this share of the heads")
-      ->check(CLI::Range(0.0, 1.0))
-      ->excludes(count)
-      ->capture_default_str();
-  command->add_flag("--per-layer", args->per_layer, "The budget is every layer's, not the whole model's");
-  command->add_option("--protect", args->kept, "Heads to keep whatever they score, e.g. L0H3,L4H7")->delimiter(',');
-  add_head_choice_options(*command, args->removable);
-  command->add_option("--damage", args->damage, "What greedy, alone and best go by: loss, or kl to the unpruned output")
-      ->check(CLI::IsMember({"loss", "kl"}))
-      ->capture_default_str();
-  command->add_option("--points", args->prune.points, "Points of a curve")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{100000}))
-      ->capture_default_str();
-  command->add_option("--candidates", args->prune.candidates, "Heads that greedy measures at each step; 0: all")
-      ->capture_default_str();
+      .add_option("--criteria", args->criteria,
+                  "Any of information, redundancy, pk, norm, alone, greedy, random; or all")
+      .list()
+      .with_default();
+  const Option count = command.add_option("--count", args->count, "Remove so many heads").positive();
+  command.add_option("--fraction", args->fraction, "Remove this share of the heads")
+      .between(0.0, 1.0)
+      .excludes(count)
+      .with_default();
+  command.add_flag("--per-layer", args->per_layer, "The budget is every layer's, not the whole model's");
+  command.add_option("--protect", args->kept, "Heads to keep whatever they score, e.g. L0H3,L4H7").list();
+  add_head_choice_options(command, args->removable);
+  command.add_option("--damage", args->damage, "What greedy, alone and best go by: loss, or kl to the unpruned output")
+      .one_of({"loss", "kl"})
+      .with_default();
+  command.add_option("--points", args->prune.points, "Points of a curve")
+      .between(std::size_t{1}, std::size_t{100000})
+      .with_default();
+  command.add_option("--candidates", args->prune.candidates, "Heads that greedy measures at each step; 0: all")
+      .with_default();
   command
-      ->add_option("--choose-on", args->prune.choose_on,
-                   "Use the first so many inputs to choose heads, the others to measure; 0: all for both")
-      ->capture_default_str();
-  command->add_option("--map-inputs", args->prune.map_inputs, "Inputs whose attention is organized, at most")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1000000}))
-      ->capture_default_str();
-  command->add_option("--skip-first", args->prune.skip_first, "Leave so many first tokens out of the organization")
-      ->capture_default_str();
-  command->add_option("--write", args->write, "Which criterion's model to write: best, none or its name")
-      ->capture_default_str();
-  command->add_option("--seeds", args->prune.seeds, "Random orders")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{100000}))
-      ->capture_default_str();
-  command->add_option("--seed", args->prune.seed, "Seed of the first of them")->capture_default_str();
-  command->add_option("--memory", args->memory, "Budget, e.g. 8G")->capture_default_str();
-  command->add_flag("--json", args->json, "Print the summary as JSON");
-  command->add_flag("--force", args->force, "Replace the result of another run in the folder");
-  add_threads_option(*command);
-  add_quiet_option(*command, session);
-  command->footer(
+      .add_option("--choose-on", args->prune.choose_on,
+                  "Use the first so many inputs to choose heads, the others to measure; 0: all for both")
+      .with_default();
+  command.add_option("--map-inputs", args->prune.map_inputs, "Inputs whose attention is organized, at most")
+      .between(std::size_t{1}, std::size_t{1000000})
+      .with_default();
+  command.add_option("--skip-first", args->prune.skip_first, "Leave so many first tokens out of the organization")
+      .with_default();
+  command.add_option("--write", args->write, "Which criterion's model to write: best, none or its name").with_default();
+  command.add_option("--seeds", args->prune.seeds, "Random orders")
+      .between(std::size_t{1}, std::size_t{100000})
+      .with_default();
+  command.add_option("--seed", args->prune.seed, "Seed of the first of them").with_default();
+  command.add_option("--memory", args->memory, "Budget, e.g. 8G").with_default();
+  command.add_flag("--json", args->json, "Print the summary as JSON");
+  command.add_flag("--force", args->force, "Replace the result of another run in the folder");
+  add_threads_option(command);
+  add_quiet_option(command, session);
+  command.footer(
       "Example: headscope prune models/gpt2 -o runs/pruned --text-file book.txt --max-tokens 512 --fraction 0.5");
-  command->callback([args, &session] { run_prune(*args, session); });
+  command.callback([args, &session] { run_prune(*args, session); });
 }
 
 }  // namespace headscope::cli

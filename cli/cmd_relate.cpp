@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -271,60 +270,57 @@ void run_relate(const Args& args, Session& session) {
 
 }  // namespace
 
-void add_relate_command(CLI::App& app, Session& session) {
+void add_relate_command(Command& app, Session& session) {
   auto args = std::make_shared<Args>();  // lives as long as the callback
-  CLI::App* command = app.add_subcommand("relate", "Which heads talk to which, from their weights");
-  command->add_option("model", args->model, "Folder with config.json and *.safetensors, or a .gguf file")->required();
-  command->add_option("-o,--output", args->run, "Folder for the results")->required();
-  command->add_option("--pairs", args->pairs, "Roles of source and target, or 'all' 16")
-      ->delimiter(',')
-      ->capture_default_str();
+  Command command = app.add_command("relate", "Which heads talk to which, from their weights");
+  command.add_option("model", args->model, "Folder with config.json and *.safetensors, or a .gguf file").required();
+  command.add_option("-o,--output", args->run, "Folder for the results").required();
+  command.add_option("--pairs", args->pairs, "Roles of source and target, or 'all' 16").list().with_default();
   command
-      ->add_option(
+      .add_option(
           "--metric", args->metrics,
           "pk, max-cos, binet-cauchy, chordal, grassmann, procrustes, cka, cs, simple-cs; the first makes the graph")
-      ->delimiter(',')
-      ->capture_default_str();
-  command->add_option("--weights", args->weights, "folded (norms multiplied in) or raw")
-      ->check(CLI::IsMember({"folded", "raw"}))
-      ->capture_default_str();
-  command->add_option("--null", args->nulls, "isotropic, matched, span (default: all that fit the metric)")
-      ->delimiter(',');
-  command->add_option("--top", args->top, "Edges kept for each pair of roles")->capture_default_str();
-  command->add_option("--q", args->q_level, "Keep instead all edges with a q-value under the first null below this")
-      ->check(CLI::Range(0.0, 1.0));
-  command->add_option("--labels", args->labels, "JSON file of head classes to score against");
-  command->add_option("--tokens", args->tokens, "Tokens in a profile")->capture_default_str();
+      .list()
+      .with_default();
+  command.add_option("--weights", args->weights, "folded (norms multiplied in) or raw")
+      .one_of({"folded", "raw"})
+      .with_default();
+  command.add_option("--null", args->nulls, "isotropic, matched, span (default: all that fit the metric)").list();
+  command.add_option("--top", args->top, "Edges kept for each pair of roles").with_default();
+  command.add_option("--q", args->q_level, "Keep instead all edges with a q-value under the first null below this")
+      .between(0.0, 1.0);
+  command.add_option("--labels", args->labels, "JSON file of head classes to score against");
+  command.add_option("--tokens", args->tokens, "Tokens in a profile").with_default();
   command
-      ->add_option("--tokens-for", args->tokens_for,
-                   "Whose profiles: of the heads in the kept edges and the top hubs, of all, of none")
-      ->check(CLI::IsMember({"edges", "all", "none"}))
-      ->capture_default_str();
-  command->add_option("--tokens-from", args->tokens_from, "unembedding or embedding")
-      ->check(CLI::IsMember({"unembedding", "embedding"}))
-      ->capture_default_str();
-  add_head_choice_options(*command, args->chosen);
-  command->add_flag("--earlier-only", args->earlier_only,
-                    "Leave out pairs that do not go from an earlier to a later layer");
-  command->add_option("--draws", args->draws, "Random subspaces a side of the matched null")
-      ->check(CLI::Range(std::size_t{2}, std::size_t{100000}))
-      ->capture_default_str();
-  command->add_option("--seed", args->seed, "Seed of the matched null")->capture_default_str();
-  command->add_option("--memory", args->memory, "Budget, e.g. 8G")->capture_default_str();
-  add_device_option(*command, args->device);
-  add_precision_option(*command, args->device);
-  command->add_flag("--resume,!--no-resume", args->resume,
-                    "Continue from what an interrupted run of the same command has finished (default), or start anew");
-  command->add_option("--save-every", args->save_every, "Seconds between two savings of what is finished")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command->add_flag("--force", args->force, "Replace the result of another run in the folder");
-  add_threads_option(*command);
-  add_quiet_option(*command, session);
-  command->footer(
+      .add_option("--tokens-for", args->tokens_for,
+                  "Whose profiles: of the heads in the kept edges and the top hubs, of all, of none")
+      .one_of({"edges", "all", "none"})
+      .with_default();
+  command.add_option("--tokens-from", args->tokens_from, "unembedding or embedding")
+      .one_of({"unembedding", "embedding"})
+      .with_default();
+  add_head_choice_options(command, args->chosen);
+  command.add_flag("--earlier-only", args->earlier_only,
+                   "Leave out pairs that do not go from an earlier to a later layer");
+  command.add_option("--draws", args->draws, "Random subspaces a side of the matched null")
+      .between(std::size_t{2}, std::size_t{100000})
+      .with_default();
+  command.add_option("--seed", args->seed, "Seed of the matched null").with_default();
+  command.add_option("--memory", args->memory, "Budget, e.g. 8G").with_default();
+  add_device_option(command, args->device);
+  add_precision_option(command, args->device);
+  command.add_flag("--resume,!--no-resume", args->resume,
+                   "Continue from what an interrupted run of the same command has finished (default), or start anew");
+  command.add_option("--save-every", args->save_every, "Seconds between two savings of what is finished")
+      .not_negative()
+      .with_default();
+  command.add_flag("--force", args->force, "Replace the result of another run in the folder");
+  add_threads_option(command);
+  add_quiet_option(command, session);
+  command.footer(
       "Example: headscope relate models/gpt2 -o runs/gpt2 --metric pk,cs --labels "
       "data/labels/gpt2-small-wang2023.json");
-  command->callback([args, &session] { run_relate(*args, session); });
+  command.callback([args, &session] { run_relate(*args, session); });
 }
 
 }  // namespace headscope::cli

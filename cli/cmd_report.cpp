@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -71,16 +70,16 @@ void run_report(const Args& args, Session& session) {
 
 }  // namespace
 
-void add_report_command(CLI::App& app, Session& session) {
+void add_report_command(Command& app, Session& session) {
   auto args = std::make_shared<Args>();  // lives as long as the callback
-  CLI::App* command = app.add_subcommand("report", "One interactive page of whatever a folder of results holds");
-  command->add_option("run", args->run, "Folder that other commands wrote with -o")->required();
-  command->add_option("-o,--output", args->page, "The page, e.g. report.html")->required();
-  command->add_option("--title", args->title, "Its title (default: the folder's name)");
-  command->add_flag("--force", args->force, "Replace a file that is not a report");
-  add_quiet_option(*command, session);
-  command->footer("Example: headscope report runs/gpt2 -o gpt2.html");
-  command->callback([args, &session] { run_report(*args, session); });
+  Command command = app.add_command("report", "One interactive page of whatever a folder of results holds");
+  command.add_option("run", args->run, "Folder that other commands wrote with -o").required();
+  command.add_option("-o,--output", args->page, "The page, e.g. report.html").required();
+  command.add_option("--title", args->title, "Its title (default: the folder's name)");
+  command.add_flag("--force", args->force, "Replace a file that is not a report");
+  add_quiet_option(command, session);
+  command.footer("Example: headscope report runs/gpt2 -o gpt2.html");
+  command.callback([args, &session] { run_report(*args, session); });
 }
 
 }  // namespace headscope::cli

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -117,15 +116,15 @@ void print_verdict(const Reproduction& result, std::ostream& out) {
 
 }  // namespace
 
-void add_reproduce_command(CLI::App& app, Session& session) {
+void add_reproduce_command(Command& app, Session& session) {
   auto args = std::make_shared<Args>();  // lives as long as the callback
-  CLI::App* command = app.add_subcommand("reproduce", "The figures published for GPT-2 small, beside ours");
-  command->add_option("model", args->model, "Folder or .gguf file with GPT-2 small's shape")->required();
-  command->add_flag("--json", args->json, "Print everything as JSON");
-  add_threads_option(*command);
-  add_quiet_option(*command, session);
-  command->footer("Example: headscope reproduce models/gpt2");
-  command->callback([args, &session] {
+  Command command = app.add_command("reproduce", "The figures published for GPT-2 small, beside ours");
+  command.add_option("model", args->model, "Folder or .gguf file with GPT-2 small's shape").required();
+  command.add_flag("--json", args->json, "Print everything as JSON");
+  add_threads_option(command);
+  add_quiet_option(command, session);
+  command.footer("Example: headscope reproduce models/gpt2");
+  command.callback([args, &session] {
     const auto opened = open_model(session, args->model);
     const Model& model = *opened;
     watch_for_interrupts();

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -259,32 +258,32 @@ void run_softmax(Args args, Session& session) {
 
 }  // namespace
 
-void add_softmax_command(CLI::App& app, Session& session) {
+void add_softmax_command(Command& app, Session& session) {
   auto args = std::make_shared<Args>();  // lives as long as the callback
   args->source.what = "scores";
-  CLI::App* command =
-      app.add_subcommand("softmax", "Does the softmax keep the organization of the scores? The tensor paraproduct");
-  add_map_source_options(*command, args->source);
-  command->add_option("-o,--output", args->run, "Folder for the results")->required();
-  command->add_option("--iterations", args->iterations, "Of the questionnaire in two axes (default 10)");
-  command->add_option("--boundary", args->boundary, "Order of the differences along one axis: first or second")
-      ->check(CLI::IsMember({"first", "second"}))
-      ->capture_default_str();
+  Command command =
+      app.add_command("softmax", "Does the softmax keep the organization of the scores? The tensor paraproduct");
+  add_map_source_options(command, args->source);
+  command.add_option("-o,--output", args->run, "Folder for the results").required();
+  command.add_option("--iterations", args->iterations, "Of the questionnaire in two axes (default 10)");
+  command.add_option("--boundary", args->boundary, "Order of the differences along one axis: first or second")
+      .one_of({"first", "second"})
+      .with_default();
   command
-      ->add_option("--paraproduct", args->keep,
-                   "Write the arrays of 'all' heads or of 'none' (default: all if --heads chose some)")
-      ->check(CLI::IsMember({"all", "none"}));
-  command->add_option("--draws", args->draws, "Shuffled trees to compare with")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1000}))
-      ->capture_default_str();
-  command->add_option("--seed", args->seed, "Seed of the shuffled trees")->capture_default_str();
-  command->add_option("--memory", args->memory, "Budget, e.g. 8G")->capture_default_str();
-  command->add_flag("--force", args->force, "Replace the result of another run in the folder");
-  command->add_flag("--json", args->json, "Print the figures as JSON");
-  add_threads_option(*command);
-  add_quiet_option(*command, session);
-  command->footer("Example: headscope softmax runs/gpt2 -o runs/gpt2 --heads L5H1,L6H9");
-  command->callback([args, &session] { run_softmax(*args, session); });
+      .add_option("--paraproduct", args->keep,
+                  "Write the arrays of 'all' heads or of 'none' (default: all if --heads chose some)")
+      .one_of({"all", "none"});
+  command.add_option("--draws", args->draws, "Shuffled trees to compare with")
+      .between(std::size_t{1}, std::size_t{1000})
+      .with_default();
+  command.add_option("--seed", args->seed, "Seed of the shuffled trees").with_default();
+  command.add_option("--memory", args->memory, "Budget, e.g. 8G").with_default();
+  command.add_flag("--force", args->force, "Replace the result of another run in the folder");
+  command.add_flag("--json", args->json, "Print the figures as JSON");
+  add_threads_option(command);
+  add_quiet_option(command, session);
+  command.footer("Example: headscope softmax runs/gpt2 -o runs/gpt2 --heads L5H1,L6H9");
+  command.callback([args, &session] { run_softmax(*args, session); });
 }
 
 }  // namespace headscope::cli

@@ -2,7 +2,6 @@
 
 #include <sys/resource.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstddef>
 #include <string_view>
@@ -13,13 +12,13 @@
 
 namespace headscope::cli {
 
-void add_threads_option(CLI::App& command) {
+void add_threads_option(Command& command) {
   constexpr std::size_t kMost = 1024;
   command
-      .add_option_function<std::size_t>(
+      .add_option(
           "--threads", [](const std::size_t& threads) { set_thread_count(threads); },
           "Number of threads (default: all processors)")
-      ->check(CLI::Range(std::size_t{1}, kMost));
+      .between(std::size_t{1}, kMost);
 }
 
 std::size_t parse_size(const std::string& text) {
@@ -46,7 +45,7 @@ std::size_t peak_memory() {
   return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
 }
 
-void add_quiet_option(CLI::App& command, Session& session) {
+void add_quiet_option(Command& command, Session& session) {
   command.add_flag("-q,--quiet", session.quiet, "Print no progress");
 }
 

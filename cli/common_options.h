@@ -3,18 +3,15 @@
 #include <cstddef>
 #include <string>
 
+#include "cli/command.h"
 #include "cli/session.h"
-
-namespace CLI {
-class App;
-}
 
 namespace headscope::cli {
 
 // Options that mean the same in every command that has them.
 
 /// --threads N
-void add_threads_option(CLI::App& command);
+void add_threads_option(Command& command);
 
 /// "8G", "512M", "65536": bytes.
 /// \throws Error  kInvalidArgument if it is something else.
@@ -24,6 +21,6 @@ void add_threads_option(CLI::App& command);
 [[nodiscard]] std::size_t peak_memory();
 
 /// --quiet: no progress on stderr; results and errors stay.
-void add_quiet_option(CLI::App& command, Session& session);
+void add_quiet_option(Command& command, Session& session);
 
 }  // namespace headscope::cli

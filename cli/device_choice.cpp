@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <optional>
 #include <string_view>
@@ -33,15 +32,15 @@ std::optional<int> cuda_device(const DeviceWords& words, const Ranks& ranks) {
 
 }  // namespace
 
-void add_device_option(CLI::App& command, DeviceWords& words) {
-  command.add_option("--device", words.device, "cpu, cuda, or cuda:N")->capture_default_str();
+void add_device_option(Command& command, DeviceWords& words) {
+  command.add_option("--device", words.device, "cpu, cuda, or cuda:N").with_default();
 }
 
-void add_precision_option(CLI::App& command, DeviceWords& words) {
+void add_precision_option(Command& command, DeviceWords& words) {
   command
       .add_option("--precision", words.precision,
                   "Of products on a device: tf32 (default), bf16 or float32; the CPU has float32")
-      ->check(CLI::IsMember({"tf32", "bf16", "float32"}));
+      .one_of({"tf32", "bf16", "float32"});
 }
 
 std::unique_ptr<AffinityEngine> choose_affinity_engine(const DeviceWords& words, Session& session) {

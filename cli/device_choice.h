@@ -3,13 +3,10 @@
 #include <memory>
 #include <string>
 
+#include "cli/command.h"
 #include "cli/session.h"
 #include "headscope/organize/tree_distance.h"
 #include "headscope/relate/affinity_engine.h"
-
-namespace CLI {
-class App;
-}
 
 namespace headscope::cli {
 
@@ -20,9 +17,9 @@ struct DeviceWords {
 };
 
 /// --device cpu|cuda[:N]
-void add_device_option(CLI::App& command, DeviceWords& words);
+void add_device_option(Command& command, DeviceWords& words);
 /// --precision tf32|bf16|float32
-void add_precision_option(CLI::App& command, DeviceWords& words);
+void add_precision_option(Command& command, DeviceWords& words);
 
 /// `cuda` without a number takes the first device, or with several ranks on a machine one for each. What a device has
 /// to say goes to stderr unless the session is quiet.

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -37,13 +36,12 @@ bool add_range(std::string_view word, std::vector<std::size_t>& numbers) {
 
 }  // namespace
 
-void add_head_choice_options(CLI::App& command, HeadChoiceWords& words) {
-  command.add_option("--layers", words.layers, "Only these layers, from 0: numbers and ranges, e.g. 0,3-5")
-      ->delimiter(',');
+void add_head_choice_options(Command& command, HeadChoiceWords& words) {
+  command.add_option("--layers", words.layers, "Only these layers, from 0: numbers and ranges, e.g. 0,3-5").list();
   command
       .add_option("--heads", words.heads,
                   "Only these heads: numbers and ranges for every layer, e.g. 0-3,7, or single heads, e.g. L4H7,4.8")
-      ->delimiter(',');
+      .list();
 }
 
 HeadChoice parse_head_choice(const HeadChoiceWords& words) {

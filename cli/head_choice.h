@@ -4,12 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/command.h"
 #include "headscope/model/head_id.h"
 #include "headscope/model/head_sizes.h"
-
-namespace CLI {
-class App;
-}
 
 namespace headscope::cli {
 
@@ -27,7 +24,7 @@ struct HeadChoice {
 };
 
 /// --layers 3-5,8 and --heads 0-3,7,L4H7,4.8
-void add_head_choice_options(CLI::App& command, HeadChoiceWords& words);
+void add_head_choice_options(Command& command, HeadChoiceWords& words);
 
 /// \throws Error  kInvalidArgument for a word that is neither a number, a range nor, among
 ///                heads, the name of a head.

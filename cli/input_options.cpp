@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <bit>
 #include <cstdint>
 
@@ -41,9 +40,9 @@ std::string InputWords::described() const {
                      joined(text_files), joined(ids), joined(images), joined(pixels), lines, !no_special, most_tokens);
 }
 
-void add_input_options(CLI::App& command, InputWords& words) {
+void add_input_options(Command& command, InputWords& words) {
   const auto several = [&](const char* name, auto& values, const char* about) {
-    command.add_option(name, values, about)->allow_extra_args(false);
+    command.add_option(name, values, about).repeated();
   };
   several("--text", words.texts, "Text for the model's own tokenizer; may stand several times, as all inputs may");
   several("--text-file", words.text_files, "A file of text");

@@ -6,12 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/command.h"
 #include "cli/session.h"
 #include "headscope/capture/inputs.h"
-
-namespace CLI {
-class App;
-}
 
 namespace headscope::cli {
 
@@ -34,7 +31,7 @@ struct InputWords {
 };
 
 /// --text, --text-file, --ids, --image, --pixels (each may stand several times), --lines, --no-special, --max-tokens.
-void add_input_options(CLI::App& command, InputWords& words);
+void add_input_options(Command& command, InputWords& words);
 
 /// Tells inputs apart that came from files of the same name.
 [[nodiscard]] std::string fingerprint(std::span<const DescribedInput> inputs);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -258,18 +257,17 @@ std::vector<std::string> position_names(const std::vector<std::size_t>& position
 
 }  // namespace
 
-void add_map_source_options(CLI::App& command, MapSourceArgs& args) {
+void add_map_source_options(Command& command, MapSourceArgs& args) {
   command.add_option("source", args.source, "Folder with maps that 'capture' wrote, or .npy, .npz, .safetensors file")
-      ->required();
-  command.add_option("--axes", args.axes, "Axes of an array: hqk, lhqk, qkh, or qk for one map")->capture_default_str();
+      .required();
+  command.add_option("--axes", args.axes, "Axes of an array: hqk, lhqk, qkh, or qk for one map").with_default();
   command.add_option("--array", args.array, "Which array of an .npz or .safetensors file");
   command.add_option("--mask", args.mask,
                      "none, causal, zeros (exact zeros are absent) or FILE.npy (zeros in it are absent); default: what "
                      "the folder says, else none; softmax takes all keys");
-  command.add_option("--skip-first", args.skip_first, "Leave out so many first tokens: attention sinks")
-      ->capture_default_str();
-  command.add_option("--layers", args.layers, "Only these, e.g. 0,3-5")->delimiter(',');
-  command.add_option("--heads", args.heads, "Only these of each layer, or by name, e.g. 0-3,L4H7")->delimiter(',');
+  command.add_option("--skip-first", args.skip_first, "Leave out so many first tokens: attention sinks").with_default();
+  command.add_option("--layers", args.layers, "Only these, e.g. 0,3-5").list();
+  command.add_option("--heads", args.heads, "Only these of each layer, or by name, e.g. 0-3,L4H7").list();
   command.add_option("--queries", args.queries, "Only this range, e.g. 10-50");
   command.add_option("--keys", args.keys, "Only this range");
 }

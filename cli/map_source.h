@@ -6,12 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/command.h"
 #include "cli/session.h"
 #include "headscope/organize/network_tensor.h"
-
-namespace CLI {
-class App;
-}
 
 namespace headscope::cli {
 
@@ -30,7 +27,7 @@ struct MapSourceArgs {
 };
 
 /// SOURCE, --axes, --array, --mask, --skip-first, --layers, --heads, --queries, --keys; not --what.
-void add_map_source_options(CLI::App& command, MapSourceArgs& args);
+void add_map_source_options(Command& command, MapSourceArgs& args);
 
 /// What the options decide, for a manifest.
 [[nodiscard]] std::string describe(const MapSourceArgs& args);

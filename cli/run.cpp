@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 
@@ -61,17 +62,18 @@ void run_or_throw(int argc, const char* const* argv, Session& session) {
   app.set_version_flag("--version", "headscope " HEADSCOPE_VERSION);
   app.require_subcommand(1);
   app.footer("Example: headscope inspect path/to/model\n'headscope COMMAND --help' tells more about a command.");
-  add_inspect_command(app, session);
-  add_relate_command(app, session);
-  add_capture_command(app, session);
-  add_detect_command(app, session);
-  add_organize_command(app, session);
-  add_softmax_command(app, session);
-  add_report_command(app, session);
-  add_demo_command(app, session);
-  add_prune_command(app, session);
-  add_compare_command(app, session);
-  add_reproduce_command(app, session);
+  Command program(&app);
+  add_inspect_command(program, session);
+  add_relate_command(program, session);
+  add_capture_command(program, session);
+  add_detect_command(program, session);
+  add_organize_command(program, session);
+  add_softmax_command(program, session);
+  add_report_command(program, session);
+  add_demo_command(program, session);
+  add_prune_command(program, session);
+  add_compare_command(program, session);
+  add_reproduce_command(program, session);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {
