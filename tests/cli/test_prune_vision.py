@@ -21,11 +21,8 @@ def test_it_says_so_when_structure_does_not_beat_chance(tmp_path: Path) -> None:
     np.save(tmp_path / "labels.npy", np.array([sample["label"] for sample in samples]))
     images = [word for sample in samples for word in ("--image", MODEL / sample["file"])]
     run = tmp_path / "run"
-    done = subprocess.run(
-        [HEADSCOPE, "prune", MODEL, "-o", run, *images, "--labels", tmp_path / "labels.npy", "--points", "2", "--quiet"],
-        capture_output=True,
-        text=True,
-    )
+    command = [HEADSCOPE, "prune", MODEL, "-o", run, *images, "--labels", tmp_path / "labels.npy", "--points", "2"]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     with (run / "curve.csv").open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["removed"] == "12"]
