@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
-LAYER = re.compile(r"^headscope_layer\((\w+)(.*)\)\s*$")
+LAYER = re.compile(r"^\s*headscope_layer\((\w+)(.*)\)\s*$")
 
 
 def declared_layers(cmake_lists: str) -> dict[str, set[str]]:

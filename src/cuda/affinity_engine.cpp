@@ -1,0 +1,248 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "cuda/blas.h"
+#include "cuda/block_norm_kernel.h"
+#include "cuda/device.h"
+#include "cuda/layer_memory.h"
+#include "cuda/preparation.h"
+#include "headscope/base/error.h"
+#include "headscope/cuda/cuda_engine.h"
+
+namespace headscope {
+namespace cuda {
+namespace {
+
+// Columns of the two sides that are multiplied at a time: what comes out, 32 MB, stays in the cache of large devices
+// until its squares are added up.
+constexpr std::size_t kTileRows = 2048;
+constexpr std::size_t kTileColumns = 4096;
+// Of a layer with itself: smaller, since what lies below the diagonal of a tile is computed in vain.
+constexpr std::size_t kMirroredRows = 1024;
+// Streams that take tiles in turn: where one's product leaves processors idle, the other's sums and products begin.
+constexpr std::size_t kLanes = 2;
+
+// Whole heads, all parts of nearly the same size.
+struct Cut {
+  std::size_t heads = 0;
+  std::size_t parts = 0;
+
+  Cut(std::size_t count, std::size_t width, std::size_t columns) : heads(count) {
+    const std::size_t most = std::max<std::size_t>(1, columns / std::max<std::size_t>(1, width));
+    parts = (count + most - 1) / most;
+  }
+  [[nodiscard]] std::size_t begin(std::size_t part) const noexcept { return part * heads / parts; }
+};
+
+// A stream with what its products need.
+struct Lane {
+  Stream stream;
+  Blas blas{stream};
+  DeviceMemory tile;
+  Event done;
+};
+
+// Blocks whose norms are on their way.
+struct Pending {
+  DeviceMemory norms;
+  PinnedMemory arrived;
+  std::vector<LayerBlock> blocks;
+};
+
+// A prepared layer as bytes: this, ranks, moments, factors.
+struct PackedHeader {
+  std::uint64_t precision;
+  std::uint64_t heads;
+  std::uint64_t d;
+  std::uint64_t h;
+};
+
+const DeviceLayer& on_device(const PreparedLayer& layer) {
+  const auto* found = dynamic_cast<const DeviceLayer*>(&layer);
+  if (found == nullptr) throw Error(ErrorKind::kInvalidArgument, "cuda: a layer that another engine prepared");
+  return *found;
+}
+
+std::size_t norm_count(const LayerBlock& block) {
+  return on_device(*block.source).heads * on_device(*block.target).heads;
+}
+
+std::string name_of(Precision precision) {
+  return precision == Precision::kBf16 ? "bf16" : precision == Precision::kTf32 ? "tf32" : "float32";
+}
+
+class CudaAffinityEngine final : public AffinityEngine {
+ public:
+  CudaAffinityEngine(const Device& device, Precision precision, CudaLog log)
+      : device_(device),
+        precision_(precision),
+        memory_(std::make_shared<LayerMemory>(device)),
+        preparation_(device, memory_, precision, std::move(log)) {}
+
+  ~CudaAffinityEngine() override {
+    // What is under way writes to memory that is about to be freed.
+    static_cast<void>(cudaSetDevice(device_.index));
+    static_cast<void>(cudaDeviceSynchronize());
+  }
+
+  [[nodiscard]] std::unique_ptr<PreparedLayer> prepare(const FactorWeights& weights) const override {
+    return preparation_.prepare(weights);
+  }
+
+  void compute(std::span<const LayerBlock> blocks) const override {
+    const std::lock_guard lock(mutex_);
+    device_.use();
+    std::size_t count = 0;
+    for (const LayerBlock& block : blocks) count += norm_count(block);
+    if (count == 0) return;
+    Pending pending = take_idle();
+    pending.norms.need(count * sizeof(float));
+    pending.arrived.need(count * sizeof(float));
+    pending.blocks.assign(blocks.begin(), blocks.end());
+    float* norms = pending.norms.as<float>();
+    for (const LayerBlock& block : blocks) {
+      begin(block, norms);
+      norms += norm_count(block);
+    }
+    for (const Lane& lane : lanes_) {
+      lane.done.record(lane.stream);
+      lane.done.hold(download_);
+    }
+    check(cudaMemcpyAsync(pending.arrived.as(), pending.norms.as(), count * sizeof(float), cudaMemcpyDeviceToHost,
+                          download_.get()),
+          "cannot copy from the device");
+    pending_.push_back(std::move(pending));
+  }
+
+  void wait() const override {
+    const std::lock_guard lock(mutex_);
+    device_.use();
+    download_.wait();
+    for (Pending& pending : pending_) {
+      const float* norms = pending.arrived.as<float>();
+      for (const LayerBlock& block : pending.blocks) {
+        const std::size_t rows = on_device(*block.source).heads;
+        const std::size_t columns = on_device(*block.target).heads;
+        for (std::size_t i = 0; i < rows; ++i) {
+          std::copy_n(norms + i * columns, columns, block.out + i * block.out_stride);
+        }
+        norms += rows * columns;
+      }
+      idle_.push_back(std::move(pending));
+    }
+    pending_.clear();
+  }
+
+  [[nodiscard]] std::size_t layer_bytes(std::size_t heads, std::size_t d_model, std::size_t d_head) const override {
+    return heads * d_model * d_head * number_bytes(precision_);
+  }
+
+  [[nodiscard]] std::size_t capacity(std::size_t wanted) const override {
+    // A fiftieth is for what drivers round up to, and for norms on their way.
+    const std::size_t reserved = preparation_.still_needed() + device_.memory / 50;
+    const std::size_t there = device_.free_memory() + memory_->held();
+    return std::min(wanted, there - std::min(there, reserved));
+  }
+
+  [[nodiscard]] std::vector<std::byte> pack(const PreparedLayer& prepared) const override {
+    const DeviceLayer& layer = on_device(prepared);
+    const PackedHeader header{static_cast<std::uint64_t>(precision_), layer.heads, layer.d, layer.h};
+    std::vector<std::byte> bytes;
+    const auto add = [&](std::span<const std::byte> part) { bytes.insert(bytes.end(), part.begin(), part.end()); };
+    add(std::as_bytes(std::span(&header, 1)));
+    add(std::as_bytes(std::span(layer.ranks)));
+    add(std::as_bytes(std::span(layer.moments)));
+    add(preparation_.download(layer));
+    return bytes;
+  }
+
+  [[nodiscard]] std::unique_ptr<PreparedLayer> unpack(std::span<const std::byte> bytes) const override {
+    PackedHeader header{};
+    const auto fail = [] { throw Error(ErrorKind::kBackend, "cuda: a packed layer that is not of this precision"); };
+    if (bytes.size() < sizeof header) fail();
+    std::memcpy(&header, bytes.data(), sizeof header);
+    const std::size_t ranks = header.heads * sizeof(std::size_t);
+    const std::size_t moments = header.heads * sizeof(GramMoments);
+    const std::size_t factors = layer_bytes(header.heads, header.d, header.h);
+    if (header.precision != static_cast<std::uint64_t>(precision_)) fail();
+    if (bytes.size() != sizeof header + ranks + moments + factors) fail();
+    auto layer = preparation_.upload(bytes.last(factors), header.heads, header.d, header.h);
+    layer->ranks.resize(header.heads);
+    layer->moments.resize(header.heads);
+    std::memcpy(layer->ranks.data(), bytes.data() + sizeof header, ranks);
+    std::memcpy(layer->moments.data(), bytes.data() + sizeof header + ranks, moments);
+    return layer;
+  }
+
+  [[nodiscard]] std::string name() const override {
+    return fmt::format("cuda {}, {}", name_of(precision_), device_.name);
+  }
+
+ private:
+  [[nodiscard]] Pending take_idle() const {
+    if (idle_.empty()) return {};
+    Pending pending = std::move(idle_.back());
+    idle_.pop_back();
+    return pending;
+  }
+
+  // Queues the tiles of one block. Which they are depends on the two layers alone, so the norms' bits do too.
+  void begin(const LayerBlock& block, float* norms) const {
+    const DeviceLayer& source = on_device(*block.source);
+    const DeviceLayer& target = on_device(*block.target);
+    assert(source.d == target.d);
+    const bool mirrored = block.source == block.target;
+    const Cut rows(source.heads, source.h, mirrored ? kMirroredRows : kTileRows);
+    for (std::size_t r = 0; r < rows.parts; ++r) {
+      const std::size_t row = rows.begin(r);
+      const std::size_t first = mirrored ? row : 0;
+      const Cut columns(target.heads - first, target.h, kTileColumns);
+      for (std::size_t c = 0; c < columns.parts; ++c) {
+        const std::size_t column = first + columns.begin(c);
+        const ProductTile tile{nullptr, rows.begin(r + 1) - row, first + columns.begin(c + 1) - column, source.h,
+                               target.h};
+        begin(source, target, tile, {row, column, target.heads, mirrored}, norms);
+      }
+    }
+  }
+
+  void begin(const DeviceLayer& source, const DeviceLayer& target, ProductTile tile, const TilePlace& place,
+             float* norms) const {
+    Lane& lane = lanes_[turn_++ % lanes_.size()];
+    const std::size_t m = tile.rows * tile.row_width;
+    const std::size_t n = tile.columns * tile.column_width;
+    lane.tile.need(std::max(kTileRows * kTileColumns, m * n) * sizeof(float));
+    tile.values = lane.tile.as<float>();
+    const std::size_t head_bytes = source.d * number_bytes(precision_);
+    lane.blas.product(precision_, source.memory.data() + place.row * source.h * head_bytes, m,
+                      target.memory.data() + place.column * target.h * head_bytes, n, source.d, lane.tile.as<float>());
+    block_norms(tile, place, norms, lane.stream.get());
+  }
+
+  Device device_;
+  Precision precision_;
+  std::shared_ptr<LayerMemory> memory_;
+  mutable Preparation preparation_;
+  mutable std::mutex mutex_;  // of everything below
+  mutable std::array<Lane, kLanes> lanes_;
+  mutable std::size_t turn_ = 0;
+  Stream download_;
+  mutable std::vector<Pending> pending_;
+  mutable std::vector<Pending> idle_;
+};
+
+}  // namespace
+}  // namespace cuda
+
+std::unique_ptr<AffinityEngine> cuda_affinity_engine(int device, Precision precision, CudaLog log) {
+  return std::make_unique<cuda::CudaAffinityEngine>(cuda::open_device(device), precision, std::move(log));
+}
+
+}  // namespace headscope
