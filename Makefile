@@ -5,6 +5,7 @@
 #   make demo     see it work
 #   make test     everything CI runs
 #   make bench    measure, and write benchmarks/results.md
+#   make test-gpu   the CUDA backend's tests, where there is a device and nvcc; make bench-gpu measures it
 #   make fuzz     a minute of fuzzing for every parser (FUZZ_SECONDS=600 for ten)
 #   make lint     clang-format and clang-tidy
 #   make web      build the page of the report from web/ (needs Node; the result is kept in git, so only after a change)
@@ -12,7 +13,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
-.PHONY: build demo test web web-test bench fuzz lint format clean debian-% venv
+.PHONY: build demo test test-gpu web web-test bench bench-gpu fuzz lint format clean debian-% venv
 
 BUILD_PACKAGES := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libhwy-dev zlib1g-dev \
 	libopenblas-pthread-dev libstb-dev libpcre2-dev libutf8proc-dev pkg-config
@@ -60,6 +61,17 @@ bench: debian-build venv .venv-bench/installed
 	cmake --preset release -DHEADSCOPE_TESTS=OFF -DHEADSCOPE_BENCHMARKS=ON
 	cmake --build --preset release
 	$(PYTHON) benchmarks/run.py
+
+# Needs nvcc, cuBLAS and a device: nothing of it is in Debian.
+test-gpu: debian-build debian-test
+	cmake --preset cuda -DHEADSCOPE_TESTS=ON -DHEADSCOPE_BENCHMARKS=OFF
+	cmake --build --preset cuda --target headscope test_cuda
+	tests/cuda/run.sh build/cuda/tests/test_cuda
+
+bench-gpu: debian-build
+	cmake --preset cuda -DHEADSCOPE_TESTS=OFF -DHEADSCOPE_BENCHMARKS=ON
+	cmake --build --preset cuda --target bench_gpu
+	python3 benchmarks/run_gpu.py
 
 fuzz: debian-build debian-fuzz
 	cmake --preset fuzz

@@ -20,10 +20,11 @@ namespace headscope {
 namespace cuda {
 namespace {
 
-// Columns of the two sides that are multiplied at a time: what comes out, 32 MB, stays in the cache of large devices
-// until its squares are added up.
+// Columns of the two sides that are multiplied at a time: what comes out, 16 MB, stays in the cache of large devices
+// until its squares are added up. On an H200, of sides from 1024 to 8192 and one to three streams, 2048 x 2048 and two
+// are the fastest in every precision: 371 TFLOP/s in TF32 (4096 x 4096: 350, one stream: 326).
 constexpr std::size_t kTileRows = 2048;
-constexpr std::size_t kTileColumns = 4096;
+constexpr std::size_t kTileColumns = 2048;
 // Of a layer with itself: smaller, since what lies below the diagonal of a tile is computed in vain.
 constexpr std::size_t kMirroredRows = 1024;
 // Streams that take tiles in turn: where one's product leaves processors idle, the other's sums and products begin.
@@ -75,7 +76,16 @@ std::size_t norm_count(const LayerBlock& block) {
 }
 
 std::string name_of(Precision precision) {
-  return precision == Precision::kBf16 ? "bf16" : precision == Precision::kTf32 ? "tf32" : "float32";
+  switch (precision) {
+    case Precision::kTf32:
+      return "tf32";
+    case Precision::kFp16:
+      return "fp16";
+    case Precision::kBf16:
+      return "bf16";
+    default:
+      return "float32";
+  }
 }
 
 class CudaAffinityEngine final : public AffinityEngine {
@@ -144,11 +154,12 @@ class CudaAffinityEngine final : public AffinityEngine {
     return heads * d_model * d_head * number_bytes(precision_);
   }
 
-  [[nodiscard]] std::size_t capacity(std::size_t wanted) const override {
+  // Whatever is wanted: the budget of this machine's memory says nothing about the device's.
+  [[nodiscard]] std::size_t capacity(std::size_t /*wanted*/) const override {
     // A fiftieth is for what drivers round up to, and for norms on their way.
     const std::size_t reserved = preparation_.still_needed() + device_.memory / 50;
     const std::size_t there = device_.free_memory() + memory_->held();
-    return std::min(wanted, there - std::min(there, reserved));
+    return there - std::min(there, reserved);
   }
 
   [[nodiscard]] std::vector<std::byte> pack(const PreparedLayer& prepared) const override {

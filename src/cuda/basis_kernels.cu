@@ -1,13 +1,14 @@
 #include "cuda/basis_kernels.h"
 
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 #include "cuda/device.h"
 
 namespace headscope::cuda {
 namespace {
 
-constexpr int kThreads = 512;
+constexpr int kThreads = 1024;
 constexpr int kWarps = kThreads / 32;
 constexpr int kGrid = 2048;  // blocks of kernels that run through long arrays
 // Rounding in a rotation is of this size, relative to the largest eigenvalue: smaller entries say nothing.
@@ -98,58 +99,62 @@ __global__ void __launch_bounds__(kThreads)
   if (kShared) block_copy(m, h * h, gram);
 }
 
-// The pair that meets at table `t` in round `round` of a tournament of `players` (even), where everybody meets everybody.
-__device__ void seat(int players, int round, int t, int* p, int* q) {
+// The rotation of one pair of rows and columns, p < q.
+struct Rotation {
+  double cosine;
+  double sine;
+  int p;
+  int q;
+};
+
+// The rotation that makes entry (p, q) zero for the pair that meets at table `t` in round `round` of a tournament of
+// `players` (even), where everybody meets everybody; none if the entry is small.
+__device__ Rotation find_rotation(const double* g, int h, int players, int round, int t, double small) {
   const int others = players - 1;
   const int a = t == 0 ? others : (round + t) % others;
   const int b = (round - t + others) % others;
-  *p = min(a, b);
-  *q = max(a, b);
+  Rotation rotation{1, 0, min(a, b), max(a, b)};
+  if (rotation.q >= h) return rotation;  // the one that makes the number even
+  const double off = g[rotation.p * h + rotation.q];
+  if (!(fabs(off) > small)) return rotation;
+  const double theta = (g[rotation.q * (h + 1)] - g[rotation.p * (h + 1)]) / (2 * off);
+  const double tangent = copysign(1 / (fabs(theta) + sqrt(theta * theta + 1)), theta);
+  rotation.cosine = 1 / sqrt(tangent * tangent + 1);
+  rotation.sine = tangent * rotation.cosine;
+  return rotation;
 }
 
-// One round of rotations that make entries (p, q) zero. Returns whether this thread found one that was not small.
-// `sines` and `cosines` have room for players / 2 numbers.
-__device__ bool rotate(double* g, double* vectors, int h, int players, int round, double small, double* cosines,
-                       double* sines) {
+__device__ void turn(const Rotation& rotation, double* at_p, double* at_q) {
+  const double a = *at_p;
+  const double b = *at_q;
+  *at_p = rotation.cosine * a - rotation.sine * b;
+  *at_q = rotation.sine * a + rotation.cosine * b;
+}
+
+// One round of rotations. Returns whether this thread found an entry that was not small. `rotations` has room for
+// players / 2.
+__device__ bool rotate(double* g, double* vectors, int h, int players, int round, double small, Rotation* rotations) {
   const int warp = threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
   bool found = false;
-  int p = 0;
-  int q = 0;
   for (int t = threadIdx.x; t < players / 2; t += kThreads) {
-    seat(players, round, t, &p, &q);
-    const double off = q < h ? g[p * h + q] : 0;
-    cosines[t] = 1;
-    sines[t] = 0;
-    if (!(fabs(off) > small)) continue;
-    found = true;
-    const double theta = (g[q * h + q] - g[p * h + p]) / (2 * off);
-    const double tangent = copysign(1 / (fabs(theta) + sqrt(theta * theta + 1)), theta);
-    cosines[t] = 1 / sqrt(tangent * tangent + 1);
-    sines[t] = tangent * cosines[t];
+    rotations[t] = find_rotation(g, h, players, round, t, small);
+    found |= rotations[t].sine != 0;
   }
   __syncthreads();
   for (int k = warp; k < h; k += kWarps) {
     for (int t = lane; t < players / 2; t += 32) {
-      if (sines[t] == 0) continue;
-      seat(players, round, t, &p, &q);
-      const double a = g[k * h + p];
-      const double b = g[k * h + q];
-      g[k * h + p] = cosines[t] * a - sines[t] * b;
-      g[k * h + q] = sines[t] * a + cosines[t] * b;
+      const Rotation rotation = rotations[t];
+      if (rotation.sine != 0) turn(rotation, g + k * h + rotation.p, g + k * h + rotation.q);
     }
   }
   __syncthreads();
   for (int t = warp; t < players / 2; t += kWarps) {
-    if (sines[t] == 0) continue;
-    seat(players, round, t, &p, &q);
-    for (int k = lane; k < 2 * h; k += 32) {
-      double* const rows = k < h ? g : vectors;
-      const int column = k < h ? k : k - h;
-      const double a = rows[p * h + column];
-      const double b = rows[q * h + column];
-      rows[p * h + column] = cosines[t] * a - sines[t] * b;
-      rows[q * h + column] = sines[t] * a + cosines[t] * b;
+    const Rotation rotation = rotations[t];
+    if (rotation.sine == 0) continue;
+    for (int k = lane; k < h; k += 32) {
+      turn(rotation, g + rotation.p * h + k, g + rotation.q * h + k);
+      turn(rotation, vectors + rotation.p * h + k, vectors + rotation.q * h + k);
     }
   }
   __syncthreads();
@@ -157,7 +162,7 @@ __device__ bool rotate(double* g, double* vectors, int h, int players, int round
 }
 
 // Eigenvalues to the diagonal of g, eigenvectors to the rows of `vectors`. Returns whether it converged.
-__device__ bool diagonalize(double* g, double* vectors, int h, double* rotations) {
+__device__ bool diagonalize(double* g, double* vectors, int h, Rotation* rotations) {
   const int players = h + h % 2;
   for (int i = threadIdx.x; i < h * h; i += kThreads) vectors[i] = i % (h + 1) == 0;
   double diagonal = 0;
@@ -171,7 +176,7 @@ __device__ bool diagonalize(double* g, double* vectors, int h, double* rotations
   for (int sweep = 0; sweep < kSweeps; ++sweep) {
     bool found = false;
     for (int round = 0; round < players - 1; ++round) {
-      found |= rotate(g, vectors, h, players, round, small, rotations, rotations + players / 2);
+      found |= rotate(g, vectors, h, players, round, small, rotations);
     }
     if (!__syncthreads_or(found)) return true;
   }
@@ -208,12 +213,30 @@ __global__ void __launch_bounds__(kThreads)
     if (threadIdx.x == 0) ranks[blockIdx.x] = h;
     return;
   }
-  double* const g = kShared ? memory + h + 1 : grams + offset;
+  auto* const rotations = reinterpret_cast<Rotation*>(memory);
+  double* const g = kShared ? reinterpret_cast<double*>(rotations + (h + 1) / 2) : grams + offset;
   if (kShared) block_copy(grams + offset, h * h, g);
-  const bool converged = diagonalize(g, vectors + offset, h, memory);
-  const int rank =
-      converged ? write_leading(g, vectors + offset, h, most, tolerance, transforms + offset) : -1;
+  const bool converged = diagonalize(g, vectors + offset, h, rotations);
+  const int rank = converged ? write_leading(g, vectors + offset, h, most, tolerance, transforms + offset) : -1;
   if (threadIdx.x == 0) ranks[blockIdx.x] = rank;
+}
+
+// Each matrix becomes itself over its Frobenius norm, and its logarithm twice what it was, plus that of the norm.
+__global__ void __launch_bounds__(kThreads) normalize_kernel(double* matrices, int size, double* logarithms) {
+  double* const matrix = matrices + size_t{blockIdx.x} * size;
+  double squares = 0;
+  for (int i = threadIdx.x; i < size; i += kThreads) squares += matrix[i] * matrix[i];
+  const double norm = sqrt(block_sum(squares));
+  for (int i = threadIdx.x; i < size; i += kThreads) matrix[i] /= norm;
+  if (threadIdx.x == 0) logarithms[blockIdx.x] = 2 * logarithms[blockIdx.x] + log(norm);
+}
+
+__global__ void bound_conditions_kernel(const double* logarithms, int count, double power, double* conditions) {
+  for (int i = threadIdx.x; i < count; i += blockDim.x) {
+    // A head that has no R^-1 keeps its infinity, whatever was computed from it.
+    if (!isfinite(conditions[i])) continue;
+    conditions[i] = fmin(conditions[i], exp((logarithms[i] + logarithms[count + i]) / (2 * power)));
+  }
 }
 
 __global__ void note_failures_kernel(const double* conditions, int count, int* ranks) {
@@ -250,12 +273,17 @@ __device__ void put(Tf32* out, double value) {
   asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(*reinterpret_cast<unsigned*>(&out->value)) : "f"(static_cast<float>(value)));
 }
 
+__device__ void put(__half* out, double value) {
+  *out = __float2half_rn(kFp16Scale * static_cast<float>(value));
+}
+
 __device__ void put(__nv_bfloat16* out, double value) {
   *out = __float2bfloat16_rn(static_cast<float>(value));
 }
 
 template <typename T>
-__global__ void store_factors_kernel(const double* factors, size_t size, Divisor divisor, const double* traces, T* out) {
+__global__ void store_factors_kernel(const double* factors, size_t size, Divisor divisor, const double* traces,
+                                     T* out) {
   const size_t offset = blockIdx.y * size;
   double scale = 1;
   if (divisor == Divisor::kRootOfTrace) scale = sqrt(traces[2 * blockIdx.y]);
@@ -298,7 +326,7 @@ void invert_cholesky(double* grams, std::size_t h, std::size_t count, const int*
 
 void reveal_ranks(const RankRule& rule, const double* conditions, std::size_t shared_memory, double* grams,
                   double* vectors, double* transforms, int* ranks, cudaStream_t stream) {
-  const std::size_t rotations = (rule.h + 1) * sizeof(double);
+  const std::size_t rotations = (rule.h + 1) / 2 * sizeof(Rotation);
   const std::size_t all = rotations + rule.h * rule.h * sizeof(double);
   const auto blocks = static_cast<unsigned>(rule.count);
   const int h = static_cast<int>(rule.h);
@@ -308,10 +336,22 @@ void reveal_ranks(const RankRule& rule, const double* conditions, std::size_t sh
     reveal_ranks_kernel<true><<<blocks, kThreads, all, stream>>>(rule.tolerance, rule.condition, most, h, conditions,
                                                                  grams, vectors, transforms, ranks);
   } else {
-    reveal_ranks_kernel<false><<<blocks, kThreads, rotations, stream>>>(
-        rule.tolerance, rule.condition, most, h, conditions, grams, vectors, transforms, ranks);
+    reveal_ranks_kernel<false><<<blocks, kThreads, rotations, stream>>>(rule.tolerance, rule.condition, most, h,
+                                                                        conditions, grams, vectors, transforms, ranks);
   }
   check_launch("reveal_ranks");
+}
+
+void normalize(double* matrices, std::size_t h, std::size_t count, double* logarithms, cudaStream_t stream) {
+  normalize_kernel<<<static_cast<unsigned>(count), kThreads, 0, stream>>>(matrices, static_cast<int>(h * h),
+                                                                          logarithms);
+  check_launch("normalize");
+}
+
+void bound_conditions(const double* logarithms, std::size_t count, double power, double* conditions,
+                      cudaStream_t stream) {
+  bound_conditions_kernel<<<1, 256, 0, stream>>>(logarithms, static_cast<int>(count), power, conditions);
+  check_launch("bound_conditions");
 }
 
 void note_failures(const double* conditions, std::size_t count, int* ranks, cudaStream_t stream) {
@@ -331,6 +371,8 @@ void store_factors(const double* factors, std::size_t size, std::size_t count, D
     store_factors_kernel<<<grid, 256, 0, stream>>>(factors, size, divisor, traces, static_cast<float*>(out));
   } else if (rounding == Rounding::kTf32) {
     store_factors_kernel<<<grid, 256, 0, stream>>>(factors, size, divisor, traces, static_cast<Tf32*>(out));
+  } else if (rounding == Rounding::kFp16) {
+    store_factors_kernel<<<grid, 256, 0, stream>>>(factors, size, divisor, traces, static_cast<__half*>(out));
   } else {
     store_factors_kernel<<<grid, 256, 0, stream>>>(factors, size, divisor, traces, static_cast<__nv_bfloat16*>(out));
   }

@@ -21,11 +21,20 @@ void widen(const float* in, std::size_t count, double* out, cudaStream_t stream)
 void invert_cholesky(double* grams, std::size_t h, std::size_t count, const int* ranks, std::size_t shared_memory,
                      double* conditions, cudaStream_t stream);
 
+/// Divides each matrix by its Frobenius norm f and replaces its logarithm l by 2 l + log f. Begin with zeros and square
+/// in between: after k squares, e^(l / 2^k) bounds the norm of the first matrix, and is at most h^(2^-k / 2) too large.
+void normalize(double* matrices, std::size_t h, std::size_t count, double* logarithms, cudaStream_t stream);
+
+/// Replaces conditions that are finite by e^((l + m) / (2 power)) where that is smaller: l of a head's Gram matrix, m,
+/// `count` places on, of its inverse.
+void bound_conditions(const double* logarithms, std::size_t count, double power, double* conditions,
+                      cudaStream_t stream);
+
 /// What `reveal_ranks` decides with.
 struct RankRule {
-  double tolerance = 0;   ///< Singular values above this share of the largest count.
-  double condition = 0;   ///< Below this all of them do, and there is nothing to be done.
-  std::size_t most = 0;   ///< No rank is larger.
+  double tolerance = 0;  ///< Singular values above this share of the largest count.
+  double condition = 0;  ///< Below this all of them do, and there is nothing to be done.
+  std::size_t most = 0;  ///< No rank is larger.
   std::size_t h = 0;
   std::size_t count = 0;  ///< Heads.
 };
@@ -45,7 +54,10 @@ void note_failures(const double* conditions, std::size_t count, int* ranks, cuda
 void gram_traces(const double* grams, std::size_t h, std::size_t count, double* traces, cudaStream_t stream);
 
 /// How a factor is stored.
-enum class Rounding { kFloat, kTf32, kBf16 };
+enum class Rounding { kFloat, kTf32, kFp16, kBf16 };
+
+/// Half has no range to lose: factors are stored times this. Their entries are at most 1.
+inline constexpr float kFp16Scale = 0x1p14F;
 
 /// What a factor is divided by: nothing, or a root of one of its Gram matrix's traces, unless that is zero.
 enum class Divisor { kOne, kRootOfTrace, kFourthRootOfSquare };

@@ -6,6 +6,7 @@ namespace headscope::cuda {
 namespace {
 
 constexpr int kThreads = 256;
+constexpr int kLoads = 8;
 
 __device__ float squares(float value) {
   return value * value;
@@ -28,7 +29,15 @@ __global__ void __launch_bounds__(kThreads)
   const int row_step = kThreads % height;
   const int column_step = kThreads / height;
   float sum = 0;
-#pragma unroll 8
+  if (row_step == 0) {  // always the same row, so several loads can be under way
+    for (; column + (kLoads - 1) * column_step < width; column += kLoads * column_step) {
+      T loaded[kLoads];
+#pragma unroll
+      for (int k = 0; k < kLoads; ++k) loaded[k] = __ldcs(values + (column + k * column_step) * column_stride + row);
+#pragma unroll
+      for (int k = 0; k < kLoads; ++k) sum += squares(loaded[k]);
+    }
+  }
   while (column < width) {
     sum += squares(__ldcs(values + column * column_stride + row));
     row += row_step;

@@ -37,9 +37,10 @@ std::string version(int number) {
   std::size_t free = 0;
   std::size_t total = 0;
   static_cast<void>(cudaMemGetInfo(&free, &total));
-  fail(fmt::format("cuda: out of device memory: {:.2f} GB asked for, {:.2f} of {:.2f} GB free; choose fewer heads, or "
-                   "a device with more",
-                   static_cast<double>(bytes) / 1e9, static_cast<double>(free) / 1e9, static_cast<double>(total) / 1e9));
+  fail(
+      fmt::format("cuda: out of device memory: {:.2f} GB asked for, {:.2f} of {:.2f} GB free; choose fewer heads, or "
+                  "a device with more",
+                  static_cast<double>(bytes) / 1e9, static_cast<double>(free) / 1e9, static_cast<double>(total) / 1e9));
 }
 
 }  // namespace

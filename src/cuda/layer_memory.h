@@ -17,7 +17,8 @@ class LayerMemory : public std::enable_shared_from_this<LayerMemory> {
   class Lease {
    public:
     Lease() = default;
-    Lease(std::shared_ptr<LayerMemory> from, DeviceMemory memory) : from_(std::move(from)), memory_(std::move(memory)) {}
+    Lease(std::shared_ptr<LayerMemory> from, DeviceMemory memory)
+        : from_(std::move(from)), memory_(std::move(memory)) {}
     Lease(Lease&&) noexcept = default;
     Lease& operator=(Lease&&) = delete;
     ~Lease() {

@@ -18,10 +18,22 @@ namespace {
 constexpr std::size_t kScratch = std::size_t{5} << 28;
 // As `orthonormal_basis` has it: below this singular values of a Gram matrix in double are rounding.
 constexpr double kSmallestTolerance = 1e-7;
+// Cholesky QR leaves a basis orthonormal to about condition^2 * 2^-53: beyond this it is done twice.
+constexpr double kConditionForOnce = 1e3;
+// Squares of Gram matrices that their norms are bounded by: 3 make the bound at most h^(1/16) too large.
+constexpr int kSquares = 3;
 
 Rounding rounding(Precision precision) {
-  return precision == Precision::kBf16 ? Rounding::kBf16
-                                       : precision == Precision::kTf32 ? Rounding::kTf32 : Rounding::kFloat;
+  switch (precision) {
+    case Precision::kTf32:
+      return Rounding::kTf32;
+    case Precision::kFp16:
+      return Rounding::kFp16;
+    case Precision::kBf16:
+      return Rounding::kBf16;
+    default:
+      return Rounding::kFloat;
+  }
 }
 
 std::span<const float> columns_of(const HeadWeights& weights, std::size_t head) {
@@ -45,7 +57,7 @@ std::vector<T> fetch(const DeviceMemory& from, std::size_t count, const Stream& 
 }  // namespace
 
 std::size_t number_bytes(Precision precision) noexcept {
-  return precision == Precision::kBf16 ? 2 : 4;
+  return precision == Precision::kBf16 || precision == Precision::kFp16 ? 2 : 4;
 }
 
 Preparation::Preparation(const Device& device, std::shared_ptr<LayerMemory> memory, Precision precision, CudaLog log)
@@ -105,12 +117,13 @@ std::vector<std::byte> Preparation::download(const DeviceLayer& layer) {
 std::size_t Preparation::still_needed() const {
   const std::lock_guard lock(mutex_);
   const std::size_t most = std::min(kScratch, device_.memory / 8) + Upload::kPiece;
-  const std::size_t has = columns_.bytes() + turned_.bytes() + grams_.bytes() + spare_.bytes() + vectors_.bytes();
+  const std::size_t has =
+      columns_.bytes() + turned_.bytes() + grams_.bytes() + spare_.bytes() + vectors_.bytes() + powers_.bytes();
   return most - std::min(most, has);
 }
 
 std::size_t Preparation::batch_size(std::size_t d, std::size_t h, std::size_t heads) const {
-  const std::size_t head_bytes = (2 * d * h + 3 * h * h) * sizeof(double);
+  const std::size_t head_bytes = (2 * d * h + 7 * h * h) * sizeof(double);
   return std::clamp<std::size_t>(std::min(kScratch, device_.memory / 8) / head_bytes, 1, heads);
 }
 
@@ -124,7 +137,9 @@ void Preparation::reserve(std::size_t d, std::size_t h, std::size_t count) {
   grams_.need(count * h * h * sizeof(double));
   spare_.need(count * h * h * sizeof(double));
   vectors_.need(count * h * h * sizeof(double));
+  powers_.need(4 * count * h * h * sizeof(double));
   conditions_.need(count * sizeof(double));
+  logarithms_.need(2 * count * sizeof(double));
   traces_.need(count * 2 * sizeof(double));
   ranks_.need(count * sizeof(int));
 }
@@ -162,6 +177,30 @@ void Preparation::send_batch(const Batch& batch) {
   send(parts);
 }
 
+// R^-1 to grams_, Gram matrices to spare_, bounds of the condition numbers, at most h^(1/16) too large, to conditions_.
+void Preparation::find_conditions(const DeviceLayer& layer, std::size_t count) {
+  const std::size_t h = layer.h;
+  const std::size_t bytes = count * h * h * sizeof(double);
+  double* power = powers_.as<double>();
+  double* next = power + 2 * count * h * h;
+  double* const logarithms = logarithms_.as<double>();
+  const cudaStream_t stream = stream_.get();
+  for (double* copy : {spare_.as<double>(), power}) {
+    check(cudaMemcpyAsync(copy, grams_.as(), bytes, cudaMemcpyDeviceToDevice, stream), "cannot copy on the device");
+  }
+  invert_cholesky(grams_.as<double>(), h, count, nullptr, device_.shared_memory, conditions_.as<double>(), stream);
+  // ||G|| and ||G^-1|| by powers: the product of Frobenius norms would leave most ranks open.
+  blas_.outer_squares(grams_.as<double>(), h, count, power + count * h * h);
+  check(cudaMemsetAsync(logarithms, 0, 2 * count * sizeof(double), stream), "cannot clear memory");
+  normalize(power, h, 2 * count, logarithms, stream);
+  for (int i = 0; i < kSquares; ++i) {
+    blas_.squares(power, h, 2 * count, next);
+    std::swap(power, next);
+    normalize(power, h, 2 * count, logarithms, stream);
+  }
+  bound_conditions(logarithms, count, 1 << kSquares, conditions_.as<double>(), stream);
+}
+
 void Preparation::make_bases(const Batch& batch, DeviceLayer& layer) {
   const double limit = limit_of(batch.weights);
   double* const columns = columns_.as<double>();
@@ -170,21 +209,21 @@ void Preparation::make_bases(const Batch& batch, DeviceLayer& layer) {
   double* const conditions = conditions_.as<double>();
   int* const ranks = ranks_.as<int>();
   const cudaStream_t stream = stream_.get();
-  check(cudaMemcpyAsync(spare_.as(), grams, batch.count * layer.h * layer.h * sizeof(double), cudaMemcpyDeviceToDevice,
-                        stream),
-        "cannot copy on the device");
-  invert_cholesky(grams, layer.h, batch.count, nullptr, device_.shared_memory, conditions, stream);
+  find_conditions(layer, batch.count);
   const RankRule rule{1 / limit, limit, std::min(layer.d, layer.h), layer.h, batch.count};
   reveal_ranks(rule, conditions, device_.shared_memory, spare_.as<double>(), vectors_.as<double>(), grams, ranks,
                stream);
   blas_.transform(columns, grams, layer.d, layer.h, batch.count, turned);
-  report(batch.weights, fetch<double>(conditions_, batch.count, stream_), limit);
-
-  blas_.grams(turned, layer.d, layer.h, batch.count, grams);
-  invert_cholesky(grams, layer.h, batch.count, ranks, device_.shared_memory, conditions, stream);
-  note_failures(conditions, batch.count, ranks, stream);
-  blas_.transform(turned, grams, layer.d, layer.h, batch.count, columns);
-  store_factors(columns, layer.d * layer.h, batch.count, Divisor::kOne, nullptr, rounding(precision_),
+  const std::vector<double> found_conditions = fetch<double>(conditions_, batch.count, stream_);
+  report(batch.weights, found_conditions, limit);
+  const bool once = std::ranges::all_of(found_conditions, [](double c) { return c < kConditionForOnce; });
+  if (!once) {
+    blas_.grams(turned, layer.d, layer.h, batch.count, grams);
+    invert_cholesky(grams, layer.h, batch.count, ranks, device_.shared_memory, conditions, stream);
+    note_failures(conditions, batch.count, ranks, stream);
+    blas_.transform(turned, grams, layer.d, layer.h, batch.count, columns);
+  }
+  store_factors(once ? turned : columns, layer.d * layer.h, batch.count, Divisor::kOne, nullptr, rounding(precision_),
                 place(layer, batch.first), stream);
   const std::vector<int> found = fetch<int>(ranks_, batch.count, stream_);
   for (std::size_t i = 0; i < batch.count; ++i) {

@@ -58,6 +58,7 @@ class Preparation {
   void reserve(std::size_t d, std::size_t h, std::size_t count);
   void send(std::span<const HostBytes> heads);
   void send_batch(const Batch& batch);
+  void find_conditions(const DeviceLayer& layer, std::size_t count);
   void make_bases(const Batch& batch, DeviceLayer& layer);
   void make_scaled(const Batch& batch, DeviceLayer& layer);
   void replace_failed(const Batch& batch, DeviceLayer& layer);
@@ -78,8 +79,10 @@ class Preparation {
   DeviceMemory grams_;
   DeviceMemory spare_;
   DeviceMemory vectors_;
+  DeviceMemory powers_;  // two of each, of Gram matrices and of their inverses
   // ... and some numbers a head.
   DeviceMemory conditions_;
+  DeviceMemory logarithms_;
   DeviceMemory traces_;
   DeviceMemory ranks_;
 };

@@ -73,9 +73,9 @@ __device__ double sum_columns(const float* sums, size_t width, const DeviceFolde
 }
 
 // A thread a folder of the columns and slice, for one folder of the rows.
-__global__ void __launch_bounds__(kThreads) make_features_kernel(SliceGrid grid, FeatureSource source,
-                                                                 DeviceFolders rows, size_t first,
-                                                                 DeviceFolders columns, float* out) {
+__global__ void __launch_bounds__(kThreads)
+    make_features_kernel(SliceGrid grid, FeatureSource source, DeviceFolders rows, size_t first, DeviceFolders columns,
+                         float* out) {
   const size_t i = size_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i >= columns.count * grid.width) return;
   const size_t column = i / grid.width;
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(kThreads) make_features_kernel(SliceGrid grid,
 
 constexpr int kTile = static_cast<int>(kSliceTile);
 constexpr int kStep = static_cast<int>(kFeatureStep);
-constexpr int kPairThreads = 64;  // each 8 x 8 pairs
+constexpr int kPairThreads = 64;   // each 8 x 8 pairs
 constexpr int kStepsInFloat = 16;  // 256 features
 
 // The pair of tiles a block of threads has, row <= column.

@@ -78,7 +78,7 @@ void make_features(const SliceGrid& grid, const FeatureSource& source, const Dev
 /// Sums of |x - y| over features, of all pairs of slices, under way: the features are dealt out to `splits` blocks of
 /// threads for each pair of tiles, which add to sums of their own.
 struct PairSums {
-  std::size_t tiles = 0;   ///< Pairs of tiles.
+  std::size_t tiles = 0;  ///< Pairs of tiles.
   std::size_t splits = 0;
   double* sums = nullptr;  ///< tiles * splits * kSliceTile^2, zeros to begin with
 

@@ -99,8 +99,10 @@ TEST_P(TrainedModel, HasTheSameTop20OnEveryDevice) {
   const Model model = Model::open(std::filesystem::path(HEADSCOPE_SOURCE_DIR) / "models" / GetParam());
   for (const Role role : {Role::kQ, Role::kK, Role::kV}) {
     const Scores expected = on_cpu(model, role);
-    for (const auto& [precision, bound] :
-         {std::pair{Precision::kFloat32, 1e-5}, {Precision::kTf32, 1e-3}, {Precision::kBf16, 1e-2}}) {
+    for (const auto& [precision, bound] : {std::pair{Precision::kFloat32, 1e-5},
+                                           {Precision::kTf32, 1e-3},
+                                           {Precision::kFp16, 1e-3},
+                                           {Precision::kBf16, 1e-2}}) {
       const Scores found = on_device(model, role, precision);
       ASSERT_EQ(found.size(), expected.size());
       EXPECT_EQ(closest(found, 20), closest(expected, 20)) << letter(role) << ' ' << bound;

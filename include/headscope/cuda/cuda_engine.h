@@ -11,11 +11,14 @@
 namespace headscope {
 
 /// In what the big products are computed. Sums are float32 throughout; what differs is how the two factors are
-/// rounded before they are multiplied, and with it the error of a projection kernel of subspaces of full rank:
+/// rounded, to nearest, before they are multiplied. With it differs the error of a projection kernel, relative to its
+/// value or to what random subspaces have in common, p q / d, where that is more:
 enum class Precision {
-  kFloat32,  ///< Not at all: 1e-5 relative.
-  kTf32,     ///< To 11 significant bits, to nearest: 1e-3 relative.
-  kBf16,     ///< To 8 significant bits, to nearest: 1e-2 relative. Half the memory.
+  kFloat32,  ///< Not at all: 1e-5.
+  kTf32,     ///< To 11 significant bits: 1e-3.
+  kFp16,     ///< To 11 as well, in half the memory and time: 1e-3. Factors have no entry above 1, so that half's range,
+             ///< which is made to begin at 2^-28, leaves out nothing that could be seen.
+  kBf16,     ///< To 8: 1e-2. Memory and time as half.
 };
 
 /// What a person may want to know of a run: one line a call.
