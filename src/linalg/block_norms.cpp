@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <vector>
 
 #include "headscope/base/buffer.h"
 #include "headscope/base/parallel.h"
@@ -33,27 +34,45 @@ class Tiling {
   std::size_t tiles_ = 0;
 };
 
+bool is_symmetric(const NormBlock& block) {
+  return block.a.values == block.b.values && block.a.count == block.b.count && block.a.width == block.b.width;
+}
+
+void mirror(const NormBlock& block) {
+  for (std::size_t i = 0; i < block.a.count; ++i) {
+    for (std::size_t j = 0; j < i; ++j) block.out[i * block.out_stride + j] = block.out[j * block.out_stride + i];
+  }
+}
+
 class CpuBlockNorms final : public BlockNorms {
  public:
-  void compute(const FactorStack& a, const FactorStack& b, float* out, std::size_t out_stride) const override {
-    assert(a.d == b.d);
-    const Tiling rows(a);
-    const Tiling columns(b);
-    const bool symmetric = a.values == b.values && a.count == b.count && a.width == b.width;
-    parallel_for(rows.tiles() * columns.tiles(), [&](std::size_t index) {
-      const std::size_t row = index / columns.tiles();
-      const std::size_t column = index % columns.tiles();
-      if (symmetric && row > column) return;
-      compute_tile(rows.stack(row), columns.stack(column), out + rows.begin(row) * out_stride + columns.begin(column),
-                   out_stride);
-    });
-    if (!symmetric) return;
-    for (std::size_t i = 0; i < a.count; ++i) {
-      for (std::size_t j = 0; j < i; ++j) out[i * out_stride + j] = out[j * out_stride + i];
+  using BlockNorms::compute;
+
+  void compute(std::span<const NormBlock> blocks) const override {
+    std::vector<Tile> tiles;
+    for (const NormBlock& block : blocks) add_tiles(block, tiles);
+    parallel_for(tiles.size(),
+                 [&](std::size_t i) { compute_tile(tiles[i].a, tiles[i].b, tiles[i].out, tiles[i].out_stride); });
+    for (const NormBlock& block : blocks) {
+      if (is_symmetric(block)) mirror(block);
     }
   }
 
  private:
+  using Tile = NormBlock;
+
+  static void add_tiles(const NormBlock& block, std::vector<Tile>& tiles) {
+    assert(block.a.d == block.b.d);
+    const Tiling rows(block.a);
+    const Tiling columns(block.b);
+    for (std::size_t row = 0; row < rows.tiles(); ++row) {
+      for (std::size_t column = is_symmetric(block) ? row : 0; column < columns.tiles(); ++column) {
+        tiles.push_back({rows.stack(row), columns.stack(column),
+                         block.out + rows.begin(row) * block.out_stride + columns.begin(column), block.out_stride});
+      }
+    }
+  }
+
   static void compute_tile(const FactorStack& a, const FactorStack& b, float* out, std::size_t out_stride) {
     const std::size_t m = a.count * a.width;
     const std::size_t n = b.count * b.width;

@@ -10,6 +10,7 @@
 #include "headscope/linalg/principal_angles.h"
 #include "headscope/relate/rank_tolerance.h"
 #include "relate/head_selection.h"
+#include "relate/pair_rows.h"
 
 namespace headscope {
 namespace {
@@ -86,46 +87,102 @@ double angle_metric(Metric metric, std::span<const double> u, std::size_t p, std
                   : similarity_of_cosines(metric, principal_cosines(u, p, v, q, d), p, q);
 }
 
-void compute_angle_affinities(const Model& model, const AffinityOptions& options, Affinities& result) {
-  const HeadSizes& sizes = model.info().sizes;
-  const HeadSelection selection(sizes, options.layers, options.heads, options.named_heads);
-  const LayerHeads& sources = selection.heads(is_key_value(result.pair.source));
-  const LayerHeads& targets = selection.heads(is_key_value(result.pair.target));
-  const auto describe = [&](Role role, const LayerHeads& heads, AffinitySide& side) {
-    const bool key_value = is_key_value(role) && sizes.kv_heads != sizes.heads;
-    for (std::size_t i = 0; i < selection.layers().size(); ++i) {
-      for (const std::size_t head : heads.of(i)) side.heads.push_back({selection.layers()[i], head, key_value});
-    }
-    side.ranks.resize(side.heads.size());
-  };
-  describe(result.pair.source, sources, result.source);
-  describe(result.pair.target, targets, result.target);
-  result.values = Matrix(result.source.heads.size(), result.target.heads.size());
-  std::ranges::fill(result.values.values(), std::numeric_limits<float>::quiet_NaN());
+namespace {
 
-  const std::size_t layers = selection.layers().size();
-  for (std::size_t s = 0; s < layers; ++s) {
-    const LayerBases source =
-        load_bases(model, selection.layers()[s], result.pair.source, options.weights, sources.of(s));
-    std::ranges::copy(source.ranks, result.source.ranks.begin() + static_cast<std::ptrdiff_t>(sources.before(s)));
-    for (std::size_t t = 0; t < layers; ++t) {
-      const bool asked_for = !options.earlier_only || s < t;
-      if (!asked_for && s > 0) continue;  // the first source still tells the targets' ranks
-      const LayerBases target =
-          load_bases(model, selection.layers()[t], result.pair.target, options.weights, targets.of(t));
-      std::ranges::copy(target.ranks, result.target.ranks.begin() + static_cast<std::ptrdiff_t>(targets.before(t)));
-      if (!asked_for) continue;
-      const std::size_t n = target.ranks.size();
-      parallel_for(source.ranks.size() * n, [&](std::size_t index) {
-        const std::size_t i = index / n;
-        const std::size_t j = index % n;
-        result.values(sources.before(s) + i, targets.before(t) + j) = static_cast<float>(angle_metric(
-            result.metric, source.basis(i), source.ranks[i], target.basis(j), target.ranks[j], sizes.d_model));
-      });
-      if (options.progress) {
-        options.progress(static_cast<double>(s * layers + t + 1) / static_cast<double>(layers * layers));
+// One pair of roles, source layer by source layer.
+class AngleAffinity {
+ public:
+  AngleAffinity(const Model& model, const AffinityOptions& options, const HeadSelection& selection, Affinities& result)
+      : model_(model),
+        options_(options),
+        selection_(selection),
+        rows_(result, model.info().sizes, selection, options),
+        metric_(result.metric),
+        pair_(result.pair) {}
+
+  // Pairs of layers that this rank computes.
+  [[nodiscard]] std::size_t plan() {
+    const std::size_t layers = rows_.layers();
+    missing_.assign(layers * layers, false);
+    std::size_t count = 0;
+    for (std::size_t s = 0; s < layers; ++s) {
+      for (std::size_t t = 0; rows_.is_own(s) && t < layers; ++t) {
+        const bool asked_for = !options_.earlier_only || s < t;
+        missing_[s * layers + t] = asked_for && !rows_.restore(s, t);
+        count += missing_[s * layers + t] ? 1 : 0;
       }
     }
+    return count;
+  }
+
+  template <typename Report>
+  void run(const Report& report) {
+    const std::size_t layers = rows_.layers();
+    for (std::size_t s = 0; s < layers; ++s) {
+      const auto row = missing_.begin() + static_cast<std::ptrdiff_t>(s * layers);
+      if (std::none_of(row, row + static_cast<std::ptrdiff_t>(layers), [](bool missing) { return missing; })) continue;
+      const LayerBases source = load(Side::kSource, s);
+      for (std::size_t t = 0; t < layers; ++t) {
+        if (!missing_[s * layers + t]) continue;
+        meet(source, s, t);
+        report();
+      }
+    }
+    for (std::size_t i = 0; i < layers; ++i) {
+      for (const Side side : {Side::kSource, Side::kTarget}) {
+        if (rows_.is_own(i) && !rows_.is_described(side, i)) static_cast<void>(load(side, i));
+      }
+    }
+    rows_.gather();
+  }
+
+ private:
+  [[nodiscard]] LayerBases load(Side side, std::size_t layer) {
+    const Role role = side == Side::kSource ? pair_.source : pair_.target;
+    LayerBases bases =
+        load_bases(model_, selection_.layers()[layer], role, options_.weights, rows_.heads(side).of(layer));
+    if (rows_.is_own(layer)) rows_.describe(side, layer, {}, bases.ranks);
+    return bases;
+  }
+
+  void meet(const LayerBases& source, std::size_t s, std::size_t t) {
+    const LayerBases target = load(Side::kTarget, t);
+    const MatrixSpan out = rows_.block(s, t);
+    const std::size_t n = target.ranks.size();
+    parallel_for(source.ranks.size() * n, [&](std::size_t index) {
+      const std::size_t i = index / n;
+      const std::size_t j = index % n;
+      out.row(i)[j] = static_cast<float>(angle_metric(metric_, source.basis(i), source.ranks[i], target.basis(j),
+                                                      target.ranks[j], model_.info().sizes.d_model));
+    });
+    rows_.keep(s, t);
+  }
+
+  const Model& model_;
+  const AffinityOptions& options_;
+  const HeadSelection& selection_;
+  PairRows rows_;
+  Metric metric_;
+  RolePair pair_;
+  std::vector<bool> missing_;  // [source][target]
+};
+
+}  // namespace
+
+void compute_angle_affinities(const Model& model, const AffinityOptions& options, std::span<Affinities> results) {
+  const HeadSelection selection(model.info().sizes, options.layers, options.heads, options.named_heads);
+  std::vector<AngleAffinity> work;
+  work.reserve(results.size());
+  std::size_t total = 1;  // so that the end is reported once, by the caller
+  for (Affinities& result : results) {
+    work.emplace_back(model, options, selection, result);
+    total += work.back().plan();
+  }
+  std::size_t done = 0;
+  for (AngleAffinity& one : work) {
+    one.run([&] {
+      if (options.progress) options.progress(static_cast<double>(++done) / static_cast<double>(total));
+    });
   }
 }
 

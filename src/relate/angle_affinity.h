@@ -4,9 +4,9 @@
 
 namespace headscope {
 
-/// Fills `result`, whose metric and pair are set, for the metrics that need all principal angles: max-cos,
-/// binet-cauchy, chordal, grassmann, procrustes.
-void compute_angle_affinities(const Model& model, const AffinityOptions& options, Affinities& result);
+/// Fills the results, whose metric and pair are set, for the metrics that need all principal angles: max-cos,
+/// binet-cauchy, chordal, grassmann, procrustes. Ranks share the source layers; each reads the targets of all.
+void compute_angle_affinities(const Model& model, const AffinityOptions& options, std::span<Affinities> results);
 
 /// The metric of two subspaces of R^d, given by orthonormal bases of p and q vectors.
 [[nodiscard]] double angle_metric(Metric metric, std::span<const double> u, std::size_t p, std::span<const double> v,

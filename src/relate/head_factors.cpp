@@ -31,50 +31,34 @@ Role inner_role(const FactorKey& key) {
   return key.role == Role::kQ ? Role::kK : key.role == Role::kK ? Role::kQ : Role::kO;
 }
 
-// Prepares the heads of one layer, one at a time.
-class Preparation {
- public:
-  Preparation(const Model& model, std::size_t layer, const FactorKey& key, WeightProcessing weights)
-      : key_(key), sizes_(model.info().sizes), outer_(model.load_heads(layer, key.role, weights)) {
-    tolerance_ = rank_tolerance(model.stored_type(layer, key.role), sizes_.d_model, sizes_.d_head);
-    if (key.metric == Metric::kCs) inner_ = model.load_heads(layer, inner_role(key), weights);
-  }
+// The head of the role that query head `head` uses, for the composition score.
+std::size_t native(const FactorWeights& weights, Role role, std::size_t head) noexcept {
+  return is_key_value(role) ? head / weights.queries_per_kv : head;
+}
 
-  void prepare(std::size_t head, std::span<float> factor, GramMoments& moments, std::size_t& rank) const {
-    const std::size_t d = sizes_.d_model;
-    const std::size_t h = sizes_.d_head;
-    rank = h;
-    if (key_.metric == Metric::kCs) {
-      multiply_by_gram_root(columns_of(outer_, native(key_.role, head)),
-                            columns_of(inner_, native(inner_.role(), head)), d, h, factor);
-      moments = gram_moments(factor, d, h);
-      divide(factor, moments, std::sqrt(moments.trace));
-      return;
-    }
-    const std::span<const float> weights = columns_of(outer_, head);
-    if (key_.metric == Metric::kPk) {
-      rank = orthonormal_basis(weights, d, h, tolerance_, factor);
-      moments = {static_cast<double>(rank), static_cast<double>(rank)};
-      return;
-    }
-    std::copy(weights.begin(), weights.end(), factor.begin());
+void prepare_head(const FactorWeights& weights, std::size_t head, std::span<float> factor, GramMoments& moments,
+                  std::size_t& rank) {
+  const std::size_t d = weights.outer.d_model();
+  const std::size_t h = weights.outer.d_head();
+  rank = h;
+  if (weights.metric == Metric::kCs) {
+    multiply_by_gram_root(columns_of(weights.outer, native(weights, weights.outer.role(), head)),
+                          columns_of(weights.inner, native(weights, weights.inner.role(), head)), d, h, factor);
     moments = gram_moments(factor, d, h);
-    divide(factor, moments,
-           key_.metric == Metric::kCka ? std::pow(moments.trace_of_square, 0.25) : std::sqrt(moments.trace));
+    divide(factor, moments, std::sqrt(moments.trace));
+    return;
   }
-
- private:
-  // The head of `role` that query head `head` uses.
-  [[nodiscard]] std::size_t native(Role role, std::size_t head) const noexcept {
-    return is_key_value(role) ? head / (sizes_.heads / sizes_.kv_heads) : head;
+  const std::span<const float> outer = columns_of(weights.outer, head);
+  if (weights.metric == Metric::kPk) {
+    rank = orthonormal_basis(outer, d, h, weights.rank_tolerance, factor);
+    moments = {static_cast<double>(rank), static_cast<double>(rank)};
+    return;
   }
-
-  FactorKey key_;
-  HeadSizes sizes_;
-  HeadWeights outer_;
-  HeadWeights inner_;
-  double tolerance_ = 0;
-};
+  std::copy(outer.begin(), outer.end(), factor.begin());
+  moments = gram_moments(factor, d, h);
+  divide(factor, moments,
+         weights.metric == Metric::kCka ? std::pow(moments.trace_of_square, 0.25) : std::sqrt(moments.trace));
+}
 
 }  // namespace
 
@@ -88,23 +72,39 @@ std::size_t factor_heads(const FactorKey& key, const HeadSizes& sizes) noexcept 
   return key.metric == Metric::kCs ? sizes.heads : sizes.heads_of(key.role);
 }
 
-LayerFactors load_factors(const Model& model, std::size_t layer, const FactorKey& key, WeightProcessing weights,
-                          const std::vector<std::size_t>& heads) {
-  std::vector<std::size_t> chosen = heads;
-  if (chosen.empty()) {
-    chosen.resize(factor_heads(key, model.info().sizes));
-    std::iota(chosen.begin(), chosen.end(), std::size_t{0});
+FactorWeights load_weights(const Model& model, std::size_t layer, const FactorKey& key, WeightProcessing weights,
+                           const std::vector<std::size_t>& heads) {
+  const HeadSizes& sizes = model.info().sizes;
+  FactorWeights loaded;
+  loaded.metric = key.metric;
+  loaded.outer = model.load_heads(layer, key.role, weights);
+  if (key.metric == Metric::kCs) loaded.inner = model.load_heads(layer, inner_role(key), weights);
+  loaded.heads = heads;
+  if (heads.empty()) {
+    loaded.heads.resize(factor_heads(key, sizes));
+    std::iota(loaded.heads.begin(), loaded.heads.end(), std::size_t{0});
   }
-  const Preparation preparation(model, layer, key, weights);
+  loaded.queries_per_kv = sizes.heads / sizes.kv_heads;
+  loaded.rank_tolerance = rank_tolerance(model.stored_type(layer, key.role), sizes.d_model, sizes.d_head);
   model.release_layer(layer);  // read once, in whatever order layers come; the file may be larger than memory
-  const std::size_t size = model.info().sizes.d_model * model.info().sizes.d_head;
-  LayerFactors factors{chosen.size(), Buffer<float>(chosen.size() * size), std::vector<GramMoments>(chosen.size()),
-                       std::vector<std::size_t>(chosen.size())};
-  parallel_for(chosen.size(), [&](std::size_t i) {
-    preparation.prepare(chosen[i], factors.values.values().subspan(i * size, size), factors.moments[i],
-                        factors.ranks[i]);
+  return loaded;
+}
+
+LayerFactors prepare_factors(const FactorWeights& weights) {
+  const std::size_t size = weights.outer.d_model() * weights.outer.d_head();
+  const std::size_t heads = weights.heads.size();
+  LayerFactors factors{heads, Buffer<float>(heads * size), std::vector<GramMoments>(heads),
+                       std::vector<std::size_t>(heads)};
+  parallel_for(heads, [&](std::size_t i) {
+    prepare_head(weights, weights.heads[i], factors.values.values().subspan(i * size, size), factors.moments[i],
+                 factors.ranks[i]);
   });
   return factors;
+}
+
+LayerFactors load_factors(const Model& model, std::size_t layer, const FactorKey& key, WeightProcessing weights,
+                          const std::vector<std::size_t>& heads) {
+  return prepare_factors(load_weights(model, layer, key, weights, heads));
 }
 
 }  // namespace headscope

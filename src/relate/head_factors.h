@@ -5,19 +5,19 @@
 #include "headscope/base/buffer.h"
 #include "headscope/linalg/gram.h"
 #include "headscope/model/model.h"
+#include "headscope/relate/affinity_engine.h"
 #include "headscope/relate/metric.h"
 
 namespace headscope {
 
 enum class Side { kSource, kTarget };
 
-/// The heads of one layer prepared for a metric that is a norm of a product: the metric of heads i and j is
-/// ||F_i^T G_j||_F^2 (or its root), with F from the source side and G from the target side.
+/// The heads of one layer prepared for a metric that is a norm of a product, in this machine's memory.
 struct LayerFactors {
   std::size_t heads = 0;
   Buffer<float> values;              ///< heads * d_head columns of d_model floats
-  std::vector<GramMoments> moments;  ///< of each head's factor: what the isotropic null needs
-  std::vector<std::size_t> ranks;    ///< of each head's subspace; d_head for metrics that do not look at it
+  std::vector<GramMoments> moments;  ///< as PreparedLayer
+  std::vector<std::size_t> ranks;
 };
 
 /// What decides which factors a side of a pair has; equal keys have equal factors.
@@ -33,7 +33,14 @@ struct FactorKey {
 /// Heads a layer that the side has: native heads of the role; query heads throughout for the composition score.
 [[nodiscard]] std::size_t factor_heads(const FactorKey& key, const HeadSizes& sizes) noexcept;
 
-/// Loads one layer's heads and prepares those of `heads` (indices into the layer; all if empty).
+/// Reads what the factors of `heads` (indices into the layer; all if empty) are prepared from.
+[[nodiscard]] FactorWeights load_weights(const Model& model, std::size_t layer, const FactorKey& key,
+                                         WeightProcessing weights, const std::vector<std::size_t>& heads);
+
+/// Prepares them on this machine's processors.
+[[nodiscard]] LayerFactors prepare_factors(const FactorWeights& weights);
+
+/// Both.
 [[nodiscard]] LayerFactors load_factors(const Model& model, std::size_t layer, const FactorKey& key,
                                         WeightProcessing weights, const std::vector<std::size_t>& heads);
 

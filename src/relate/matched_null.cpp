@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
+#include "headscope/base/message.h"
 #include "headscope/base/parallel.h"
 #include "headscope/base/random.h"
 #include "headscope/linalg/anisotropic_normal.h"
+#include "headscope/linalg/block_norms.h"
 #include "headscope/linalg/orthonormal_basis.h"
 #include "headscope/relate/null_model.h"
 #include "relate/angle_affinity.h"
@@ -22,19 +25,35 @@ struct Draws {
 
 class MatchedNull {
  public:
-  MatchedNull(const Model& model, const AffinityOptions& affinity_options, const MatchedOptions& options)
+  MatchedNull(const Model& model, std::span<const RolePair> pairs, const AffinityOptions& affinity_options,
+              const MatchedOptions& options)
       : model_(model),
         affinity_options_(affinity_options),
         options_(options),
         sizes_(model.info().sizes),
-        selection_(sizes_, affinity_options.layers, affinity_options.heads, affinity_options.named_heads) {}
+        ranks_(affinity_options.ranks != nullptr ? *affinity_options.ranks : one_rank()),
+        selection_(sizes_, affinity_options.layers, affinity_options.heads, affinity_options.named_heads) {
+    for (const RolePair pair : pairs) {
+      roles_.insert(pair.source);
+      roles_.insert(pair.target);
+    }
+  }
+
+  // The heads of all layers are read; on rank 0 draws can be made from then on.
+  void prepare() {
+    for (const Role role : roles_) {
+      CovarianceSum sum = collect(role);
+      if (is_root()) distributions_.emplace(role, AnisotropicNormal(std::move(sum)));
+    }
+  }
+  [[nodiscard]] bool is_root() const noexcept { return ranks_.is_root(); }
 
   const Draws& draws(Role role, Side side) {
     Draws& found = draws_[{role, side}];
     if (found.count > 0) return found;
     const std::size_t d = sizes_.d_model;
     const std::size_t h = sizes_.d_head;
-    const AnisotropicNormal& normal = distribution(role);
+    const AnisotropicNormal& normal = distributions_.at(role);
     found.count = options_.draws;
     found.values = Buffer<float>(found.count * d * h);
     parallel_for(found.count, [&](std::size_t draw) {
@@ -53,25 +72,47 @@ class MatchedNull {
   [[nodiscard]] const HeadSizes& sizes() const noexcept { return sizes_; }
 
  private:
-  // Gaussian with the mean projector of the role over all heads.
-  const AnisotropicNormal& distribution(Role role) {
-    const auto found = distributions_.find(role);
-    if (found != distributions_.end()) return found->second;
-    CovarianceSum sum(sizes_.d_model);
+  // The mean projector of the role over all heads, which rank 0 adds up layer by layer.
+  CovarianceSum collect(Role role) {
+    CovarianceSum sum(ranks_.is_root() ? sizes_.d_model : 0);
     const LayerHeads& heads = selection_.heads(is_key_value(role));
     for (std::size_t i = 0; i < selection_.layers().size(); ++i) {
-      const LayerFactors bases = load_factors(model_, selection_.layers()[i], {Metric::kPk, role, Side::kSource},
-                                              affinity_options_.weights, heads.of(i));
-      sum.add(bases.values.values(), bases.heads * sizes_.d_head);
+      const std::size_t owner = i % ranks_.size();
+      if (owner == ranks_.rank()) {
+        const LayerFactors bases = load_factors(model_, selection_.layers()[i], {Metric::kPk, role, Side::kSource},
+                                                affinity_options_.weights, heads.of(i));
+        add(sum, bases.values.values());
+      } else if (ranks_.is_root()) {
+        const std::vector<std::byte> bytes = ranks_.receive(owner);
+        Buffer<float> values(bytes.size() / sizeof(float));
+        MessageReader(bytes).take_all(values.values());
+        add(sum, values.values());
+      }
+      report();
     }
-    return distributions_.emplace(role, AnisotropicNormal(std::move(sum))).first->second;
+    return sum;
+  }
+
+  void add(CovarianceSum& sum, std::span<const float> bases) const {
+    if (!ranks_.is_root()) return ranks_.send(0, std::as_bytes(bases));
+    sum.add(bases, bases.size() / sizes_.d_model);
+  }
+
+  void report() {
+    ++done_;
+    if (!options_.progress) return;
+    const auto total = static_cast<double>(roles_.size() * selection_.layers().size());
+    options_.progress(static_cast<double>(done_) / total);
   }
 
   const Model& model_;
   const AffinityOptions& affinity_options_;
   const MatchedOptions& options_;
   HeadSizes sizes_;
+  Ranks& ranks_;
   HeadSelection selection_;
+  std::set<Role> roles_;
+  std::size_t done_ = 0;
   std::map<Role, AnisotropicNormal> distributions_;
   std::map<std::pair<Role, Side>, Draws> draws_;
 };
@@ -108,8 +149,10 @@ NullMoments moments(const std::vector<double>& values) {
 
 std::vector<NullMoments> matched_moments(const Model& model, Metric metric, std::span<const RolePair> pairs,
                                          const AffinityOptions& affinity_options, const MatchedOptions& options) {
-  MatchedNull null(model, affinity_options, options);
+  MatchedNull null(model, pairs, affinity_options, options);
+  null.prepare();
   std::vector<NullMoments> result;
+  if (!null.is_root()) return result;
   for (const RolePair pair : pairs) {
     const FactorStack source = null.stack(null.draws(pair.source, Side::kSource));
     const FactorStack target = null.stack(null.draws(pair.target, Side::kTarget));

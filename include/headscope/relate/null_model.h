@@ -48,9 +48,12 @@ struct NullMoments {
 struct MatchedOptions {
   std::size_t draws = 32;  ///< Subspaces a side; every one of the source meets every one of the target.
   std::uint64_t seed = 0;
+  /// As AffinityOptions::progress.
+  std::function<void(double)> progress = {};
 };
 
-/// Matched moments for every pair of roles, at full rank. The result depends on the seed, not on threads.
+/// Matched moments for every pair of roles, at full rank. The result depends on the seed, not on threads or ranks: each
+/// of these prepares the heads of its own layers, and rank 0 does the rest and has the result; elsewhere it is empty.
 [[nodiscard]] std::vector<NullMoments> matched_moments(const Model& model, Metric metric,
                                                        std::span<const RolePair> pairs,
                                                        const AffinityOptions& affinity_options,

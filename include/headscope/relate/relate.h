@@ -28,6 +28,7 @@ struct RelateOptions {
   const HeadLabels* labels = nullptr;
   AffinityOptions affinity = {};
   MatchedOptions matched = {};
+  const AffinityEngine* engine = nullptr;  ///< What multiplies the heads; null: this machine's processors.
 };
 
 /// How unusual one edge is under one null.
@@ -71,6 +72,8 @@ struct RelateResult {
 
 /// Which heads talk to which, and is it more than chance: affinities, null models,
 /// edges, graph, hubs, communities, informativeness of role pairs, scores against labels.
+/// Ranks share the affinities and the matched null; the rest is done by rank 0, whose result is the only one with
+/// anything in it.
 ///
 /// \throws Error  kInvalidArgument if there is no metric or pair, a metric is not defined for a
 ///                pair or a null for the first metric; as `compute_affinities` otherwise.

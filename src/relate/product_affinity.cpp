@@ -1,0 +1,393 @@
+#include "relate/product_affinity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "relate/head_factors.h"
+#include "relate/head_selection.h"
+#include "relate/pair_rows.h"
+#include "relate/work_estimate.h"
+
+namespace headscope {
+namespace {
+
+using Layers = std::vector<std::size_t>;  // indices into the chosen layers
+
+// One pair of roles, and what of it is still to do.
+struct Pair {
+  PairRows rows;
+  FactorKey target_key;
+  bool symmetric = false;                  // the target's factors are the source's: half is computed, then mirrored
+  std::vector<std::uint8_t> missing = {};  // [own source][target]
+  std::vector<std::uint8_t> needed = {};   // [chunk][target]: by any rank
+};
+
+// The pairs of one source role, which share its preparation.
+struct Group {
+  FactorKey source_key;
+  std::vector<Pair> pairs = {};
+  std::vector<Layers> chunks = {};  // own sources that are prepared at the same time; as many on every rank
+};
+
+// A target layer on its way around the ring.
+struct Target {
+  std::size_t layer = 0;
+  std::unique_ptr<PreparedLayer> owned = {};
+  const PreparedLayer* prepared = nullptr;  // `owned`, or one of the sources; null: nothing comes by
+  std::vector<std::byte> packed = {};       // as it came
+};
+
+// Nothing that an engine computes with is destroyed before it has ended, whatever is thrown.
+class WaitAtTheEnd {
+ public:
+  explicit WaitAtTheEnd(const AffinityEngine& engine) : engine_(engine) {}
+  WaitAtTheEnd(const WaitAtTheEnd&) = delete;
+  WaitAtTheEnd& operator=(const WaitAtTheEnd&) = delete;
+  ~WaitAtTheEnd() {
+    try {
+      engine_.wait();
+    } catch (...) {  // NOLINT(bugprone-empty-catch): what matters was thrown before
+    }
+  }
+
+ private:
+  const AffinityEngine& engine_;
+};
+
+class ProductAffinity {
+ public:
+  ProductAffinity(const Model& model, const AffinityOptions& options, const AffinityEngine& engine,
+                  std::span<Affinities> results)
+      : model_(model),
+        metric_(results.front().metric),
+        options_(options),
+        engine_(engine),
+        ranks_(options.ranks != nullptr ? *options.ranks : one_rank()),
+        sizes_(model.info().sizes),
+        selection_(sizes_, options.layers, options.heads, options.named_heads) {
+    for (const Role role : kRoles) {
+      Group group{factor_key(metric_, {role, role}, Side::kSource)};
+      for (Affinities& result : results) {
+        if (result.pair.source != role) continue;
+        const FactorKey target = factor_key(metric_, result.pair, Side::kTarget);
+        group.pairs.push_back({PairRows(result, sizes_, selection_, options), target, group.source_key == target});
+      }
+      if (!group.pairs.empty()) groups_.push_back(std::move(group));
+    }
+  }
+
+  void run() {
+    for (Group& group : groups_) plan(group);
+    // An orthonormal basis in double, with what it reads, takes about as long as a product of so many flops.
+    const double flops_of_head = 16 * static_cast<double>(sizes_.d_model * sizes_.d_head * sizes_.d_head);
+    estimate_ = WorkEstimate(heads_to_prepare(), flops_to_do(), flops_of_head);
+    for (Group& group : groups_) {
+      for (std::size_t chunk = 0; chunk < group.chunks.size(); ++chunk) run_chunk(group, chunk);
+      describe_rest(group);
+    }
+    for (Group& group : groups_) {
+      for (Pair& pair : group.pairs) finish(pair);
+    }
+  }
+
+ private:
+  using Prepared = std::map<std::size_t, std::unique_ptr<PreparedLayer>>;  // by layer
+
+  [[nodiscard]] std::size_t layers() const noexcept { return selection_.layers().size(); }
+  [[nodiscard]] Layers own_layers() const {
+    Layers own;
+    for (std::size_t i = ranks_.rank(); i < layers(); i += ranks_.size()) own.push_back(i);
+    return own;
+  }
+  [[nodiscard]] const LayerHeads& heads(const FactorKey& key) const noexcept {
+    return selection_.heads(metric_ != Metric::kCs && is_key_value(key.role));
+  }
+
+  // What is asked for. Of a symmetric pair only the half above the diagonal, which is mirrored at the end.
+  [[nodiscard]] bool is_wanted(const Pair& pair, std::size_t source, std::size_t target) const noexcept {
+    return !(options_.earlier_only && source >= target) && !(pair.symmetric && source > target);
+  }
+
+  void plan(Group& group) {
+    Layers sources;
+    for (const std::size_t source : own_layers()) {
+      bool any = false;
+      for (Pair& pair : group.pairs) {
+        pair.missing.resize(layers() * layers());
+        for (std::size_t target = 0; target < layers(); ++target) {
+          const bool missing = is_wanted(pair, source, target) && !pair.rows.restore(source, target);
+          pair.missing[source * layers() + target] = missing ? 1 : 0;
+          any = any || missing;
+        }
+      }
+      if (any) sources.push_back(source);
+    }
+    const std::size_t fitting = fitting_sources(group);
+    const std::size_t chunks = ranks_.largest((sources.size() + fitting - 1) / fitting);
+    for (std::size_t c = 0; c < chunks; ++c) {
+      const auto begin = sources.begin() + static_cast<std::ptrdiff_t>(c * sources.size() / chunks);
+      const auto end = sources.begin() + static_cast<std::ptrdiff_t>((c + 1) * sources.size() / chunks);
+      group.chunks.emplace_back(begin, end);
+    }
+    for (Pair& pair : group.pairs) {
+      pair.needed.assign(chunks * layers(), 0);
+      for (std::size_t c = 0; c < chunks; ++c) {
+        for (const std::size_t source : group.chunks[c]) {
+          for (std::size_t target = 0; target < layers(); ++target) {
+            pair.needed[c * layers() + target] |= pair.missing[source * layers() + target];
+          }
+        }
+      }
+      pair.needed = ranks_.any(std::move(pair.needed));
+    }
+  }
+
+  // How many source layers the memory holds, beside the targets that are there at the same time: the one that is
+  // multiplied and the next; as bytes, one that leaves and one that comes.
+  [[nodiscard]] std::size_t fitting_sources(const Group& group) const {
+    const auto bytes = [&](const FactorKey& key) {
+      return std::max<std::size_t>(1, engine_.layer_bytes(heads(key).most(), sizes_.d_model, sizes_.d_head));
+    };
+    std::size_t target = 0;
+    for (const Pair& pair : group.pairs) target = std::max(target, bytes(pair.target_key));
+    const std::size_t beside = 2 * target;
+    const std::size_t room = engine_.capacity(options_.memory + beside);
+    return std::max<std::size_t>(1, (room > beside ? room - beside : 0) / bytes(group.source_key));
+  }
+
+  // Own targets that a chunk needs, in order.
+  [[nodiscard]] Layers queue(const Pair& pair, std::size_t chunk, std::size_t owner) const {
+    Layers targets;
+    for (std::size_t target = owner; target < layers(); target += ranks_.size()) {
+      if (pair.needed[chunk * layers() + target] != 0) targets.push_back(target);
+    }
+    return targets;
+  }
+
+  [[nodiscard]] double heads_to_prepare() {
+    double count = 0;
+    for (Group& group : groups_) {
+      const auto add = [&](const FactorKey& key, std::size_t layer) {
+        count += static_cast<double>(heads(key).of(layer).size());
+      };
+      for (std::size_t c = 0; c < group.chunks.size(); ++c) {
+        for (const std::size_t source : group.chunks[c]) add(group.source_key, source);
+        for (const Pair& pair : group.pairs) {
+          for (const std::size_t target : queue(pair, c, ranks_.rank())) {
+            if (!is_resident(pair, group.chunks[c], target)) add(pair.target_key, target);
+          }
+        }
+      }
+    }
+    return count;
+  }
+
+  [[nodiscard]] double flops(const Pair& pair, std::size_t source, std::size_t target) const {
+    const std::size_t pairs =
+        pair.rows.heads(Side::kSource).of(source).size() * pair.rows.heads(Side::kTarget).of(target).size();
+    const double share = pair.symmetric && source == target ? 0.5 : 1;
+    return share * 2 * static_cast<double>(pairs * sizes_.d_head * sizes_.d_head) * static_cast<double>(sizes_.d_model);
+  }
+
+  [[nodiscard]] double flops_to_do() const {
+    double count = 0;
+    for (const Group& group : groups_) {
+      for (const Pair& pair : group.pairs) {
+        for (std::size_t i = 0; i < pair.missing.size(); ++i) {
+          if (pair.missing[i] != 0) count += flops(pair, i / layers(), i % layers());
+        }
+      }
+    }
+    return count;
+  }
+
+  [[nodiscard]] std::unique_ptr<PreparedLayer> prepare(const FactorKey& key, std::size_t layer) {
+    const std::vector<std::size_t>& chosen = heads(key).of(layer);
+    auto prepared = engine_.prepare(load_weights(model_, selection_.layers()[layer], key, options_.weights, chosen));
+    estimate_.prepared(chosen.size());
+    report();
+    return prepared;
+  }
+
+  void run_chunk(Group& group, std::size_t chunk) {
+    Prepared sources;
+    for (const std::size_t layer : group.chunks[chunk]) {
+      sources[layer] = prepare(group.source_key, layer);
+      describe(group, layer, *sources[layer]);
+    }
+    for (Pair& pair : group.pairs) run_ring(pair, chunk, sources);
+  }
+
+  static void describe(Group& group, std::size_t source, const PreparedLayer& prepared) {
+    for (Pair& pair : group.pairs) pair.rows.describe(Side::kSource, source, prepared.moments, prepared.ranks);
+  }
+
+  // All targets that the chunk needs pass by, as many at a time as there are ranks: everyone prepares one of its own,
+  // multiplies what it has while that moves on to its neighbor, and takes the next from the other one.
+  void run_ring(Pair& pair, std::size_t chunk, const Prepared& sources) {
+    std::size_t turns = 0;
+    for (std::size_t owner = 0; owner < ranks_.size(); ++owner) {
+      turns = std::max(turns, queue(pair, chunk, owner).size());
+    }
+    const Layers own = queue(pair, chunk, ranks_.rank());
+    Target next = take_own(pair, own, 0, sources);
+    for (std::size_t turn = 0; turn < turns; ++turn) {
+      Target here = std::exchange(next, {});
+      for (std::size_t step = 0; step < ranks_.size(); ++step) {
+        const WaitAtTheEnd guard(engine_);
+        const bool last = step + 1 == ranks_.size();
+        if (!last) give(here);
+        begin(pair, here, sources);
+        if (last) next = take_own(pair, own, turn + 1, sources);
+        end(pair, here, sources);
+        if (!last) here = take();
+      }
+    }
+  }
+
+  [[nodiscard]] static bool is_resident(const Pair& pair, const Layers& sources, std::size_t target) {
+    return pair.symmetric && std::ranges::find(sources, target) != sources.end();
+  }
+
+  // The rank's own next target; none if it has no more.
+  [[nodiscard]] Target take_own(Pair& pair, const Layers& own, std::size_t turn, const Prepared& sources) {
+    Target target;
+    if (turn >= own.size()) return target;
+    target.layer = own[turn];
+    const auto found = sources.find(target.layer);
+    if (pair.symmetric && found != sources.end()) {
+      target.prepared = found->second.get();
+    } else {
+      target.owned = prepare(pair.target_key, target.layer);
+      target.prepared = target.owned.get();
+      if (!pair.symmetric) {
+        pair.rows.describe(Side::kTarget, target.layer, target.prepared->moments, target.prepared->ranks);
+      }
+    }
+    return target;
+  }
+
+  void give(Target& target) {
+    if (target.prepared != nullptr && target.packed.empty()) {
+      const std::span<const std::byte> number = std::as_bytes(std::span(&target.layer, 1));
+      target.packed = engine_.pack(*target.prepared);
+      target.packed.insert(target.packed.end(), number.begin(), number.end());
+    }
+    ranks_.begin_shift(std::move(target.packed));
+  }
+
+  [[nodiscard]] Target take() {
+    Target target;
+    target.packed = ranks_.finish_shift();
+    estimate_.skip();
+    if (target.packed.size() <= sizeof target.layer) return target;
+    const std::span<const std::byte> layer = std::span(target.packed).first(target.packed.size() - sizeof target.layer);
+    std::memcpy(&target.layer, layer.data() + layer.size(), sizeof target.layer);
+    target.owned = engine_.unpack(layer);
+    target.prepared = target.owned.get();
+    return target;
+  }
+
+  [[nodiscard]] bool is_due(const Pair& pair, std::size_t source, const Target& target) const {
+    return target.prepared != nullptr && pair.missing[source * layers() + target.layer] != 0;
+  }
+
+  // In parts, between which the work can be stopped.
+  void begin(Pair& pair, const Target& target, const Prepared& sources) {
+    constexpr double kPart = 5e10;  // flops: half a second of one processor, a moment of a device
+    std::vector<LayerBlock> blocks;
+    double part = 0;
+    for (const auto& [layer, source] : sources) {
+      if (!is_due(pair, layer, target)) continue;
+      const MatrixSpan out = pair.rows.block(layer, target.layer);
+      blocks.push_back({source.get(), target.prepared, out.data(), out.row_stride()});
+      part += flops(pair, layer, target.layer);
+      if (part < kPart) continue;
+      compute(blocks, part);
+    }
+    compute(blocks, part);
+  }
+
+  void compute(std::vector<LayerBlock>& blocks, double& part) {
+    if (blocks.empty()) return;
+    engine_.compute(blocks);
+    estimate_.multiplied(part);
+    blocks.clear();
+    part = 0;
+    report();
+  }
+
+  void end(Pair& pair, const Target& target, const Prepared& sources) {
+    engine_.wait();
+    estimate_.multiplied(0);
+    report();
+    for (const auto& [layer, source] : sources) {
+      if (is_due(pair, layer, target)) pair.rows.keep(layer, target.layer);
+    }
+  }
+
+  // Layers that nothing was multiplied with are still asked for their ranks.
+  void describe_rest(Group& group) {
+    for (const std::size_t layer : own_layers()) {
+      bool known = true;
+      for (Pair& pair : group.pairs) known = pair.rows.is_described(Side::kSource, layer) && known;
+      if (!known) describe(group, layer, *prepare(group.source_key, layer));
+      for (Pair& pair : group.pairs) {
+        if (pair.symmetric || pair.rows.is_described(Side::kTarget, layer)) continue;
+        const auto prepared = prepare(pair.target_key, layer);
+        pair.rows.describe(Side::kTarget, layer, prepared->moments, prepared->ranks);
+      }
+    }
+  }
+
+  void finish(Pair& pair) const {
+    pair.rows.gather();
+    if (!ranks_.is_root()) return;
+    Affinities& result = pair.rows.result();
+    Matrix& values = result.values;
+    if (pair.symmetric) {
+      result.target = result.source;
+      if (!options_.earlier_only) {
+        for (std::size_t i = 0; i < values.rows(); ++i) {
+          for (std::size_t j = 0; j < i; ++j) values(i, j) = values(j, i);
+        }
+      }
+    }
+    if (info(metric_).root) {
+      for (float& value : values.values()) value = std::sqrt(value);
+    }
+  }
+
+  void report() {
+    const double share = estimate_.share();
+    if (share <= reported_) return;
+    reported_ = share;
+    if (options_.progress) options_.progress(share);
+  }
+
+  const Model& model_;
+  Metric metric_;
+  const AffinityOptions& options_;
+  const AffinityEngine& engine_;
+  Ranks& ranks_;
+  HeadSizes sizes_;
+  HeadSelection selection_;
+  std::vector<Group> groups_;
+  WorkEstimate estimate_{0, 0, 1};
+  double reported_ = 0;
+};
+
+}  // namespace
+
+void compute_product_affinities(const Model& model, const AffinityOptions& options, const AffinityEngine& engine,
+                                std::span<Affinities> results) {
+  if (!results.empty()) ProductAffinity(model, options, engine, results).run();
+}
+
+}  // namespace headscope
