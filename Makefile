@@ -45,6 +45,9 @@ test: debian-build debian-test venv
 	cmake --preset release -DHEADSCOPE_TESTS=ON -DHEADSCOPE_BENCHMARKS=OFF
 	cmake --build --preset release --target headscope encode_texts
 	HEADSCOPE=build/headscope $(PYTHON) -m pytest -q tests/tools tests/cli tests/tokenizers tests/models
+	@if command -v nvcc > /dev/null; then \
+	  cmake --preset cuda -DHEADSCOPE_TESTS=ON -DHEADSCOPE_WERROR=ON && cmake --build --preset cuda --target headscope_cuda; \
+	else echo "no nvcc: the CUDA sources are not compiled"; fi
 	$(MAKE) web-test
 
 web: web/node_modules/installed

@@ -213,6 +213,12 @@ def machine() -> str:
     return f"{names[0] if names else platform.machine()}, {os.cpu_count()} processors, commit {commit}."
 
 
+def old_sections() -> list[str]:
+    """What is in results.md; some sections are written elsewhere, on other machines."""
+    text = RESULTS.read_text() if RESULTS.exists() else ""
+    return ["## " + section.strip() for section in text.split("\n## ")[1:]]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=SECTIONS, help="print this section instead of writing all")
@@ -222,6 +228,8 @@ def main() -> None:
             print(SECTIONS[only](Path(work)))
             return
         parts = [section(Path(work)) for section in SECTIONS.values()]
+    titles = {part.splitlines()[0] for part in parts}
+    parts += [section for section in old_sections() if section.splitlines()[0] not in titles]
     text = f"# Benchmarks\n\nWritten by `make bench`. {machine()}\n\n" + "\n\n".join(parts) + "\n"
     RESULTS.write_text(text)
     print(text)
