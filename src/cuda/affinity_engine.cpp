@@ -50,11 +50,23 @@ struct Lane {
   Event done;
 };
 
+// Room for norms, on the device and here. Handed out from the front, and all taken back at once: allocating in between
+// would wait for products under way.
+struct NormSpace {
+  static constexpr std::size_t kLeast = std::size_t{4} << 20;
+
+  DeviceMemory made;
+  PinnedMemory arrived;
+  std::size_t used = 0;  // bytes
+
+  explicit NormSpace(std::size_t bytes) : made(std::max(bytes, kLeast)), arrived(std::max(bytes, kLeast)) {}
+  [[nodiscard]] std::size_t left() const noexcept { return made.bytes() - used; }
+};
+
 // Blocks whose norms are on their way.
 struct Pending {
-  DeviceMemory norms;
-  PinnedMemory arrived;
   std::vector<LayerBlock> blocks;
+  const float* arrived;
 };
 
 // A prepared layer as bytes: this, ranks, moments, factors.
@@ -94,7 +106,9 @@ class CudaAffinityEngine final : public AffinityEngine {
       : device_(device),
         precision_(precision),
         memory_(std::make_shared<LayerMemory>(device)),
-        preparation_(device, memory_, precision, std::move(log)) {}
+        preparation_(device, memory_, precision, std::move(log)) {
+    spaces_.emplace_back(0);
+  }
 
   ~CudaAffinityEngine() override {
     // What is under way writes to memory that is about to be freed.
@@ -112,31 +126,31 @@ class CudaAffinityEngine final : public AffinityEngine {
     std::size_t count = 0;
     for (const LayerBlock& block : blocks) count += norm_count(block);
     if (count == 0) return;
-    Pending pending = take_idle();
-    pending.norms.need(count * sizeof(float));
-    pending.arrived.need(count * sizeof(float));
-    pending.blocks.assign(blocks.begin(), blocks.end());
-    float* norms = pending.norms.as<float>();
+    const std::size_t bytes = count * sizeof(float);
+    NormSpace& space = space_for(bytes);
+    float* const norms = space.made.as<float>() + space.used / sizeof(float);
+    float* const arrived = space.arrived.as<float>() + space.used / sizeof(float);
+    space.used += bytes;
+    float* next = norms;
     for (const LayerBlock& block : blocks) {
-      begin(block, norms);
-      norms += norm_count(block);
+      begin(block, next);
+      next += norm_count(block);
     }
     for (const Lane& lane : lanes_) {
       lane.done.record(lane.stream);
       lane.done.hold(download_);
     }
-    check(cudaMemcpyAsync(pending.arrived.as(), pending.norms.as(), count * sizeof(float), cudaMemcpyDeviceToHost,
-                          download_.get()),
+    check(cudaMemcpyAsync(arrived, norms, bytes, cudaMemcpyDeviceToHost, download_.get()),
           "cannot copy from the device");
-    pending_.push_back(std::move(pending));
+    pending_.push_back({{blocks.begin(), blocks.end()}, arrived});
   }
 
   void wait() const override {
     const std::lock_guard lock(mutex_);
     device_.use();
     download_.wait();
-    for (Pending& pending : pending_) {
-      const float* norms = pending.arrived.as<float>();
+    for (const Pending& pending : pending_) {
+      const float* norms = pending.arrived;
       for (const LayerBlock& block : pending.blocks) {
         const std::size_t rows = on_device(*block.source).heads;
         const std::size_t columns = on_device(*block.target).heads;
@@ -145,9 +159,9 @@ class CudaAffinityEngine final : public AffinityEngine {
         }
         norms += rows * columns;
       }
-      idle_.push_back(std::move(pending));
     }
     pending_.clear();
+    for (NormSpace& space : spaces_) space.used = 0;
   }
 
   [[nodiscard]] std::size_t layer_bytes(std::size_t heads, std::size_t d_model, std::size_t d_head) const override {
@@ -197,11 +211,11 @@ class CudaAffinityEngine final : public AffinityEngine {
   }
 
  private:
-  [[nodiscard]] Pending take_idle() const {
-    if (idle_.empty()) return {};
-    Pending pending = std::move(idle_.back());
-    idle_.pop_back();
-    return pending;
+  [[nodiscard]] NormSpace& space_for(std::size_t bytes) const {
+    for (NormSpace& space : spaces_) {
+      if (space.left() >= bytes) return space;
+    }
+    return spaces_.emplace_back(bytes);
   }
 
   // Queues the tiles of one block. Which they are depends on the two layers alone, so the norms' bits do too.
@@ -246,7 +260,7 @@ class CudaAffinityEngine final : public AffinityEngine {
   mutable std::size_t turn_ = 0;
   Stream download_;
   mutable std::vector<Pending> pending_;
-  mutable std::vector<Pending> idle_;
+  mutable std::vector<NormSpace> spaces_;
 };
 
 }  // namespace
