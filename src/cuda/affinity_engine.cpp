@@ -184,7 +184,9 @@ class CudaAffinityEngine final : public AffinityEngine {
     add(std::as_bytes(std::span(&header, 1)));
     add(std::as_bytes(std::span(layer.ranks)));
     add(std::as_bytes(std::span(layer.moments)));
-    add(preparation_.download(layer));
+    const std::size_t factors = layer_bytes(layer.heads, layer.d, layer.h);
+    bytes.resize(bytes.size() + factors);
+    preparation_.download(layer, std::span(bytes).last(factors));
     return bytes;
   }
 

@@ -104,14 +104,12 @@ std::unique_ptr<DeviceLayer> Preparation::upload(std::span<const std::byte> fact
   return layer;
 }
 
-std::vector<std::byte> Preparation::download(const DeviceLayer& layer) {
+void Preparation::download(const DeviceLayer& layer, std::span<std::byte> factors) {
   const std::lock_guard lock(mutex_);
   device_.use();
-  std::vector<std::byte> result(layer.heads * layer.d * layer.h * number_bytes(precision_));
-  check(cudaMemcpyAsync(result.data(), layer.memory.data(), result.size(), cudaMemcpyDeviceToHost, stream_.get()),
+  check(cudaMemcpyAsync(factors.data(), layer.memory.data(), factors.size(), cudaMemcpyDeviceToHost, stream_.get()),
         "cannot copy from the device");
   stream_.wait();
-  return result;
 }
 
 std::size_t Preparation::still_needed() const {

@@ -40,7 +40,7 @@ class Preparation {
   /// Factors that are ready: of the device's precision, as `download` gives them.
   [[nodiscard]] std::unique_ptr<DeviceLayer> upload(std::span<const std::byte> factors, std::size_t heads,
                                                     std::size_t d, std::size_t h);
-  [[nodiscard]] std::vector<std::byte> download(const DeviceLayer& layer);
+  void download(const DeviceLayer& layer, std::span<std::byte> factors);
 
   /// Bytes of device memory that it may still ask for, beside those of layers.
   [[nodiscard]] std::size_t still_needed() const;
