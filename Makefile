@@ -4,7 +4,9 @@
 #   make          build the program, build/headscope
 #   make demo     see it work
 #   make test     everything CI runs
+#   make mpi      build the program for several ranks, build/mpi/headscope
 #   make bench    measure, and write benchmarks/results.md
+#   make bench-mpi  measure two ranks against one, and write that section of it
 #   make test-gpu   the CUDA backend's tests, where there is a device and nvcc; make bench-gpu measures it
 #   make fuzz     a minute of fuzzing for every parser (FUZZ_SECONDS=600 for ten)
 #   make lint     clang-format and clang-tidy
@@ -13,12 +15,13 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-gpu web web-test bench bench-gpu fuzz lint format clean debian-% venv
+.PHONY: build mpi demo test test-gpu web web-test bench bench-mpi bench-gpu fuzz lint format clean debian-% venv
 
 BUILD_PACKAGES := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libhwy-dev zlib1g-dev \
 	libopenblas-pthread-dev libstb-dev libpcre2-dev libutf8proc-dev pkg-config
 PYTHON_PACKAGES := python3 python3-venv
-TEST_PACKAGES := libgtest-dev libgmock-dev
+MPI_PACKAGES := libopenmpi-dev openmpi-bin
+TEST_PACKAGES := libgtest-dev libgmock-dev $(MPI_PACKAGES)
 # Another Node that is already there does as well, and would be in the way of Debian's.
 WEB_PACKAGES := $(if $(shell command -v npm),,nodejs npm)
 WEB_TEST_PACKAGES := chromium
@@ -33,6 +36,11 @@ build: debian-build
 	cmake --preset release -DHEADSCOPE_TESTS=OFF -DHEADSCOPE_BENCHMARKS=OFF
 	cmake --build --preset release --target headscope
 
+# Only what knows of MPI is compiled beside the plain program, in the same tree.
+mpi: debian-build debian-mpi
+	cmake --preset mpi -DHEADSCOPE_TESTS=OFF -DHEADSCOPE_BENCHMARKS=OFF
+	cmake --build --preset mpi
+
 demo: build
 	@build/headscope demo -o build/demo
 
@@ -42,8 +50,8 @@ test: debian-build debian-test venv
 	cmake --preset asan
 	cmake --build --preset asan
 	ctest --preset asan
-	cmake --preset release -DHEADSCOPE_TESTS=ON -DHEADSCOPE_BENCHMARKS=OFF
-	cmake --build --preset release --target headscope encode_texts
+	cmake --preset mpi -DHEADSCOPE_TESTS=ON -DHEADSCOPE_BENCHMARKS=OFF
+	cmake --build --preset mpi --target headscope headscope_ranks encode_texts
 	HEADSCOPE=build/headscope $(PYTHON) -m pytest -q tests/tools tests/cli tests/tokenizers tests/models
 	@if command -v nvcc > /dev/null; then \
 	  cmake --preset cuda -DHEADSCOPE_TESTS=ON -DHEADSCOPE_WERROR=ON && cmake --build --preset cuda --target headscope_cuda; \
@@ -64,6 +72,9 @@ bench: debian-build venv .venv-bench/installed
 	cmake --preset release -DHEADSCOPE_TESTS=OFF -DHEADSCOPE_BENCHMARKS=ON
 	cmake --build --preset release
 	$(PYTHON) benchmarks/run.py
+
+bench-mpi: mpi venv
+	$(PYTHON) benchmarks/run.py --replace mpi
 
 # Needs nvcc, cuBLAS and a device: nothing of it is in Debian.
 test-gpu: debian-build debian-test
@@ -95,6 +106,8 @@ debian-build:
 	@tools/install_debian.sh $(BUILD_PACKAGES)
 debian-test:
 	@tools/install_debian.sh $(TEST_PACKAGES) $(PYTHON_PACKAGES)
+debian-mpi:
+	@tools/install_debian.sh $(MPI_PACKAGES)
 debian-web:
 	@[ -z "$(WEB_PACKAGES)" ] || tools/install_debian.sh $(WEB_PACKAGES)
 debian-web-test:

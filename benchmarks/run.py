@@ -1,6 +1,7 @@
 """Runs every benchmark and writes benchmarks/results.md: our time beside its floor and its peer, in one run.
 
-Usage: python benchmarks/run.py [--only NAME]. Needs the programs that `make bench` builds.
+Usage: python benchmarks/run.py [--only NAME | --replace NAME]. Needs the programs that `make bench` builds (`make
+bench-mpi` for mpi). Sections of machines that are not always at hand are measured by --replace alone, and kept otherwise.
 """
 
 from __future__ import annotations
@@ -9,15 +10,19 @@ import argparse
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import cluster_model
+
 ROOT = Path(__file__).resolve().parents[1]
 HEADSCOPE = ROOT / "build/headscope"
 PROGRAMS = ROOT / "build/release/benchmarks"
+HEADSCOPE_MPI = ROOT / "build/mpi/headscope"
 PEER_PYTHON = ROOT / ".venv-bench/bin/python"
 RESULTS = ROOT / "benchmarks/results.md"
 
@@ -197,6 +202,62 @@ def organize_section(work: Path) -> str:
     )
 
 
+def relate_on_ranks(model: Path, run_folder: Path, ranks: int) -> dict:
+    """One thread a rank, every rank on a processor of its own as long as there are enough."""
+    environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    place = ["--bind-to", "core"] if ranks <= (os.cpu_count() or 1) else ["--bind-to", "none", "--oversubscribe"]
+    options = ["--earlier-only", "--null", "isotropic", "--tokens-for", "none", "--threads", "1", "--quiet", "--force"]
+    command = ["mpirun", *place, "-n", str(ranks), HEADSCOPE_MPI, "relate", model, "-o", run_folder, *options]
+    subprocess.run([str(word) for word in command], check=True, capture_output=True, env=environment)
+    found = json.loads((run_folder / "manifest.json").read_text())["commands"]["relate"]["circumstances"]
+    peaks = found.get("peak_memory_of_ranks", found["peak_memory"]).split()
+    waits = found.get("seconds_waited", "0").split()
+    return {"seconds": float(found["seconds"]), "peak": max(map(int, peaks)), "waited": max(map(float, waits))}
+
+
+def mpi_section(work: Path) -> str:
+    shape = cluster_model.Shape("bench", layers=24, heads=16, kv_heads=16, d_head=64, d_model=1024)
+    sizes = ["--layers", "24", "--d-model", "1024", "--heads", "16", "--d-mlp", "64", "--vocab", "50"]
+    model = make_checkpoint(work / "mpi", "--family", "gpt2", *sizes, "--seed", "1")
+    rounds: dict[int, list[dict]] = {1: [], 2: [], 4: []}
+    for _ in range(3):  # in turns, so that a busy minute of the machine falls on all
+        for ranks, lines in rounds.items():
+            if ranks < 4 or not lines:
+                lines.append(relate_on_ranks(model, work / f"mpi-{ranks}", ranks))
+    best = {ranks: min(lines, key=lambda line: line["seconds"]) for ranks, lines in rounds.items()}
+    pairs = ("OQ", "OK", "OV")
+    flops = cluster_model.predict(shape, pairs, 1, cluster_model.Machine(1.0, 1.0))
+    rate = (flops.product + flops.prepare) / best[1]["seconds"]
+    machine = cluster_model.Machine(rate, bandwidth=1e9)
+    program = best[1]["peak"] - cluster_model.predict(shape, pairs, 1, machine).memory
+    rows = []
+    for ranks, line in best.items():
+        predicted = cluster_model.predict(shape, pairs, ranks, machine)
+        timed = ranks <= (os.cpu_count() or 1)
+        rows.append(
+            [
+                str(ranks),
+                f"{line['seconds']:.1f} s" if timed else "-",
+                f"{predicted.seconds:.1f} s" if timed else "-",
+                f"{line['waited'] / line['seconds']:.1%}" if timed else "-",
+                f"{line['peak'] / 1e6:.0f} MB",
+                f"{(predicted.memory + program) / 1e6:.0f} MB",
+            ]
+        )
+    speedup = best[1]["seconds"] / best[2]["seconds"]
+    header = ["ranks", "time", "predicted", "waiting for others", "peak memory, largest rank", "predicted"]
+    return (
+        "## relate on several ranks\n\n24 layers of 16 heads of 64, width 1024; OQ + OK + OV, earlier to later "
+        f"({flops.product / 1e12:.2f} TFLOP); one thread a rank, each on a processor of its own; best of three. Two ranks over "
+        f"one: **{speedup:.2f}** (bound 1.8){'' if speedup >= 1.8 else ': not met'}. Predictions are those of "
+        "benchmarks/cluster_model.py, with the rate and the memory of the program itself taken from one rank; 4 ranks are "
+        f"there for the memory. {machine_line()}\n\n" + table(header, rows)
+    )
+
+
+# Measured by --replace alone.
+APART: dict[str, Callable[[Path], str]] = {"mpi": mpi_section}
+
 SECTIONS: dict[str, Callable[[Path], str]] = {
     "inspect": inspect_section,
     "load": load_section,
@@ -207,30 +268,42 @@ SECTIONS: dict[str, Callable[[Path], str]] = {
 }
 
 
-def machine() -> str:
+def machine_line() -> str:
     names = [line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line]
     commit = run("git", "-C", ROOT, "describe", "--always", "--dirty", "--exclude", "*").strip()
     return f"{names[0] if names else platform.machine()}, {os.cpu_count()} processors, commit {commit}."
 
 
-def old_sections() -> list[str]:
-    """What is in results.md; some sections are written elsewhere, on other machines."""
-    text = RESULTS.read_text() if RESULTS.exists() else ""
-    return ["## " + section.strip() for section in text.split("\n## ")[1:]]
+def sections_of(text: str) -> list[str]:
+    return [part.rstrip() for part in re.split(r"^(?=## )", text, flags=re.MULTILINE)[1:]]
+
+
+def with_section(text: str, section: str) -> str:
+    """The text with that section in place of the one of the same heading, or at the end."""
+    parts = sections_of(text)
+    heading = section.splitlines()[0]
+    places = [i for i, part in enumerate(parts) if part.splitlines()[0] == heading] or [len(parts)]
+    parts[places[0] : places[0] + 1] = [section]
+    return text.split("\n## ")[0].rstrip() + "\n\n" + "\n\n".join(parts) + "\n"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", choices=SECTIONS, help="print this section instead of writing all")
-    only = parser.parse_args().only
+    known = {**SECTIONS, **APART}
+    parser.add_argument("--only", choices=known, help="print this section instead of writing all")
+    parser.add_argument("--replace", choices=known, help="measure and write this section, and keep the others")
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
-        if only:
-            print(SECTIONS[only](Path(work)))
+        if arguments.only or arguments.replace:
+            section = known[arguments.only or arguments.replace](Path(work))
+            print(section)
+            if arguments.replace:
+                RESULTS.write_text(with_section(RESULTS.read_text(), section))
             return
         parts = [section(Path(work)) for section in SECTIONS.values()]
-    titles = {part.splitlines()[0] for part in parts}
-    parts += [section for section in old_sections() if section.splitlines()[0] not in titles]
-    text = f"# Benchmarks\n\nWritten by `make bench`. {machine()}\n\n" + "\n\n".join(parts) + "\n"
+    written = {part.splitlines()[0] for part in parts}
+    parts += [part for part in sections_of(RESULTS.read_text()) if part.splitlines()[0] not in written]
+    text = f"# Benchmarks\n\nWritten by `make bench`. {machine_line()}\n\n" + "\n\n".join(parts) + "\n"
     RESULTS.write_text(text)
     print(text)
 

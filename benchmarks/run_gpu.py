@@ -14,8 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "benchmarks/results.md"
+from run import RESULTS, ROOT, table, with_section
+
 TITLE = "## One GPU"
 SHAPES = {
     # name: layers, heads, width, d, rounds
@@ -42,11 +42,6 @@ def peer(precision: str, shape: tuple[int, ...]) -> float | None:
     if importlib.util.find_spec("torch") is None or precision == "float32":
         return None
     return output(sys.executable, ROOT / "benchmarks/peer_gpu.py", precision, *map(str, shape[:4]))["seconds"]
-
-
-def table(header: list[str], rows: list[list[str]]) -> str:
-    lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
 
 def commit() -> str:
@@ -105,20 +100,11 @@ def section(programs: Path) -> str:
     )
 
 
-def with_section(text: str, new: str) -> str:
-    """`text` with its section of that title replaced, or added at the end."""
-    begin = text.find(TITLE + "\n")
-    if begin < 0:
-        return text.rstrip("\n") + "\n\n" + new + "\n"
-    end = text.find("\n## ", begin)
-    return text[:begin] + new + "\n" + (text[end:] if end >= 0 else "")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--programs", type=Path, default=ROOT / "build/cuda/benchmarks")
     new = section(parser.parse_args().programs)
-    RESULTS.write_text(with_section(RESULTS.read_text() if RESULTS.exists() else "# Benchmarks\n", new))
+    RESULTS.write_text(with_section(RESULTS.read_text(), new))
     print(new)
 
 

@@ -3,17 +3,19 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "cli/commands.h"
 #include "cli/common_options.h"
+#include "cli/device_choice.h"
 #include "cli/interrupt.h"
 #include "cli/map_source.h"
 #include "cli/organize_files.h"
 #include "cli/progress.h"
-#include "cli/run_output.h"
+#include "cli/shared_work.h"
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
 #include "headscope/io/json.h"
@@ -37,6 +39,7 @@ struct Args {
   std::size_t draws = 8;
   std::uint64_t seed = 0;
   std::string memory = "8G";
+  DeviceWords device;
   bool force = false;
   bool json = false;
 };
@@ -76,6 +79,7 @@ RunCommand describe_run(const Args& args, const MapSource& source, const Questio
   command.name = "organize";
   command.identity = {{"source", source.fingerprint},
                       {"maps", describe(args.source)},
+                      {"device", args.device.device.starts_with("cuda") ? "cuda" : "cpu"},
                       {"iterations", std::to_string(options.iterations)},
                       {"alpha", fmt::format("{}", options.weights.alpha)},
                       {"beta", fmt::format("{}", options.weights.beta)},
@@ -91,7 +95,9 @@ RunCommand describe_run(const Args& args, const MapSource& source, const Questio
   return command;
 }
 
-OrganizeResult compute(const Args& args, const NetworkTensor& tensor, QuestionnaireOptions options, Session& session) {
+// Ranks share the distances, and make the same trees of them; the rest is rank 0's, and so is the result.
+std::optional<OrganizeResult> compute(const Args& args, const NetworkTensor& tensor, QuestionnaireOptions options,
+                                      const TreeDistance& engine, Session& session) {
   constexpr std::size_t kSteps = 1000;
   constexpr double kQuestionnaire = 0.8;  // of the time, about
   Progress progress(session, "organizing", kSteps);
@@ -100,7 +106,8 @@ OrganizeResult compute(const Args& args, const NetworkTensor& tensor, Questionna
     progress.reach(static_cast<std::size_t>(share * kSteps));
   };
   options.progress = [&](double share) { report(kQuestionnaire * share); };
-  Organization organization = organize(tensor, options);
+  Organization organization = organize(tensor, options, engine);
+  if (!session.ranks.is_root()) return std::nullopt;
   SparsityOptions sparsity;
   sparsity.draws = args.draws;
   sparsity.seed = args.seed;
@@ -112,26 +119,39 @@ OrganizeResult compute(const Args& args, const NetworkTensor& tensor, Questionna
     embeddings.push_back(diffusion_map(organization.axis(axis).affinity, {args.dimensions, args.time}));
     check_for_interrupt();
   }
-  return {std::move(organization), std::move(measured), std::move(embeddings)};
+  return OrganizeResult{std::move(organization), std::move(measured), std::move(embeddings)};
 }
 
 void run_organize(const Args& args, Session& session) {
   const auto begin = std::chrono::steady_clock::now();
   watch_for_interrupts();
-  const MapSource source = load_maps(args.source, /*keep_absent=*/false, parse_size(args.memory));
+  Ranks& ranks = session.ranks;
+  const std::unique_ptr<TreeDistance> engine =
+      ranks.together([&] { return choose_tree_distance(args.device, session); });
+  const MapSource source =
+      ranks.together([&] { return load_maps(args.source, /*keep_absent=*/false, parse_size(args.memory)); });
+  check_same_everywhere(ranks, "array", source.fingerprint);
   const QuestionnaireOptions options = questionnaire_options(args, source.tensor);
-  RunFolder run = begin_run(session, args.run, describe_run(args, source, options), args.force);
-  const OrganizeResult result = compute(args, source.tensor, options, session);
-  add_organize_files(run, source, result);
+  std::optional<RunFolder> run;
+  if (ranks.is_root()) {
+    RunCommand command = describe_run(args, source, options);
+    command.arguments = session.arguments;
+    run.emplace(args.run, std::move(command), args.force);
+  }
+  const std::optional<OrganizeResult> result = compute(args, source.tensor, options, *engine, session);
+  const std::map<std::string, std::string> shared = describe_ranks(ranks);
+  if (!run) return;
+  run->circumstances().insert(shared.begin(), shared.end());
+  add_organize_files(*run, source, *result);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  run.circumstances()["seconds"] = fmt::format("{:.2f}", seconds);
-  run.circumstances()["peak_memory"] = std::to_string(peak_memory());
+  run->circumstances()["seconds"] = fmt::format("{:.2f}", seconds);
+  run->circumstances()["peak_memory"] = std::to_string(peak_memory());
   check_for_interrupt();
-  const std::vector<std::string> files = run.files();
-  run.commit();
-  if (args.json) return print_organize_json(session.out, source, result, files, seconds);
-  print_organize_summary(session.out, source, result);
-  session.out << fmt::format("\n{} files in {} ({:.1f} s)\n", files.size(), printable(run.path().string(), 4096),
+  const std::vector<std::string> files = run->files();
+  run->commit();
+  if (args.json) return print_organize_json(session.out, source, *result, files, seconds);
+  print_organize_summary(session.out, source, *result);
+  session.out << fmt::format("\n{} files in {} ({:.1f} s)\n", files.size(), printable(run->path().string(), 4096),
                              seconds);
 }
 
@@ -167,6 +187,7 @@ void add_organize_command(CLI::App& app, Session& session) {
       ->capture_default_str();
   command->add_option("--seed", args->seed, "Seed of the shuffled trees")->capture_default_str();
   command->add_option("--memory", args->memory, "Budget, e.g. 8G")->capture_default_str();
+  add_device_option(*command, args->device);
   command->add_flag("--force", args->force, "Replace the result of another run in the folder");
   command->add_flag("--json", args->json, "Print the summary as JSON");
   add_threads_option(*command);

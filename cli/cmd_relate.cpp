@@ -4,20 +4,24 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/commands.h"
 #include "cli/common_options.h"
+#include "cli/device_choice.h"
 #include "cli/head_choice.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/relate_files.h"
-#include "cli/run_output.h"
+#include "cli/shared_work.h"
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
 #include "headscope/io/run_folder.h"
+#include "headscope/linalg/kernels.h"
 #include "headscope/model/fingerprint.h"
 #include "headscope/model/vocabulary.h"
 #include "headscope/relate/relate.h"
@@ -43,6 +47,9 @@ struct Args {
   std::string tokens_for = "edges";
   std::string tokens_from = "unembedding";
   std::string memory = "2G";
+  DeviceWords device;
+  bool resume = true;
+  double save_every = 10;
   bool force = false;
 };
 
@@ -87,10 +94,11 @@ std::vector<NullModel> parse_nulls(const std::vector<std::string>& names) {
   return nulls;
 }
 
-RunCommand describe(const Args& args, const Model& model) {
+RunCommand describe(const Args& args, const std::string& model, const AffinityEngine& engine) {
   RunCommand command;
   command.name = "relate";
-  command.identity = {{"model", fingerprint(model.checkpoint())},
+  command.identity = {{"model", model},
+                      {"engine", engine.name()},
                       {"weights", args.weights},
                       {"pairs", fmt::format("{}", fmt::join(args.pairs, ","))},
                       {"metrics", fmt::format("{}", fmt::join(args.metrics, ","))},
@@ -139,8 +147,7 @@ void add_tokens(const Args& args, const Model& model, RunFolder& run, RelateResu
   add_token_file(run, token_profiles(model, subspaces, options), *vocabulary);
 }
 
-void run_relate(const Args& args, Session& session) {
-  const auto begin = std::chrono::steady_clock::now();
+RelateOptions parse(const Args& args) {
   RelateOptions options;
   options.pairs = parse_pairs(args.pairs);
   options.metrics = parse_metrics(args.metrics);
@@ -155,25 +162,44 @@ void run_relate(const Args& args, Session& session) {
   options.affinity.heads = std::move(chosen.heads);
   options.affinity.named_heads = std::move(chosen.named);
   options.affinity.memory = parse_size(args.memory) / 2;
+  return options;
+}
 
-  const Model model = Model::open(args.model);
-  HeadLabels labels;
-  if (!args.labels.empty()) {
-    labels = load_labels(args.labels);
-    options.labels = &labels;
+std::filesystem::path unfinished(const Args& args) {
+  return args.run / "unfinished";
+}
+
+// What decides the bits of a block of affinities, beside its metric, roles and layers. Bits differ between the
+// processors that BLAS has different kernels for.
+std::string key_of_blocks(const Args& args, const std::string& model, const AffinityEngine& engine) {
+  return fmt::format("model {}; weights {}; layers {}; heads {}; engine {}; kernels {}; version {}", model,
+                     args.weights, fmt::join(args.chosen.layers, ","), fmt::join(args.chosen.heads, ","), engine.name(),
+                     kernel_name(), HEADSCOPE_VERSION);
+}
+
+// The part that takes long, and that a rerun continues: whatever ends it, what was finished is kept.
+RelateResult compute(const Model& model, RelateOptions& options, FinishedBlocks& finished, Session& session) {
+  constexpr std::size_t kSteps = 10000;
+  Progress progress(session, "comparing heads", kSteps);
+  options.affinity.progress = [&](double share) {
+    check_for_interrupt();
+    progress.reach(static_cast<std::size_t>(share * kSteps));
+  };
+  try {
+    return relate(model, options);
+  } catch (Interrupted& interrupted) {
+    finished.save();
+    interrupted.kept = finished.is_on_disk();
+    throw;
+  } catch (...) {
+    finished.save();
+    throw;
   }
-  watch_for_interrupts();
-  RunFolder run = begin_run(session, args.run, describe(args, model), args.force);
-  constexpr std::size_t kSteps = 1000;
-  RelateResult result;
-  {
-    Progress progress(session, "comparing heads", kSteps);
-    options.affinity.progress = [&](double share) {
-      check_for_interrupt();
-      progress.reach(static_cast<std::size_t>(share * kSteps));
-    };
-    result = relate(model, options);
-  }
+}
+
+// Files and printing: rank 0's.
+void write_results(const Args& args, const Model& model, const RelateOptions& options, RelateResult& result,
+                   RunFolder& run, std::chrono::steady_clock::time_point begin, Session& session) {
   add_relate_files(run, options, result);
   add_tokens(args, model, run, result, session);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -185,6 +211,50 @@ void run_relate(const Args& args, Session& session) {
   print_relate_summary(session.out, model, options, result);
   session.out << fmt::format("\n{} files in {} ({:.1f} s)\n", files.size(), printable(run.path().string(), 4096),
                              seconds);
+}
+
+void run_relate(const Args& args, Session& session) {
+  const auto begin = std::chrono::steady_clock::now();
+  Ranks& ranks = session.ranks;
+  RelateOptions options = parse(args);
+  const std::unique_ptr<AffinityEngine> engine =
+      ranks.together([&] { return choose_affinity_engine(args.device, session); });
+  options.engine = engine.get();
+  options.affinity.ranks = &ranks;
+
+  const Model model = ranks.together([&] { return Model::open(args.model); });
+  const std::string seen = fingerprint(model.checkpoint());
+  check_same_everywhere(ranks, "model", seen);
+  HeadLabels labels;
+  if (!args.labels.empty() && ranks.is_root()) {
+    labels = load_labels(args.labels);
+    options.labels = &labels;
+  }
+  watch_for_interrupts();
+  std::optional<RunFolder> run;
+  if (ranks.is_root()) {
+    RunCommand command = describe(args, seen, *engine);
+    command.arguments = session.arguments;
+    run.emplace(args.run, std::move(command), args.force);
+  }
+  if (!args.resume) FinishedBlocks::remove(unfinished(args));
+  ranks.barrier();
+  FinishedBlocks finished(unfinished(args), key_of_blocks(args, seen, *engine), ranks.rank(), args.save_every);
+  options.affinity.finished = &finished;
+
+  RelateResult result = compute(model, options, finished, session);
+  const std::map<std::string, std::string> shared = describe_ranks(ranks);
+  const std::size_t resumed = sum_on_root(ranks, finished.restored());
+  if (run) {
+    run->circumstances().insert(shared.begin(), shared.end());
+    if (resumed > 0) {
+      run->circumstances()["blocks_resumed"] = std::to_string(resumed);
+      session.out << fmt::format("{:<12} {} blocks of layers that an earlier run had finished\n", "resumed", resumed);
+    }
+    write_results(args, model, options, result, *run, begin, session);
+  }
+  ranks.barrier();  // nothing is thrown away before the results are there
+  FinishedBlocks::remove(unfinished(args));
 }
 
 }  // namespace
@@ -229,6 +299,13 @@ void add_relate_command(CLI::App& app, Session& session) {
       ->capture_default_str();
   command->add_option("--seed", args->seed, "Seed of the matched null")->capture_default_str();
   command->add_option("--memory", args->memory, "Budget, e.g. 8G")->capture_default_str();
+  add_device_option(*command, args->device);
+  add_precision_option(*command, args->device);
+  command->add_flag("--resume,!--no-resume", args->resume,
+                    "Continue from what an interrupted run of the same command has finished (default), or start anew");
+  command->add_option("--save-every", args->save_every, "Seconds between two savings of what is finished")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   command->add_flag("--force", args->force, "Replace the result of another run in the folder");
   add_threads_option(*command);
   add_quiet_option(*command, session);

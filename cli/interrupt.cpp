@@ -20,7 +20,7 @@ void watch_for_interrupts() {
 }
 
 void check_for_interrupt() {
-  if (received != 0) throw Interrupted{received};
+  if (received != 0) throw Interrupted{.signal = received};
 }
 
 }  // namespace headscope::cli

@@ -5,6 +5,7 @@ namespace headscope::cli {
 /// Thrown where the work notices that the user pressed Ctrl-C or the process was asked to end.
 struct Interrupted {
   int signal;
+  bool kept = false;  ///< A rerun continues from what was finished.
 };
 
 /// From now on SIGINT and SIGTERM are remembered instead of ending the process at once, so that

@@ -14,6 +14,13 @@ constexpr auto kSilence = 1s;        // shorter work needs no progress
 constexpr auto kRedraw = 100ms;      // on a terminal
 constexpr auto kBetweenLines = 10s;  // in a log
 
+// "45 s", "12 min", "3.5 h": as long as it is worth knowing.
+std::string in_words(double seconds) {
+  if (seconds < 120) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 2 * 3600) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
 }  // namespace
 
 Progress::Progress(Session& session, std::string label, std::size_t total)
@@ -30,7 +37,7 @@ void Progress::reach(std::size_t done) {
   const double elapsed = std::chrono::duration<double>(now - begin_).count();
   const double left = elapsed / static_cast<double>(done_) * static_cast<double>(total_ - done_);
   const double percent = 100 * static_cast<double>(done_) / static_cast<double>(total_);
-  const std::string text = fmt::format("{}: {:.0f} %, {:.0f} s left", label_, percent, left);
+  const std::string text = fmt::format("{}: {:.0f} %, {} left", label_, percent, in_words(left));
   if (session_.terminal) {
     session_.err << '\r' << text << "\x1b[K" << std::flush;
     next_ = now + kRedraw;

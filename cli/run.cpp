@@ -14,14 +14,35 @@ namespace headscope::cli {
 namespace {
 
 constexpr int kUsage = 2;
+constexpr int kBadInput = 3;
+constexpr int kBackend = 5;
 constexpr int kResource = 6;
 constexpr int kBug = 70;
 
 // Names in messages come from files and arguments; whatever they hold, the message stays one line of bearable length.
-int fail(Session& session, const std::string& message, int code) {
+int print_failure(Session& session, const std::string& message, int code) {
   constexpr std::size_t kLongest = 2000;
   session.err << "headscope: " << printable(message, kLongest) << '\n';
   return code;
+}
+
+// One rank's failure is that of all; rank 0 prints it, whoever it was. What one rank cannot read and another can is no
+// fault of the input.
+int fail(Session& session, const std::string& message, int code) {
+  if (session.ranks.is_root()) {
+    session.ranks.announce_failure(code, message);
+  } else {
+    if (code == kBadInput) code = kBackend;
+    session.ranks.announce_failure(
+        code, "rank " + std::to_string(session.ranks.rank()) + " on " + session.ranks.host() + ": " + message);
+  }
+  return print_failure(session, message, code);
+}
+
+// Of the commands, those that ranks share; the others are rank 0's alone.
+bool is_shared(const std::vector<std::string>& arguments) {
+  return std::ranges::find(arguments, "relate") != arguments.end() ||
+         std::ranges::find(arguments, "organize") != arguments.end();
 }
 
 // CLI11 looks for a command first: without one it does not say which word it did not know.
@@ -69,11 +90,11 @@ int exit_code(ErrorKind kind) noexcept {
     case ErrorKind::kIo:
     case ErrorKind::kFormat:
     case ErrorKind::kUnsupported:
-      return 3;
+      return kBadInput;
     case ErrorKind::kNumeric:
       return 4;
     case ErrorKind::kBackend:
-      return 5;
+      return kBackend;
     case ErrorKind::kResource:
       return kResource;
   }
@@ -83,11 +104,20 @@ int exit_code(ErrorKind kind) noexcept {
 int run(int argc, const char* const* argv, Session session) {
   session.arguments.assign(argv + std::min(argc, 1), argv + argc);
   try {
-    return parse_and_run(argc, argv, session);
+    const bool works = session.ranks.is_root() || is_shared(session.arguments);
+    const int code = works ? parse_and_run(argc, argv, session) : 0;
+    if (code == 0) session.ranks.barrier();
+    return code;
+  } catch (const RankFailed& failed) {
+    return print_failure(session, failed.what(), failed.code());
+  } catch (const AgreedError& error) {
+    return print_failure(session, error.what(), exit_code(error.kind()));
   } catch (const Error& error) {
     return fail(session, error.what(), exit_code(error.kind()));
   } catch (const Interrupted& interrupted) {
-    return fail(session, "interrupted, nothing was written", 128 + interrupted.signal);
+    const char* left = interrupted.kept ? "interrupted; what was finished is kept, the same command goes on from there"
+                                        : "interrupted, nothing was written";
+    return fail(session, left, 128 + interrupted.signal);
   } catch (const std::bad_alloc&) {
     return fail(session, "out of memory", kResource);
   } catch (const std::exception& error) {

@@ -94,7 +94,7 @@ std::size_t Ranks::largest(std::size_t number) {
 
 void Ranks::agree(const std::optional<Error>& own) {
   if (size() == 1) {
-    if (own) throw *own;
+    if (own) throw AgreedError(own->kind(), own->what());
     return;
   }
   std::optional<Error> first = own;  // on rank 0
@@ -110,7 +110,7 @@ void Ranks::agree(const std::optional<Error>& own) {
   MessageReader message(verdict);
   if (message.take<std::uint8_t>() == 0) return;
   const auto kind = static_cast<ErrorKind>(message.take<std::int32_t>());
-  throw Error(kind, message.take_text());
+  throw AgreedError(kind, message.take_text());
 }
 
 Ranks& one_rank() noexcept {

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "headscope/linalg/kernels.h"
+
 extern "C" {
 void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info, std::size_t);
 void dtrtri_(const char* uplo, const char* diag, const int* n, double* a, const int* lda, int* info, std::size_t,
@@ -201,3 +203,7 @@ bool singular_values(std::size_t m, std::size_t n, double* a, std::size_t lda, d
 }
 
 }  // namespace headscope::lapack
+
+std::string headscope::kernel_name() {
+  return openblas_get_corename();
+}

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "headscope/base/message.h"
 #include "headscope/base/parallel.h"
 #include "organize/folder_plan.h"
 #include "organize/slice_panels.h"
@@ -47,8 +48,9 @@ std::vector<double> common_counts(const SlicePanels& panels, const PartitionTree
 class Computation {
  public:
   Computation(const SlicePanels& panels, const PartitionTree& rows, const PartitionTree& columns,
-              const FolderWeightOptions& weights)
+              const FolderWeightOptions& weights, Ranks& ranks)
       : panels_(panels),
+        ranks_(ranks),
         row_folders_(weighted_folders(rows, weights)),
         column_folders_(weighted_folders(columns, weights)),
         walk_(folder_walk(rows, row_folders_)),
@@ -73,6 +75,7 @@ class Computation {
       }
     }
     totals_.assign(tiles_.size() * kTileSize, 0);
+    for (std::size_t tile = ranks_.rank(); tile < tiles_.size(); tile += ranks_.size()) own_.push_back(tile);
   }
 
   DoubleMatrix run(const std::function<void(double)>& progress) {
@@ -83,12 +86,13 @@ class Computation {
         const std::size_t end = std::min(begin + batch_, row_folders_.size());
         make_scales(blocks_[b], begin, end);
         parallel_for(panels_.panels, [&](std::size_t panel) { make_sums(blocks_[b], begin, end, panel); });
-        parallel_for(tiles_.size(), [&](std::size_t tile) { add_tile(blocks_[b], end - begin, tile); });
+        parallel_for(own_.size(), [&](std::size_t i_own) { add_tile(blocks_[b], end - begin, own_[i_own]); });
         if (progress) {
           progress(static_cast<double>(b * batches + i + 1) / static_cast<double>(blocks_.size() * batches));
         }
       }
     }
+    if (ranks_.size() > 1) exchange_totals();
     return distances();
   }
 
@@ -186,6 +190,25 @@ class Computation {
     drain(sums, total);
   }
 
+  // Every rank gets the tiles of all.
+  void exchange_totals() {
+    const auto of_tile = [&](std::size_t tile) { return std::span(totals_).subspan(tile * kTileSize, kTileSize); };
+    MessageWriter own;
+    own.reserve(own_.size() * kTileSize * sizeof(double));
+    for (const std::size_t tile : own_) own.put_all(std::span<const double>(of_tile(tile)));
+    ranks_.gather(own.bytes(), [&](std::size_t from, std::span<const std::byte> bytes) {
+      MessageReader message(bytes);
+      for (std::size_t tile = from; tile < tiles_.size(); tile += ranks_.size()) message.take_all(of_tile(tile));
+    });
+    std::vector<std::byte> all;
+    if (ranks_.is_root()) {
+      const std::span<const std::byte> bytes = std::as_bytes(std::span(totals_));
+      all.assign(bytes.begin(), bytes.end());
+    }
+    ranks_.broadcast(all);
+    MessageReader(all).take_all(std::span(totals_));
+  }
+
   [[nodiscard]] DoubleMatrix distances() const {
     const std::size_t n = panels_.slices;
     DoubleMatrix result(n, n);
@@ -209,6 +232,7 @@ class Computation {
   }
 
   const SlicePanels& panels_;
+  Ranks& ranks_;
   std::vector<WeightedFolder> row_folders_;
   std::vector<WeightedFolder> column_folders_;
   FolderWalk walk_;
@@ -223,28 +247,32 @@ class Computation {
   Buffer<float> scaled_;
   Buffer<float> scale_;  // [row folder of the batch][feature]
   std::vector<Tile> tiles_;
-  std::vector<double> totals_;  // [tile][kPanel][kTileColumns]
+  std::vector<std::size_t> own_;  // tiles that this rank computes
+  std::vector<double> totals_;    // [tile][kPanel][kTileColumns]
 };
 
 class CpuSliceDistances final : public SliceDistances {
  public:
-  explicit CpuSliceDistances(SlicePanels panels) : panels_(std::move(panels)) {}
+  CpuSliceDistances(SlicePanels panels, Ranks& ranks) : panels_(std::move(panels)), ranks_(ranks) {}
 
   [[nodiscard]] DoubleMatrix compute(const PartitionTree& rows, const PartitionTree& columns,
                                      const FolderWeightOptions& weights,
                                      const std::function<void(double)>& progress) const override {
     assert(rows.size() == panels_.rows && columns.size() == panels_.columns);
-    return Computation(panels_, rows, columns, weights).run(progress);
+    return Computation(panels_, rows, columns, weights, ranks_).run(progress);
   }
 
  private:
   SlicePanels panels_;
+  Ranks& ranks_;
 };
 
 class CpuTreeDistance final : public TreeDistance {
  public:
+  explicit CpuTreeDistance(Ranks& ranks) : ranks_(ranks) {}
+
   [[nodiscard]] std::unique_ptr<SliceDistances> bind(const TensorSlices& slices, AbsentEntries absent) const override {
-    return std::make_unique<CpuSliceDistances>(make_panels(slices, absent));
+    return std::make_unique<CpuSliceDistances>(make_panels(slices, absent), ranks_);
   }
 
   [[nodiscard]] std::size_t bytes(const TensorSlices& slices, AbsentEntries absent) const override {
@@ -256,12 +284,15 @@ class CpuTreeDistance final : public TreeDistance {
     const std::size_t matrix = slices.slices * slices.slices * sizeof(double);
     return panel_bytes(slices, absent) + stack + totals + matrix + kBatchBytes;
   }
+
+ private:
+  Ranks& ranks_;
 };
 
 }  // namespace
 
-std::unique_ptr<TreeDistance> cpu_tree_distance() {
-  return std::make_unique<CpuTreeDistance>();
+std::unique_ptr<TreeDistance> cpu_tree_distance(Ranks& ranks) {
+  return std::make_unique<CpuTreeDistance>(ranks);
 }
 
 }  // namespace headscope

@@ -90,6 +90,7 @@ void FinishedBlocks::read_files() {
     try {
       MappedFile file = MappedFile::open(path);
       read(file);
+      release_pages(file.bytes());
       mapped_.push_back(std::move(file));
       ++files_;
     } catch (const Error&) {

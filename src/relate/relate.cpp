@@ -5,15 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <memory>
-#include <numeric>
 #include <set>
 
 #include "headscope/base/error.h"
 #include "headscope/tree/flexible_tree.h"
 #include "relate/edges.h"
 #include "relate/later_pairs.h"
+#include "relate/stages.h"
 
 namespace headscope {
 namespace {
@@ -149,52 +148,6 @@ bool uses_matched(std::span<const NullModel> nulls) {
   return std::ranges::find(nulls, NullModel::kMatched) != nulls.end();
 }
 
-// About how long each metric and the matched null take, in flops of a product; only their proportions are used.
-std::vector<double> stage_costs(const HeadSizes& sizes, const RelateOptions& options,
-                                std::span<const NullModel> nulls) {
-  const auto d = static_cast<double>(sizes.d_model);
-  const auto h = static_cast<double>(sizes.d_head);
-  const auto layers =
-      static_cast<double>(options.affinity.layers.empty() ? sizes.layers : options.affinity.layers.size());
-  std::vector<double> costs;
-  for (const Metric metric : options.metrics) {
-    double heads = 0;
-    for (const RolePair pair : options.pairs) {
-      heads += static_cast<double>(sizes.heads_of(pair.source) * sizes.heads_of(pair.target));
-    }
-    const double share = options.affinity.earlier_only ? 0.5 : 1;
-    // A product in double and a decomposition that is no product.
-    const double angles = info(metric).angles ? 4 * d * h * h + 100 * h * h * h : 0;
-    costs.push_back(layers * layers * heads * share * (2 * d * h * h + angles));
-  }
-  if (uses_matched(nulls)) {
-    std::set<Role> roles;
-    for (const RolePair pair : options.pairs) roles.insert({pair.source, pair.target});
-    double heads = 0;
-    for (const Role role : roles) heads += static_cast<double>(sizes.heads_of(role));
-    costs.push_back(layers * heads * (d * d * h + 16 * d * h * h));
-  }
-  return costs;
-}
-
-// One progress of several pieces of work.
-class Stages {
- public:
-  Stages(const std::function<void(double)>& progress, std::vector<double> costs)
-      : progress_(progress), costs_(std::move(costs)), total_(std::accumulate(costs_.begin(), costs_.end(), 0.0)) {}
-
-  [[nodiscard]] std::function<void(double)> progress_of(std::size_t stage) const {
-    if (!progress_) return {};
-    const double before = std::accumulate(costs_.begin(), costs_.begin() + static_cast<std::ptrdiff_t>(stage), 0.0);
-    return [this, before, cost = costs_[stage]](double share) { progress_((before + share * cost) / total_); };
-  }
-
- private:
-  const std::function<void(double)>& progress_;
-  std::vector<double> costs_;
-  double total_;
-};
-
 }  // namespace
 
 RelateResult relate(const Model& model, const RelateOptions& options) {
@@ -204,7 +157,7 @@ RelateResult relate(const Model& model, const RelateOptions& options) {
   RelateResult result;
   result.nulls = chosen_nulls(options);
 
-  Stages stages(options.affinity.progress, stage_costs(sizes, options, result.nulls));
+  Stages stages(options.affinity.progress, stage_costs(sizes, options, uses_matched(result.nulls)));
   const std::unique_ptr<AffinityEngine> processors = cpu_affinity_engine();
   for (std::size_t m = 0; m < options.metrics.size(); ++m) {
     AffinityOptions affinity = options.affinity;

@@ -220,5 +220,16 @@ TEST(Relate, FailsWithCode4OnANonFiniteWeight) {
   EXPECT_FALSE(fs::exists(folder.path() / "run" / "manifest.json"));
 }
 
+TEST(Relate, NamesDevicesThatThisBuildHas) {
+  const TemporaryFolder folder;
+  const std::string run = (folder.path() / "run").string();
+  expect_failure({"relate", kModels + "plain", "-o", run, "--device", "gpu"}, 2, "'gpu' is none of cpu, cuda");
+  expect_failure({"relate", kModels + "plain", "-o", run, "--device", "cuda:x"}, 2, "'cuda:x' is none of cpu, cuda");
+  expect_failure({"relate", kModels + "plain", "-o", run, "--precision", "bf16"}, 2, "the CPU computes in float32");
+  EXPECT_EQ(run_program({"relate", kModels + "plain", "-o", run, "--device", "cpu", "--precision", "float32"}).code, 0);
+  const auto manifest = nlohmann::json::parse(read(fs::path(run) / "manifest.json"));
+  EXPECT_EQ(manifest["commands"]["relate"]["identity"]["engine"], "cpu");
+}
+
 }  // namespace
 }  // namespace headscope::cli

@@ -58,3 +58,12 @@ def test_a_full_disk_gives_code_6_and_a_rerun_completes(model: Path, tmp_path: P
     assert files_in(run) == []
     subprocess.run(command, check=True, capture_output=True)
     assert (run / "manifest.json").exists()
+
+
+def test_a_device_that_the_build_does_not_have_gives_code_5(model: Path, tmp_path: Path) -> None:
+    for device in ("cuda", "cuda:1"):
+        command = [HEADSCOPE, "relate", model, "-o", tmp_path / "run", "--device", device]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 5, done.stderr
+        assert done.stderr.startswith("headscope: ") and done.stderr.count("\n") == 1
+        assert not (tmp_path / "run").exists()

@@ -30,6 +30,12 @@ class RankFailed : public std::exception {
   std::string message_;
 };
 
+/// What all ranks throw together, each knowing of it.
+class AgreedError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// The processes that share one computation, each with a memory of its own; usually there is one. All of them make
 /// the same calls in the same order. Used by one thread at a time.
 ///
@@ -78,7 +84,7 @@ class Ranks {
   /// The largest of one number a rank, everywhere.
   [[nodiscard]] std::size_t largest(std::size_t number);
 
-  /// Where ranks may succeed or fail each for itself: if one has failed, all throw. What rank 0 met is thrown as it
+  /// Where ranks may succeed or fail each for itself: if one has failed, all throw an AgreedError. What rank 0 met is thrown as it
   /// is; what another met (a file that its machine lacks) as kBackend, with its rank and machine.
   void agree(const std::optional<Error>& own);
   /// `work()` on every rank, and then `agree`.

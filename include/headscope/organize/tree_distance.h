@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "headscope/base/matrix.h"
+#include "headscope/base/ranks.h"
 #include "headscope/tree/folder_weights.h"
 #include "headscope/tree/partition_tree.h"
 
@@ -82,6 +83,10 @@ class TreeDistance {
 ///
 /// Cost for N slices, F_r and F_c distinct folders (below 2 rows and 2 columns): N^2 / 2 * F_r F_c maxima and
 /// additions.
-[[nodiscard]] std::unique_ptr<TreeDistance> cpu_tree_distance();
+///
+/// Ranks each have the whole tensor and compute a share of the tiles of slices against slices, which all of them get:
+/// `compute` is called by all with the same trees, and gives all of them the bits that one rank alone would have. The
+/// ranks must outlive what is returned.
+[[nodiscard]] std::unique_ptr<TreeDistance> cpu_tree_distance(Ranks& ranks = one_rank());
 
 }  // namespace headscope

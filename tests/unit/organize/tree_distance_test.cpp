@@ -12,6 +12,7 @@
 #include "support/organize_reference.h"
 #include "support/random.h"
 #include "support/random_tree.h"
+#include "support/thread_ranks.h"
 
 namespace headscope {
 namespace {
@@ -186,6 +187,27 @@ TEST(WeightedFolders, AreDistinctAndListEveryFolderAfterWhatItHolds) {
   }
   EXPECT_ERROR(weighted_folders(test::random_tree(4, 1), {.alpha = INFINITY}), ErrorKind::kInvalidArgument,
                "alpha is inf");
+}
+
+// More slices than a panel, so that there are several tiles to share; and more ranks than some axes have tiles.
+TEST(TreeDistance, AnyNumberOfRanksGetsTheBitsOfOne) {
+  for (const bool masked : {false, true}) {
+    Case c({70, 9, 100}, 31);
+    if (masked) c.hide(0.3, false, 32);
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const PartitionTree rows = test::random_tree(c.extents[axis == 0 ? 1 : 0], 7);
+      const PartitionTree columns = test::random_tree(c.extents[axis == 2 ? 1 : 2], 8);
+      const AbsentEntries absent = masked ? AbsentEntries::kLeftOut : AbsentEntries::kZero;
+      const DoubleMatrix alone = distances(c.slices(axis), absent, rows, columns);
+      for (const std::size_t size : {2U, 3U, 4U}) {
+        test::on_ranks(size, [&](Ranks& ranks) {
+          const DoubleMatrix shared =
+              cpu_tree_distance(ranks)->bind(c.slices(axis), absent)->compute(rows, columns, {}, {});
+          EXPECT_TRUE(std::ranges::equal(shared.values(), alone.values())) << axis << ", rank " << ranks.rank();
+        });
+      }
+    }
+  }
 }
 
 }  // namespace

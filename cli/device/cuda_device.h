@@ -1,0 +1,24 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "headscope/organize/tree_distance.h"
+#include "headscope/relate/affinity_engine.h"
+
+namespace headscope::cli {
+
+// What a build with CUDA has (with_cuda.cpp) and one without has not (without_cuda.cpp, which throws Error kBackend).
+// CMake takes one of the two.
+
+/// Hears what a person may want to know, one line a call.
+using DeviceLog = std::function<void(const std::string&)>;
+
+/// `precision` is tf32, fp16, bf16 or float32.
+[[nodiscard]] std::unique_ptr<AffinityEngine> make_cuda_affinity_engine(int device, std::string_view precision,
+                                                                        const DeviceLog& log);
+[[nodiscard]] std::unique_ptr<TreeDistance> make_cuda_tree_distance(int device);
+
+}  // namespace headscope::cli

@@ -1,0 +1,24 @@
+#include "cli/device/cuda_device.h"
+#include "headscope/base/error.h"
+
+namespace headscope::cli {
+namespace {
+
+[[noreturn]] void refuse() {
+  throw Error(ErrorKind::kBackend,
+              "--device cuda: this headscope was built without CUDA; build it with 'cmake --preset cuda && cmake "
+              "--build --preset cuda', or leave --device out");
+}
+
+}  // namespace
+
+std::unique_ptr<AffinityEngine> make_cuda_affinity_engine(int /*device*/, std::string_view /*precision*/,
+                                                          const DeviceLog& /*log*/) {
+  refuse();
+}
+
+std::unique_ptr<TreeDistance> make_cuda_tree_distance(int /*device*/) {
+  refuse();
+}
+
+}  // namespace headscope::cli

@@ -1,0 +1,67 @@
+#include "cli/device_choice.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+#include "cli/device/cuda_device.h"
+#include "headscope/base/error.h"
+
+namespace headscope::cli {
+namespace {
+
+// The number of the CUDA device; nothing for the CPU.
+std::optional<int> cuda_device(const DeviceWords& words, const Ranks& ranks) {
+  const std::string_view device = words.device;
+  if (device == "cpu") return std::nullopt;
+  if (device == "cuda") return static_cast<int>(ranks.local_rank());
+  constexpr std::string_view kNumbered = "cuda:";
+  int number = 0;
+  const bool numbered = device.starts_with(kNumbered);
+  const char* begin = device.data() + (numbered ? kNumbered.size() : device.size());
+  const auto [end, error] = std::from_chars(begin, device.data() + device.size(), number);
+  if (!numbered || error != std::errc() || end != device.data() + device.size() || number < 0) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("--device: '{}' is none of cpu, cuda, cuda:0, cuda:1, ...", words.device));
+  }
+  return number;
+}
+
+}  // namespace
+
+void add_device_option(CLI::App& command, DeviceWords& words) {
+  command.add_option("--device", words.device, "cpu, cuda, or cuda:N")->capture_default_str();
+}
+
+void add_precision_option(CLI::App& command, DeviceWords& words) {
+  command
+      .add_option("--precision", words.precision,
+                  "Of products on a device: tf32 (default), fp16, bf16 or float32; the CPU has float32")
+      ->check(CLI::IsMember({"tf32", "fp16", "bf16", "float32"}));
+}
+
+std::unique_ptr<AffinityEngine> choose_affinity_engine(const DeviceWords& words, Session& session) {
+  const std::optional<int> cuda = cuda_device(words, session.ranks);
+  if (cuda) {
+    const DeviceLog log = [&session](const std::string& line) {
+      if (!session.quiet) session.err << line << '\n';
+    };
+    return make_cuda_affinity_engine(*cuda, words.precision.empty() ? "tf32" : words.precision, log);
+  }
+  if (!words.precision.empty() && words.precision != "float32") {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("--precision {} is for a device; the CPU computes in float32", words.precision));
+  }
+  return cpu_affinity_engine();
+}
+
+std::unique_ptr<TreeDistance> choose_tree_distance(const DeviceWords& words, Session& session) {
+  const std::optional<int> cuda = cuda_device(words, session.ranks);
+  return cuda ? make_cuda_tree_distance(*cuda) : cpu_tree_distance(session.ranks);
+}
+
+}  // namespace headscope::cli

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+
+#include "headscope/base/ranks.h"
+
+namespace headscope::cli {
+
+/// \throws Error  kBackend, on all ranks, if one of them was given something else than rank 0: `what` is "model",
+///                `fingerprint` that of the one it sees.
+void check_same_everywhere(Ranks& ranks, const std::string& what, const std::string& fingerprint);
+
+/// How many ranks there are, the most memory each has held, and how long each has waited for the others around the
+/// ring: for the manifest, on rank 0. Nothing for one rank. All ranks call it.
+[[nodiscard]] std::map<std::string, std::string> describe_ranks(Ranks& ranks);
+
+/// On rank 0 the sum over all ranks.
+[[nodiscard]] std::size_t sum_on_root(Ranks& ranks, std::size_t number);
+
+}  // namespace headscope::cli
