@@ -8,6 +8,7 @@
 #   make mpi      build the program for several ranks, build/mpi/headscope
 #   make bench    measure, and write benchmarks/results.md
 #   make bench-mpi  measure two ranks against one, and write that section of it
+#   make test-gpu   the CUDA backend's tests, where there is a device and nvcc; make bench-gpu measures it
 #   make fuzz     a minute of fuzzing for every parser (FUZZ_SECONDS=600 for ten)
 #   make lint     clang-format and clang-tidy
 #   make web      build the page of the report from web/ (needs Node; the result is kept in git, so only after a change)
@@ -15,7 +16,8 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
-.PHONY: build mpi demo test web web-test wheel python python-torch bench bench-mpi fuzz lint format clean debian-% venv
+.PHONY: build mpi demo test test-gpu web web-test wheel python python-torch bench bench-mpi bench-gpu fuzz lint format clean \
+	debian-% venv
 
 BUILD_PACKAGES := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libhwy-dev zlib1g-dev \
 	libopenblas-pthread-dev libstb-dev libpcre2-dev libutf8proc-dev pkg-config
@@ -54,6 +56,9 @@ test: debian-build debian-test venv
 	cmake --preset mpi -DHEADSCOPE_TESTS=ON -DHEADSCOPE_BENCHMARKS=OFF
 	cmake --build --preset mpi --target headscope headscope_ranks encode_texts
 	HEADSCOPE=build/headscope $(PYTHON) -m pytest -q tests/tools tests/cli tests/tokenizers tests/models
+	@if command -v nvcc > /dev/null; then \
+	  cmake --preset cuda -DHEADSCOPE_TESTS=ON -DHEADSCOPE_WERROR=ON && cmake --build --preset cuda --target headscope_cuda; \
+	else echo "no nvcc: the CUDA sources are not compiled"; fi
 	$(MAKE) web-test
 	$(MAKE) python
 
@@ -91,6 +96,17 @@ bench: debian-build venv .venv-bench/installed
 
 bench-mpi: mpi venv
 	$(PYTHON) benchmarks/run.py --replace mpi
+
+# Needs nvcc, cuBLAS and a device: nothing of it is in Debian.
+test-gpu: debian-build debian-test
+	cmake --preset cuda -DHEADSCOPE_TESTS=ON -DHEADSCOPE_BENCHMARKS=OFF
+	cmake --build --preset cuda --target headscope test_cuda
+	tests/cuda/run.sh build/cuda/tests/test_cuda
+
+bench-gpu: debian-build
+	cmake --preset cuda -DHEADSCOPE_TESTS=OFF -DHEADSCOPE_BENCHMARKS=ON
+	cmake --build --preset cuda --target bench_gpu
+	python3 benchmarks/run_gpu.py
 
 fuzz: debian-build debian-fuzz
 	cmake --preset fuzz

@@ -39,8 +39,8 @@ void add_device_option(Command& command, DeviceWords& words) {
 void add_precision_option(Command& command, DeviceWords& words) {
   command
       .add_option("--precision", words.precision,
-                  "Of products on a device: tf32 (default), bf16 or float32; the CPU has float32")
-      .one_of({"tf32", "bf16", "float32"});
+                  "Of products on a device: tf32 (default), fp16, bf16 or float32; the CPU has float32")
+      .one_of({"tf32", "fp16", "bf16", "float32"});
 }
 
 std::unique_ptr<AffinityEngine> choose_affinity_engine(const DeviceWords& words, Session& session) {

@@ -18,7 +18,7 @@ struct DeviceWords {
 
 /// --device cpu|cuda[:N]
 void add_device_option(Command& command, DeviceWords& words);
-/// --precision tf32|bf16|float32
+/// --precision tf32|fp16|bf16|float32
 void add_precision_option(Command& command, DeviceWords& words);
 
 /// `cuda` without a number takes the first device, or with several ranks on a machine one for each. What a device has

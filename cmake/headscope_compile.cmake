@@ -13,18 +13,22 @@ if(HEADSCOPE_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime "${HEADSCOPE_CCACHE}")
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    add_compile_options(-fpch-preprocess)
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
   endif()
 endif()
 
 add_library(headscope_compile INTERFACE)
 # -Wrestrict, -Wstringop-overflow, -Warray-bounds and -Wmaybe-uninitialized misfire on std::string and std::optional in gcc 12 (bugs 105329, 80635).
-target_compile_options(headscope_compile INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-psabi)
+target_compile_options(headscope_compile INTERFACE
+                       $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-psabi>
+                       $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  target_compile_options(headscope_compile INTERFACE -Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds)
+  target_compile_options(headscope_compile INTERFACE
+                         $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds>)
 endif()
 if(HEADSCOPE_WERROR)
-  target_compile_options(headscope_compile INTERFACE -Werror)
+  target_compile_options(headscope_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>
+                                                     $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>)
 endif()
 if(HEADSCOPE_SANITIZE)
   string(REPLACE "," ";" everywhere "${HEADSCOPE_SANITIZE}")

@@ -1,10 +1,11 @@
 # headscope_layer(NAME [LAYERS other...] [PRIVATE library...])
 #
-# One static library per layer, from src/NAME/*.cpp and the public headers in
+# One static library per layer, from src/NAME/*.cpp (and *.cu) and the public headers in
 # include/headscope/NAME. LAYERS are the layers it may include.
 function(headscope_layer name)
   cmake_parse_arguments(ARG "" "" "LAYERS;PRIVATE" ${ARGN})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}/*.cpp")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}/*.cpp"
+                                                   "${PROJECT_SOURCE_DIR}/src/${name}/*.cu")
   add_library(headscope_${name} STATIC ${sources})
   add_library(headscope::${name} ALIAS headscope_${name})
   target_include_directories(headscope_${name} PUBLIC "${PROJECT_SOURCE_DIR}/include"

@@ -16,7 +16,7 @@ namespace headscope::cli {
 /// Hears what a person may want to know, one line a call.
 using DeviceLog = std::function<void(const std::string&)>;
 
-/// `precision` is tf32, bf16 or float32.
+/// `precision` is tf32, fp16, bf16 or float32.
 [[nodiscard]] std::unique_ptr<AffinityEngine> make_cuda_affinity_engine(int device, std::string_view precision,
                                                                         const DeviceLog& log);
 [[nodiscard]] std::unique_ptr<TreeDistance> make_cuda_tree_distance(int device);

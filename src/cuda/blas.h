@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cublas_v2.h>
+
+#include <cstddef>
+
+#include "cuda/device.h"
+#include "headscope/cuda/cuda_engine.h"
+
+namespace headscope::cuda {
+
+/// Matrix products of cuBLAS, queued to one stream. It has a workspace of its own, so that a product's bits depend on
+/// its arguments alone, not on what other streams do. Matrices are column after column.
+class Blas {
+ public:
+  explicit Blas(const Stream& stream);
+  Blas(const Blas&) = delete;
+  Blas& operator=(const Blas&) = delete;
+  ~Blas();
+
+  /// c = a^T b: a is d x m, b is d x n, in the precision's numbers, c is m x n, of floats.
+  void product(Precision precision, const void* a, std::size_t m, const void* b, std::size_t n, std::size_t d,
+               float* c) const;
+  /// gram = a^T a for `count` matrices of d x h.
+  void grams(const double* a, std::size_t d, std::size_t h, std::size_t count, double* gram) const;
+  /// out = t t^T, for `count` matrices of h x h.
+  void outer_squares(const double* t, std::size_t h, std::size_t count, double* out) const;
+  /// out = a a, for `count` matrices of h x h.
+  void squares(const double* a, std::size_t h, std::size_t count, double* out) const;
+  /// out = a t for `count` matrices of d x h, each with a t of h x h of its own.
+  void transform(const double* a, const double* t, std::size_t d, std::size_t h, std::size_t count, double* out) const;
+
+ private:
+  /// `count` products of m x k and k x n.
+  struct BatchSizes {
+    std::size_t m, n, k, count;
+  };
+  void batch(bool transpose_a, bool transpose_b, const BatchSizes& sizes, const double* a, const double* b,
+             double* c) const;
+
+  cublasHandle_t handle_ = nullptr;
+  DeviceMemory workspace_;
+};
+
+}  // namespace headscope::cuda

@@ -1,0 +1,172 @@
+#include "cuda/device.h"
+
+#include <fmt/format.h>
+
+#include "headscope/base/error.h"
+
+namespace headscope::cuda {
+namespace {
+
+constexpr int kOldestCapability = 8;  // of TF32 and bf16 in the matrix units
+
+[[noreturn]] void fail(const std::string& message) {
+  throw Error(ErrorKind::kBackend, message);
+}
+
+std::string version(int number) {
+  return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
+}
+
+// Why there are no devices to count.
+[[noreturn]] void fail_without_devices(cudaError_t status) {
+  int driver = 0;
+  static_cast<void>(cudaDriverGetVersion(&driver));
+  if (driver == 0) {
+    fail("cuda: no NVIDIA driver on this machine; install one, or use the CPU");
+  }
+  if (status == cudaErrorInsufficientDriver || status == cudaErrorCallRequiresNewerDriver) {
+    fail(fmt::format("cuda: the driver is for CUDA {}, expected {} or later; update it, or use the CPU",
+                     version(driver), version(CUDART_VERSION)));
+  }
+  if (status == cudaErrorNoDevice) fail("cuda: this machine has no device (or CUDA_VISIBLE_DEVICES hides it)");
+  fail(fmt::format("cuda: devices cannot be counted: {}", cudaGetErrorString(status)));
+}
+
+[[noreturn]] void fail_out_of_memory(std::size_t bytes) {
+  static_cast<void>(cudaGetLastError());
+  std::size_t free = 0;
+  std::size_t total = 0;
+  static_cast<void>(cudaMemGetInfo(&free, &total));
+  fail(
+      fmt::format("cuda: out of device memory: {:.2f} GB asked for, {:.2f} of {:.2f} GB free; choose fewer heads, or "
+                  "a device with more",
+                  static_cast<double>(bytes) / 1e9, static_cast<double>(free) / 1e9, static_cast<double>(total) / 1e9));
+}
+
+}  // namespace
+
+void check(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return;
+  static_cast<void>(cudaGetLastError());
+  fail(fmt::format("cuda: {}: {}", what, cudaGetErrorString(status)));
+}
+
+void check_launch(const char* kernel) {
+  check(cudaGetLastError(), kernel);
+}
+
+void Device::use() const {
+  check(cudaSetDevice(index), "cannot use the device");
+}
+
+std::size_t Device::free_memory() const {
+  use();
+  std::size_t free = 0;
+  std::size_t total = 0;
+  check(cudaMemGetInfo(&free, &total), "cannot tell the free memory");
+  return free;
+}
+
+Device open_device(int index) {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess || count == 0) fail_without_devices(status == cudaSuccess ? cudaErrorNoDevice : status);
+  if (index < 0 || index >= count) {
+    fail(fmt::format("cuda:{}: no such device; this machine has {}, counted from 0", index, count));
+  }
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, index), "cannot ask the device");
+  if (properties.major < kOldestCapability) {
+    fail(fmt::format("cuda:{}: {} has compute capability {}.{}, expected {}.0 or later; use the CPU", index,
+                     properties.name, properties.major, properties.minor, kOldestCapability));
+  }
+  Device device{index, properties.name, properties.totalGlobalMem, properties.sharedMemPerBlockOptin};
+  device.use();
+  // The first call that needs the device's context: what is wrong with it shows here.
+  check(cudaFree(nullptr), "cannot start the device");
+  return device;
+}
+
+DeviceMemory::DeviceMemory(std::size_t bytes) {
+  if (bytes == 0) return;
+  const cudaError_t status = cudaMalloc(&data_, bytes);
+  if (status == cudaErrorMemoryAllocation) fail_out_of_memory(bytes);
+  check(status, "cannot allocate device memory");
+  bytes_ = bytes;
+}
+
+DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+DeviceMemory::~DeviceMemory() {
+  if (data_ != nullptr) static_cast<void>(cudaFree(data_));
+}
+
+void DeviceMemory::need(std::size_t bytes) {
+  if (bytes <= bytes_) return;
+  { const DeviceMemory freed(std::move(*this)); }  // before the new one is asked for
+  *this = DeviceMemory(bytes);
+}
+
+PinnedMemory::PinnedMemory(std::size_t bytes) {
+  if (bytes == 0) return;
+  check(cudaMallocHost(&data_, bytes), "cannot pin memory");
+  bytes_ = bytes;
+}
+
+PinnedMemory& PinnedMemory::operator=(PinnedMemory&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+PinnedMemory::~PinnedMemory() {
+  if (data_ != nullptr) static_cast<void>(cudaFreeHost(data_));
+}
+
+void PinnedMemory::need(std::size_t bytes) {
+  if (bytes <= bytes_) return;
+  { const PinnedMemory freed(std::move(*this)); }
+  *this = PinnedMemory(bytes);
+}
+
+Stream::Stream(bool urgent) {
+  int least = 0;
+  int greatest = 0;
+  check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cannot ask for priorities");
+  check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, urgent ? greatest : least),
+        "cannot make a stream");
+}
+
+Stream::~Stream() {
+  static_cast<void>(cudaStreamDestroy(stream_));
+}
+
+void Stream::wait() const {
+  check(cudaStreamSynchronize(stream_), "work on the device failed");
+}
+
+Event::Event() {
+  check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cannot make an event");
+}
+
+Event::~Event() {
+  static_cast<void>(cudaEventDestroy(event_));
+}
+
+void Event::record(const Stream& stream) const {
+  check(cudaEventRecord(event_, stream.get()), "cannot record an event");
+}
+
+void Event::wait() const {
+  check(cudaEventSynchronize(event_), "work on the device failed");
+}
+
+void Event::hold(const Stream& stream) const {
+  check(cudaStreamWaitEvent(stream.get(), event_, 0), "cannot order streams");
+}
+
+}  // namespace headscope::cuda

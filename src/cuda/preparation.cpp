@@ -1,0 +1,278 @@
+#include "cuda/preparation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "headscope/base/buffer.h"
+#include "headscope/base/parallel.h"
+#include "headscope/linalg/gram.h"
+#include "headscope/linalg/orthonormal_basis.h"
+
+namespace headscope::cuda {
+namespace {
+
+// Enough for a layer of 64 heads of 128 in 8192 dimensions at once.
+constexpr std::size_t kScratch = std::size_t{5} << 28;
+// As `orthonormal_basis` has it: below this singular values of a Gram matrix in double are rounding.
+constexpr double kSmallestTolerance = 1e-7;
+// Cholesky QR leaves a basis orthonormal to about condition^2 * 2^-53: beyond this it is done twice.
+constexpr double kConditionForOnce = 1e3;
+// Squares of Gram matrices that their norms are bounded by: 3 make the bound at most h^(1/16) too large.
+constexpr int kSquares = 3;
+
+Rounding rounding(Precision precision) {
+  switch (precision) {
+    case Precision::kTf32:
+      return Rounding::kTf32;
+    case Precision::kFp16:
+      return Rounding::kFp16;
+    case Precision::kBf16:
+      return Rounding::kBf16;
+    default:
+      return Rounding::kFloat;
+  }
+}
+
+std::span<const float> columns_of(const HeadWeights& weights, std::size_t head) {
+  const std::size_t size = weights.d_model() * weights.d_head();
+  return weights.values().subspan(head * size, size);
+}
+
+double limit_of(const FactorWeights& weights) {
+  return 1 / std::max(weights.rank_tolerance, kSmallestTolerance);
+}
+
+template <typename T>
+std::vector<T> fetch(const DeviceMemory& from, std::size_t count, const Stream& stream) {
+  std::vector<T> result(count);
+  check(cudaMemcpyAsync(result.data(), from.as(), count * sizeof(T), cudaMemcpyDeviceToHost, stream.get()),
+        "cannot copy from the device");
+  stream.wait();
+  return result;
+}
+
+}  // namespace
+
+std::size_t number_bytes(Precision precision) noexcept {
+  return precision == Precision::kBf16 || precision == Precision::kFp16 ? 2 : 4;
+}
+
+Preparation::Preparation(const Device& device, std::shared_ptr<LayerMemory> memory, Precision precision, CudaLog log)
+    : device_(device),
+      memory_(std::move(memory)),
+      precision_(precision),
+      log_(std::move(log)),
+      stream_(/*urgent=*/true),
+      blas_(stream_) {}
+
+std::unique_ptr<DeviceLayer> Preparation::prepare(const FactorWeights& weights) {
+  const std::lock_guard lock(mutex_);
+  device_.use();
+  const std::size_t d = weights.outer.d_model();
+  const std::size_t h = weights.outer.d_head();
+  const std::size_t heads = weights.heads.size();
+  auto layer = std::make_unique<DeviceLayer>(memory_->lease(heads * d * h * number_bytes(precision_)), heads, d, h);
+  layer->ranks.assign(heads, h);
+  layer->moments.resize(heads);
+  const std::size_t batches = heads == 0 ? 0 : (heads - 1) / batch_size(d, h, heads) + 1;
+  for (std::size_t b = 0; b < batches; ++b) {
+    const std::size_t first = b * heads / batches;
+    const Batch batch{weights, first, (b + 1) * heads / batches - first};
+    reserve(d, h, batch.count);
+    send_batch(batch);
+    blas_.grams(columns_.as<double>(), d, h, batch.count, grams_.as<double>());
+    if (weights.metric == Metric::kPk) {
+      make_bases(batch, *layer);
+    } else {
+      make_scaled(batch, *layer);
+    }
+  }
+  return layer;
+}
+
+std::unique_ptr<DeviceLayer> Preparation::upload(std::span<const std::byte> factors, std::size_t heads, std::size_t d,
+                                                 std::size_t h) {
+  const std::lock_guard lock(mutex_);
+  device_.use();
+  auto layer = std::make_unique<DeviceLayer>(memory_->lease(factors.size()), heads, d, h);
+  const HostBytes parts[] = {factors};
+  upload_.send(parts, stream_, layer->memory.data());
+  stream_.wait();
+  return layer;
+}
+
+void Preparation::download(const DeviceLayer& layer, std::span<std::byte> factors) {
+  const std::lock_guard lock(mutex_);
+  device_.use();
+  check(cudaMemcpyAsync(factors.data(), layer.memory.data(), factors.size(), cudaMemcpyDeviceToHost, stream_.get()),
+        "cannot copy from the device");
+  stream_.wait();
+}
+
+std::size_t Preparation::still_needed() const {
+  const std::lock_guard lock(mutex_);
+  const std::size_t most = std::min(kScratch, device_.memory / 8) + Upload::kPiece;
+  const std::size_t has =
+      columns_.bytes() + turned_.bytes() + grams_.bytes() + spare_.bytes() + vectors_.bytes() + powers_.bytes();
+  return most - std::min(most, has);
+}
+
+std::size_t Preparation::batch_size(std::size_t d, std::size_t h, std::size_t heads) const {
+  const std::size_t head_bytes = (2 * d * h + 7 * h * h) * sizeof(double);
+  return std::clamp<std::size_t>(std::min(kScratch, device_.memory / 8) / head_bytes, 1, heads);
+}
+
+std::byte* Preparation::place(const DeviceLayer& layer, std::size_t head) const {
+  return layer.memory.data() + head * layer.d * layer.h * number_bytes(precision_);
+}
+
+void Preparation::reserve(std::size_t d, std::size_t h, std::size_t count) {
+  columns_.need(count * d * h * sizeof(double));
+  turned_.need(count * d * h * sizeof(double));
+  grams_.need(count * h * h * sizeof(double));
+  spare_.need(count * h * h * sizeof(double));
+  vectors_.need(count * h * h * sizeof(double));
+  powers_.need(4 * count * h * h * sizeof(double));
+  conditions_.need(count * sizeof(double));
+  logarithms_.need(2 * count * sizeof(double));
+  traces_.need(count * 2 * sizeof(double));
+  ranks_.need(count * sizeof(int));
+}
+
+// As doubles to columns_.
+void Preparation::send(std::span<const HostBytes> heads) {
+  upload_.send(heads, stream_, [&](const std::byte* data, std::size_t first, std::size_t bytes) {
+    widen(reinterpret_cast<const float*>(data), bytes / sizeof(float), columns_.as<double>() + first / sizeof(float),
+          stream_.get());
+  });
+}
+
+void Preparation::send_batch(const Batch& batch) {
+  const FactorWeights& weights = batch.weights;
+  const std::size_t d = weights.outer.d_model();
+  const std::size_t h = weights.outer.d_head();
+  std::vector<std::span<const float>> heads(batch.count);
+  Buffer<float> products;
+  if (weights.metric == Metric::kCs) {
+    products = Buffer<float>(batch.count * d * h);
+    const auto native = [&](const HeadWeights& of, std::size_t head) {
+      return columns_of(of, is_key_value(of.role()) ? head / weights.queries_per_kv : head);
+    };
+    parallel_for(batch.count, [&](std::size_t i) {
+      const std::size_t head = weights.heads[batch.first + i];
+      const std::span<float> product = products.values().subspan(i * d * h, d * h);
+      multiply_by_gram_root(native(weights.outer, head), native(weights.inner, head), d, h, product);
+      heads[i] = product;
+    });
+  } else {
+    for (std::size_t i = 0; i < batch.count; ++i) heads[i] = columns_of(weights.outer, weights.heads[batch.first + i]);
+  }
+  std::vector<HostBytes> parts;
+  for (const std::span<const float> head : heads) parts.push_back(std::as_bytes(head));
+  send(parts);
+}
+
+// R^-1 to grams_, Gram matrices to spare_, bounds of the condition numbers, at most h^(1/16) too large, to conditions_.
+void Preparation::find_conditions(const DeviceLayer& layer, std::size_t count) {
+  const std::size_t h = layer.h;
+  const std::size_t bytes = count * h * h * sizeof(double);
+  double* power = powers_.as<double>();
+  double* next = power + 2 * count * h * h;
+  double* const logarithms = logarithms_.as<double>();
+  const cudaStream_t stream = stream_.get();
+  for (double* copy : {spare_.as<double>(), power}) {
+    check(cudaMemcpyAsync(copy, grams_.as(), bytes, cudaMemcpyDeviceToDevice, stream), "cannot copy on the device");
+  }
+  invert_cholesky(grams_.as<double>(), h, count, nullptr, device_.shared_memory, conditions_.as<double>(), stream);
+  // ||G|| and ||G^-1|| by powers: the product of Frobenius norms would leave most ranks open.
+  blas_.outer_squares(grams_.as<double>(), h, count, power + count * h * h);
+  check(cudaMemsetAsync(logarithms, 0, 2 * count * sizeof(double), stream), "cannot clear memory");
+  normalize(power, h, 2 * count, logarithms, stream);
+  for (int i = 0; i < kSquares; ++i) {
+    blas_.squares(power, h, 2 * count, next);
+    std::swap(power, next);
+    normalize(power, h, 2 * count, logarithms, stream);
+  }
+  bound_conditions(logarithms, count, 1 << kSquares, conditions_.as<double>(), stream);
+}
+
+void Preparation::make_bases(const Batch& batch, DeviceLayer& layer) {
+  const double limit = limit_of(batch.weights);
+  double* const columns = columns_.as<double>();
+  double* const turned = turned_.as<double>();
+  double* const grams = grams_.as<double>();
+  double* const conditions = conditions_.as<double>();
+  int* const ranks = ranks_.as<int>();
+  const cudaStream_t stream = stream_.get();
+  find_conditions(layer, batch.count);
+  const RankRule rule{1 / limit, limit, std::min(layer.d, layer.h), layer.h, batch.count};
+  reveal_ranks(rule, conditions, device_.shared_memory, spare_.as<double>(), vectors_.as<double>(), grams, ranks,
+               stream);
+  blas_.transform(columns, grams, layer.d, layer.h, batch.count, turned);
+  const std::vector<double> found_conditions = fetch<double>(conditions_, batch.count, stream_);
+  report(batch.weights, found_conditions, limit);
+  const bool once = std::ranges::all_of(found_conditions, [](double c) { return c < kConditionForOnce; });
+  if (!once) {
+    blas_.grams(turned, layer.d, layer.h, batch.count, grams);
+    invert_cholesky(grams, layer.h, batch.count, ranks, device_.shared_memory, conditions, stream);
+    note_failures(conditions, batch.count, ranks, stream);
+    blas_.transform(turned, grams, layer.d, layer.h, batch.count, columns);
+  }
+  store_factors(once ? turned : columns, layer.d * layer.h, batch.count, Divisor::kOne, nullptr, rounding(precision_),
+                place(layer, batch.first), stream);
+  const std::vector<int> found = fetch<int>(ranks_, batch.count, stream_);
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    layer.ranks[batch.first + i] = found[i] < 0 ? layer.h + 1 : static_cast<std::size_t>(found[i]);
+  }
+  replace_failed(batch, layer);
+  for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
+    layer.moments[i] = {static_cast<double>(layer.ranks[i]), static_cast<double>(layer.ranks[i])};
+  }
+}
+
+// Heads whose rank is not one yet are left to this machine's processors: they also say what is wrong with a head that
+// holds a NaN.
+void Preparation::replace_failed(const Batch& batch, DeviceLayer& layer) {
+  const std::size_t size = layer.d * layer.h;
+  for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
+    if (layer.ranks[i] <= layer.h) continue;
+    Buffer<float> basis(size);
+    layer.ranks[i] = orthonormal_basis(columns_of(batch.weights.outer, batch.weights.heads[i]), layer.d, layer.h,
+                                       1 / limit_of(batch.weights), basis.values());
+    const HostBytes parts[] = {std::as_bytes(basis.values())};
+    send(parts);
+    store_factors(columns_.as<double>(), size, 1, Divisor::kOne, nullptr, rounding(precision_), place(layer, i),
+                  stream_.get());
+    stream_.wait();
+    if (log_) {
+      log_(fmt::format("cuda: {} head {} of {}: orthonormalized on the CPU", letter(batch.weights.outer.role()),
+                       batch.weights.heads[i], batch.weights.outer.heads()));
+    }
+  }
+}
+
+void Preparation::make_scaled(const Batch& batch, DeviceLayer& layer) {
+  const Divisor divisor = batch.weights.metric == Metric::kCka ? Divisor::kFourthRootOfSquare : Divisor::kRootOfTrace;
+  gram_traces(grams_.as<double>(), layer.h, batch.count, traces_.as<double>(), stream_.get());
+  store_factors(columns_.as<double>(), layer.d * layer.h, batch.count, divisor, traces_.as<double>(),
+                rounding(precision_), place(layer, batch.first), stream_.get());
+  const std::vector<double> traces = fetch<double>(traces_, 2 * batch.count, stream_);
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    const GramMoments raw{traces[2 * i], traces[2 * i + 1]};
+    const double square = divisor == Divisor::kRootOfTrace ? raw.trace : std::sqrt(raw.trace_of_square);
+    layer.moments[batch.first + i] =
+        square == 0 ? raw : GramMoments{raw.trace / square, raw.trace_of_square / (square * square)};
+  }
+}
+
+void Preparation::report(const FactorWeights& weights, std::span<const double> conditions, double limit) const {
+  const auto open = std::ranges::count_if(conditions, [&](double condition) { return !(condition < limit); });
+  if (open == 0 || !log_) return;
+  log_(fmt::format("cuda: {} of {} {} heads may not have full rank: by eigenvectors instead of Cholesky QR", open,
+                   conditions.size(), letter(weights.outer.role())));
+}
+
+}  // namespace headscope::cuda

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "cuda/basis_kernels.h"
+#include "cuda/blas.h"
+#include "cuda/device.h"
+#include "cuda/layer_memory.h"
+#include "cuda/upload.h"
+#include "headscope/cuda/cuda_engine.h"
+
+namespace headscope::cuda {
+
+/// A layer's factors on the device: `heads` of d x h, column after column, in the precision of the products.
+struct DeviceLayer final : PreparedLayer {
+  LayerMemory::Lease memory;
+  std::size_t heads = 0;
+  std::size_t d = 0;
+  std::size_t h = 0;
+
+  DeviceLayer(LayerMemory::Lease lease, std::size_t head_count, std::size_t d_model, std::size_t d_head)
+      : memory(std::move(lease)), heads(head_count), d(d_model), h(d_head) {}
+};
+
+/// Bytes of one number of a factor.
+[[nodiscard]] std::size_t number_bytes(Precision precision) noexcept;
+
+/// Makes layers from weights, on a stream of its own: uploads a batch of heads, widens them to double and takes them
+/// through products and small kernels to factors.
+class Preparation {
+ public:
+  Preparation(const Device& device, std::shared_ptr<LayerMemory> memory, Precision precision, CudaLog log);
+
+  /// \throws Error  kBackend, kNumeric
+  [[nodiscard]] std::unique_ptr<DeviceLayer> prepare(const FactorWeights& weights);
+  /// Factors that are ready: of the device's precision, as `download` gives them.
+  [[nodiscard]] std::unique_ptr<DeviceLayer> upload(std::span<const std::byte> factors, std::size_t heads,
+                                                    std::size_t d, std::size_t h);
+  void download(const DeviceLayer& layer, std::span<std::byte> factors);
+
+  /// Bytes of device memory that it may still ask for, beside those of layers.
+  [[nodiscard]] std::size_t still_needed() const;
+
+ private:
+  /// Some heads of a layer that go through it together.
+  struct Batch {
+    const FactorWeights& weights;
+    std::size_t first = 0;
+    std::size_t count = 0;
+  };
+
+  [[nodiscard]] std::size_t batch_size(std::size_t d, std::size_t h, std::size_t heads) const;
+  [[nodiscard]] std::byte* place(const DeviceLayer& layer, std::size_t head) const;
+  void reserve(std::size_t d, std::size_t h, std::size_t count);
+  void send(std::span<const HostBytes> heads);
+  void send_batch(const Batch& batch);
+  void find_conditions(const DeviceLayer& layer, std::size_t count);
+  void make_bases(const Batch& batch, DeviceLayer& layer);
+  void make_scaled(const Batch& batch, DeviceLayer& layer);
+  void replace_failed(const Batch& batch, DeviceLayer& layer);
+  void report(const FactorWeights& weights, std::span<const double> conditions, double limit) const;
+
+  Device device_;
+  std::shared_ptr<LayerMemory> memory_;
+  Precision precision_;
+  CudaLog log_;
+  mutable std::mutex mutex_;
+  Stream stream_;
+  Blas blas_;
+  Upload upload_;
+  // Of a batch: [head][column][d_model] ...
+  DeviceMemory columns_;
+  DeviceMemory turned_;
+  // ... [head][h][h] ...
+  DeviceMemory grams_;
+  DeviceMemory spare_;
+  DeviceMemory vectors_;
+  DeviceMemory powers_;  // two of each, of Gram matrices and of their inverses
+  // ... and some numbers a head.
+  DeviceMemory conditions_;
+  DeviceMemory logarithms_;
+  DeviceMemory traces_;
+  DeviceMemory ranks_;
+};
+
+}  // namespace headscope::cuda
