@@ -81,7 +81,7 @@ wheel: build debian-wheel
 		-C build-dir=build/python -C cmake.define.HEADSCOPE_BUILT=$(CURDIR)/build/release .
 
 python: wheel
-	.venv-python/bin/pip install --quiet --disable-pip-version-check -r tests/python/requirements.txt build/wheel/*.whl
+	.venv-python/bin/pip install --quiet --disable-pip-version-check --no-compile -r tests/python/requirements.txt build/wheel/*.whl
 	.venv-python/bin/python -m pytest -q tests/python
 
 # The same with PyTorch and transformers, some gigabytes.
