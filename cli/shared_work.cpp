@@ -1,6 +1,7 @@
 #include "cli/shared_work.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <optional>
 #include <vector>
@@ -10,6 +11,19 @@
 #include "headscope/base/message.h"
 
 namespace headscope::cli {
+namespace {
+
+// Of all threads so far: unlike the time on the clock, hardly changed by what else runs on the machine.
+double processor_seconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+}  // namespace
 
 void check_same_everywhere(Ranks& ranks, const std::string& what, const std::string& fingerprint) {
   if (ranks.size() == 1) return;
@@ -28,18 +42,24 @@ void check_same_everywhere(Ranks& ranks, const std::string& what, const std::str
 }
 
 std::map<std::string, std::string> describe_ranks(Ranks& ranks) {
-  if (ranks.size() == 1) return {};
+  std::string processor = fmt::format("{:.2f}", processor_seconds());
+  if (ranks.size() == 1) return {{"processor_seconds", processor}};
   MessageWriter own;
+  own.put(processor_seconds());
   own.put(peak_memory());
   own.put(ranks.seconds_waited());
   std::string peaks = std::to_string(peak_memory());
   std::string waits = fmt::format("{:.3f}", ranks.seconds_waited());
   ranks.gather(own.bytes(), [&](std::size_t, std::span<const std::byte> bytes) {
     MessageReader message(bytes);
+    processor += fmt::format(" {:.2f}", message.take<double>());
     peaks += fmt::format(" {}", message.take<std::size_t>());
     waits += fmt::format(" {:.3f}", message.take<double>());
   });
-  return {{"ranks", std::to_string(ranks.size())}, {"peak_memory_of_ranks", peaks}, {"seconds_waited", waits}};
+  return {{"ranks", std::to_string(ranks.size())},
+          {"processor_seconds", processor},
+          {"peak_memory_of_ranks", peaks},
+          {"seconds_waited", waits}};
 }
 
 std::size_t sum_on_root(Ranks& ranks, std::size_t number) {

@@ -12,8 +12,8 @@ namespace headscope::cli {
 ///                `fingerprint` that of the one it sees.
 void check_same_everywhere(Ranks& ranks, const std::string& what, const std::string& fingerprint);
 
-/// How many ranks there are, the most memory each has held, and how long each has waited for the others around the
-/// ring: for the manifest, on rank 0. Nothing for one rank. All ranks call it.
+/// For the manifest, on rank 0: the processor time of each rank and, if there are several, how many, the most memory
+/// each has held, and how long each has waited for the others around the ring. All ranks call it.
 [[nodiscard]] std::map<std::string, std::string> describe_ranks(Ranks& ranks);
 
 /// On rank 0 the sum over all ranks.

@@ -57,6 +57,8 @@ def relate(
     draws: int | None = None,
     seed: int | None = None,
     memory: str | int | None = None,
+    device: str | None = None,
+    precision: str | None = None,
     run: Path | None = None,
     force: bool = False,
     progress: bool | None = None,
@@ -66,13 +68,14 @@ def relate(
     The arguments are the options of ``headscope relate``, with its defaults: ``pairs`` of roles (``"OQ"``, ``"all"``),
     ``metric`` (``pk``, ``max-cos``, ``binet-cauchy``, ``chordal``, ``grassmann``, ``procrustes``, ``cka``, ``cs``,
     ``simple-cs``; the first makes the graph), ``null`` models, ``top`` edges a pair or those with q-values below ``q``,
-    a file of ``labels``. With ``run`` the files are written to that folder as well.
+    a file of ``labels``; ``device`` (``"cuda"``) and its ``precision`` where headscope was built with one. With ``run``
+    the files are written to that folder as well.
     """
     loaded = _model(model)
     options = dict(
         pairs=pairs, metric=metric, weights=weights, null=null, top=top, q=q, labels=labels, tokens=tokens,
         tokens_for=tokens_for, tokens_from=tokens_from, layers=layers, heads=heads, earlier_only=earlier_only,
-        draws=draws, seed=seed, memory=memory, force=force,
+        draws=draws, seed=seed, memory=memory, device=device, precision=precision, force=force,
     )
     files, printed = run_command("relate", [loaded.path], options, model=loaded._native, run=run, progress=progress)
     return Relation(files, printed)
@@ -237,6 +240,7 @@ def organize(
     draws: int | None = None,
     seed: int | None = None,
     memory: str | int | None = None,
+    device: str | None = None,
     run: Path | None = None,
     force: bool = False,
     progress: bool | None = None,
@@ -250,7 +254,8 @@ def organize(
     options = dict(
         what=what, axes=axes, array=array, mask=given.mask, skip_first=skip_first, layers=layers, heads=heads,
         queries=queries, keys=keys, iterations=iterations, alpha=alpha, beta=beta, epsilon=epsilon, tree=tree,
-        stop_below=stop_below, dimensions=dimensions, time=time, draws=draws, seed=seed, memory=memory, force=force,
+        stop_below=stop_below, dimensions=dimensions, time=time, draws=draws, seed=seed, memory=memory,
+        device=device, force=force,
     )
     files, printed = run_command(
         "organize", [given.word], options, arrays=given.arrays, tokens=given.tokens, run=run, progress=progress

@@ -13,6 +13,7 @@
 #include "relate/angle_affinity.h"
 #include "relate/head_factors.h"
 #include "relate/head_selection.h"
+#include "relate/layer_owner.h"
 
 namespace headscope {
 namespace {
@@ -77,7 +78,7 @@ class MatchedNull {
     CovarianceSum sum(ranks_.is_root() ? sizes_.d_model : 0);
     const LayerHeads& heads = selection_.heads(is_key_value(role));
     for (std::size_t i = 0; i < selection_.layers().size(); ++i) {
-      const std::size_t owner = i % ranks_.size();
+      const std::size_t owner = layer_owner(i, ranks_.size());
       if (owner == ranks_.rank()) {
         const LayerFactors bases = load_factors(model_, selection_.layers()[i], {Metric::kPk, role, Side::kSource},
                                                 affinity_options_.weights, heads.of(i));

@@ -110,7 +110,7 @@ void PairRows::gather() {
   MessageWriter message;
   if (!ranks_->is_root()) {
     for (const Side side : {Side::kSource, Side::kTarget}) {
-      for (std::size_t layer = ranks_->rank(); layer < layers(); layer += ranks_->size()) {
+      for (const std::size_t layer : layers_of(ranks_->rank(), ranks_->size(), layers())) {
         message.put_all(std::span<const GramMoments>(moments(side, layer)));
         message.put_all(std::span<const std::size_t>(ranks(side, layer)));
       }
@@ -124,13 +124,13 @@ void PairRows::gather() {
 void PairRows::receive(std::size_t from, std::span<const std::byte> bytes) {
   MessageReader message(bytes);
   for (const Side side : {Side::kSource, Side::kTarget}) {
-    for (std::size_t layer = from; layer < layers(); layer += ranks_->size()) {
+    for (const std::size_t layer : layers_of(from, ranks_->size(), layers())) {
       message.take_all(moments(side, layer));
       message.take_all(ranks(side, layer));
     }
   }
   const LayerHeads& sources = heads(Side::kSource);
-  for (std::size_t layer = from; layer < layers(); layer += ranks_->size()) {
+  for (const std::size_t layer : layers_of(from, ranks_->size(), layers())) {
     for (std::size_t i = sources.before(layer); i < sources.before(layer + 1); ++i) {
       message.take_all(result_->values.row(i));
     }

@@ -9,11 +9,12 @@
 #include "headscope/relate/affinity.h"
 #include "relate/head_factors.h"
 #include "relate/head_selection.h"
+#include "relate/layer_owner.h"
 
 namespace headscope {
 
-/// One metric of one pair of roles as one rank computes it: the rows of its own source layers, every R-th of the chosen
-/// ones, and what is known of its own layers' heads on both sides. Layers are indices into the chosen ones.
+/// One metric of one pair of roles as one rank computes it: the rows of its own source layers, and what is known of its
+/// own layers' heads on both sides. Layers are indices into the chosen ones.
 class PairRows {
  public:
   /// Everything is NaN. The result, the selection and the options must stay.
@@ -21,7 +22,9 @@ class PairRows {
 
   [[nodiscard]] Affinities& result() const noexcept { return *result_; }
   [[nodiscard]] std::size_t layers() const noexcept { return selection_->layers().size(); }
-  [[nodiscard]] bool is_own(std::size_t layer) const noexcept { return layer % ranks_->size() == ranks_->rank(); }
+  [[nodiscard]] bool is_own(std::size_t layer) const noexcept {
+    return layer_owner(layer, ranks_->size()) == ranks_->rank();
+  }
   [[nodiscard]] const LayerHeads& heads(Side side) const noexcept;
 
   /// Where the affinities of an own source layer with a target layer are.

@@ -11,6 +11,7 @@
 
 #include "relate/head_factors.h"
 #include "relate/head_selection.h"
+#include "relate/layer_owner.h"
 #include "relate/pair_rows.h"
 #include "relate/work_estimate.h"
 
@@ -100,11 +101,7 @@ class ProductAffinity {
   using Prepared = std::map<std::size_t, std::unique_ptr<PreparedLayer>>;  // by layer
 
   [[nodiscard]] std::size_t layers() const noexcept { return selection_.layers().size(); }
-  [[nodiscard]] Layers own_layers() const {
-    Layers own;
-    for (std::size_t i = ranks_.rank(); i < layers(); i += ranks_.size()) own.push_back(i);
-    return own;
-  }
+  [[nodiscard]] Layers own_layers() const { return layers_of(ranks_.rank(), ranks_.size(), layers()); }
   [[nodiscard]] const LayerHeads& heads(const FactorKey& key) const noexcept {
     return selection_.heads(metric_ != Metric::kCs && is_key_value(key.role));
   }
@@ -164,7 +161,7 @@ class ProductAffinity {
   // Own targets that a chunk needs, in order.
   [[nodiscard]] Layers queue(const Pair& pair, std::size_t chunk, std::size_t owner) const {
     Layers targets;
-    for (std::size_t target = owner; target < layers(); target += ranks_.size()) {
+    for (const std::size_t target : layers_of(owner, ranks_.size(), layers())) {
       if (pair.needed[chunk * layers() + target] != 0) targets.push_back(target);
     }
     return targets;

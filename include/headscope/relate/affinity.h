@@ -59,7 +59,7 @@ struct AffinityOptions {
 /// flops in float for H heads of width h; same-role pairs half of that. Metrics of
 /// angles are computed in double, with a decomposition for every pair of heads.
 ///
-/// Layers are dealt out to the ranks in turn. A rank reads and prepares its own and keeps as many as its memory
+/// Layers are dealt out to the ranks to and fro. A rank reads and prepares its own and keeps as many as its memory
 /// holds, as sources, while the targets of all ranks pass by around a ring. (For metrics of angles a rank reads
 /// the targets of all layers instead.) Rank 0 gets everything; on the others `values` is empty. The bits depend neither
 /// on ranks nor threads nor memory.
