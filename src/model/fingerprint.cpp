@@ -7,7 +7,6 @@
 #include <span>
 #include <string_view>
 
-#include "headscope/io/mapped_file.h"
 
 namespace headscope {
 namespace {
@@ -61,7 +60,7 @@ std::string fingerprint(const Checkpoint& checkpoint) {
     hash.add(info(tensor->dtype).name);
     for (const std::size_t extent : tensor->shape) hash.add(extent);
     add_sample(hash, tensor->bytes);
-    release_pages(tensor->bytes);  // where the system maps 2 MB at a touch, these samples are the whole file
+    checkpoint.release(*tensor);  // where the system maps 2 MB at a touch, these samples are the whole file
   }
   return fmt::format("{:016x}", hash.value());
 }
