@@ -78,7 +78,7 @@ wheel: build debian-wheel
 	rm -rf build/wheel
 	python3 -m venv --clear .venv-python
 	.venv-python/bin/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel \
-		-C build-dir=build/python -C cmake.define.HEADSCOPE_BUILT=$(CURDIR)/build/release .
+		--config-settings=build-dir=build/python --config-settings=cmake.define.HEADSCOPE_BUILT=$(CURDIR)/build/release .
 
 python: wheel
 	.venv-python/bin/pip install --quiet --disable-pip-version-check --no-compile -r tests/python/requirements.txt build/wheel/*.whl
