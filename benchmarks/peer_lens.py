@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import sys
 import time
+from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 
 import torch
-import transformer_lens
 from peer_relate import folded_heads
 from transformer_lens.tools.analysis.projection_kernel import attention_head_subspace_affinity
 
@@ -40,7 +40,7 @@ def main() -> None:
         for role in "QKV":
             attention_head_subspace_affinity(model, target_role=role)
         times.append(time.perf_counter() - begin)
-    print(json.dumps({"lens": min(times), "version": transformer_lens.__version__}))
+    print(json.dumps({"lens": min(times), "version": version("transformer-lens")}))
 
 
 if __name__ == "__main__":
