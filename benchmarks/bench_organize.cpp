@@ -93,7 +93,6 @@ double kernel_rate() {
   constexpr std::size_t kFolders = 8;
   std::vector<float> panels(3 * kFolders * kFeatures * kPanel + 16);
   Random(3).fill_normal(panels);
-  const std::vector<float> scale(kFeatures, 0.5F);
   std::vector<float> sums(kPanel * kTileColumns + 16, 0.0F);
   const auto aligned = [](std::vector<float>& buffer) {
     return buffer.data() + (64 - reinterpret_cast<std::uintptr_t>(buffer.data()) % 64) % 64 / sizeof(float);
@@ -106,7 +105,7 @@ double kernel_rate() {
     for (std::size_t call = 0; call < kCalls; ++call) {
       const std::size_t folder = call % kFolders * 3;
       const float* const b[2] = {panel(folder + 1), panel(folder + 2)};
-      add_maxima(panel(folder), b, scale.data(), kFeatures, false, aligned(sums));
+      add_maxima(panel(folder), b, kFeatures, false, aligned(sums));
     }
     const double count = static_cast<double>(kCalls * kFeatures * kPanel * kTileColumns);
     best = std::max(best, count / (processor_seconds() - begin));

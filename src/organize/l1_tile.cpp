@@ -29,12 +29,13 @@ constexpr std::size_t kBand = 16;
 // block of the tile passes over it.
 constexpr std::size_t kChunk = 64;
 
-// The additions are fused multiply-adds: on some processors maxima and additions share their ports, and
+// The additions are fused multiply-adds by 1: on some processors maxima and additions share their ports, and
 // multiply-adds do not. `b` and `sums` hold, for each vector, where it begins.
 template <std::size_t kRows, std::size_t kVectors>
-HWY_INLINE void max_block(const float* HWY_RESTRICT a, const float* const* b, const float* HWY_RESTRICT scale,
-                          std::size_t features, float* const* sums) {
+HWY_INLINE void max_block(const float* HWY_RESTRICT a, const float* const* b, std::size_t features,
+                          float* const* sums) {
   const Tag d;
+  const auto one = hn::Set(d, 1.0F);
   Vector sum[kRows][kVectors];
   const float* y_at[kVectors];
   for (std::size_t v = 0; v < kVectors; ++v) {
@@ -42,12 +43,11 @@ HWY_INLINE void max_block(const float* HWY_RESTRICT a, const float* const* b, co
     for (std::size_t r = 0; r < kRows; ++r) sum[r][v] = hn::LoadU(d, sums[v] + r * kTileColumns);
   }
   for (std::size_t f = 0; f < features; ++f) {
-    const auto weight = hn::Set(d, scale[f]);
     Vector y[kVectors];
     for (std::size_t v = 0; v < kVectors; ++v) y[v] = hn::LoadU(d, y_at[v] + f * kPanel);
     for (std::size_t r = 0; r < kRows; ++r) {
       const auto x = hn::Set(d, a[f * kPanel + r]);
-      for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(hn::Max(x, y[v]), weight, sum[r][v]);
+      for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(hn::Max(x, y[v]), one, sum[r][v]);
     }
   }
   for (std::size_t v = 0; v < kVectors; ++v) {
@@ -57,23 +57,21 @@ HWY_INLINE void max_block(const float* HWY_RESTRICT a, const float* const* b, co
 
 // A band of slices of `a` against kVectors vectors.
 template <std::size_t kVectors>
-HWY_INLINE void max_band(const float* a, const float* const* b, const float* scale, std::size_t features,
-                         float** sums) {
+HWY_INLINE void max_band(const float* a, const float* const* b, std::size_t features, float** sums) {
   constexpr std::size_t kRows = kAccumulators / (kVectors == 3 ? 4 : kVectors);
   static_assert(kBand % kRows == 0 && kPanel % kBand == 0);
   for (std::size_t row = 0; row < kBand; row += kRows) {
-    max_block<kRows, kVectors>(a + row, b, scale, features, sums);
+    max_block<kRows, kVectors>(a + row, b, features, sums);
     for (std::size_t v = 0; v < kVectors; ++v) sums[v] += kRows * kTileColumns;
   }
 }
 
-void add_maxima_here(const float* a, std::span<const float* const> b, const float* scale, std::size_t features,
-                     bool diagonal, float* sums) {
+void add_maxima_here(const float* a, std::span<const float* const> b, std::size_t features, bool diagonal,
+                     float* sums) {
   const std::size_t lanes = hn::Lanes(Tag());
   const std::size_t columns = b.size() * kPanel;
   for (std::size_t begin = 0; begin < features; begin += kChunk) {
     const std::size_t count = features - begin < kChunk ? features - begin : kChunk;
-    const float* s = scale + begin;
     for (std::size_t row = 0; row < kPanel; row += kBand) {
       const float* x = a + begin * kPanel + row;
       for (std::size_t column = diagonal ? row : 0; column < columns;) {
@@ -84,10 +82,10 @@ void add_maxima_here(const float* a, std::span<const float* const> b, const floa
           from[vectors] = b[column / kPanel] + begin * kPanel + column % kPanel;
           to[vectors] = sums + row * kTileColumns + column;
         }
-        if (vectors == 4) max_band<4>(x, from, s, count, to);
-        if (vectors == 3) max_band<3>(x, from, s, count, to);
-        if (vectors == 2) max_band<2>(x, from, s, count, to);
-        if (vectors == 1) max_band<1>(x, from, s, count, to);
+        if (vectors == 4) max_band<4>(x, from, count, to);
+        if (vectors == 3) max_band<3>(x, from, count, to);
+        if (vectors == 2) max_band<2>(x, from, count, to);
+        if (vectors == 1) max_band<1>(x, from, count, to);
       }
     }
   }
@@ -146,6 +144,16 @@ void add_folders_here(const float* in, const FolderStep* steps, std::size_t coun
   }
 }
 
+void scale_rows_here(const float* HWY_RESTRICT scale, std::size_t rows, float* HWY_RESTRICT values) {
+  const Tag d;
+  for (std::size_t r = 0; r < rows; ++r) {
+    const auto factor = hn::Set(d, scale[r]);
+    for (std::size_t i = 0; i < kPanel; i += hn::Lanes(d)) {
+      hn::StoreU(hn::Mul(hn::LoadU(d, values + r * kPanel + i), factor), d, values + r * kPanel + i);
+    }
+  }
+}
+
 void subtract_from_rows_here(const float* HWY_RESTRICT reference, std::size_t columns, float* HWY_RESTRICT values) {
   const Tag d;
   for (std::size_t c = 0; c < columns; ++c) {
@@ -175,12 +183,12 @@ HWY_EXPORT(add_maxima_here);
 HWY_EXPORT(add_common_differences_here);
 HWY_EXPORT(drain_here);
 HWY_EXPORT(add_folders_here);
+HWY_EXPORT(scale_rows_here);
 HWY_EXPORT(subtract_from_rows_here);
 HWY_EXPORT(add_rows_here);
 
-void add_maxima(const float* a, std::span<const float* const> b, const float* scale, std::size_t features,
-                bool diagonal, float* sums) {
-  HWY_DYNAMIC_DISPATCH(add_maxima_here)(a, b, scale, features, diagonal, sums);
+void add_maxima(const float* a, std::span<const float* const> b, std::size_t features, bool diagonal, float* sums) {
+  HWY_DYNAMIC_DISPATCH(add_maxima_here)(a, b, features, diagonal, sums);
 }
 
 void add_common_differences(const float* a, const float* b, const float* a_present, const float* b_present,
@@ -194,6 +202,10 @@ void drain(float* sums, double* total) {
 
 void add_folders(const float* in, const FolderStep* steps, std::size_t count, float* out) {
   HWY_DYNAMIC_DISPATCH(add_folders_here)(in, steps, count, out);
+}
+
+void scale_rows(const float* scale, std::size_t rows, float* values) {
+  HWY_DYNAMIC_DISPATCH(scale_rows_here)(scale, rows, values);
 }
 
 void subtract_from_rows(const float* reference, std::size_t columns, float* values) {

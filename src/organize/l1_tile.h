@@ -15,11 +15,10 @@ inline constexpr std::size_t kTileColumns = 2 * kPanel;
 /// Adds to sums[i * kTileColumns + j], for slices i of panel `a` and j of the panels `b` (one or two of them, j
 /// counting through both), the sum over `features` of
 ///
-///     scale[f] * max(a[f * kPanel + i], b[f * kPanel + j]).
+///     max(a[f * kPanel + i], b[f * kPanel + j]).
 ///
 /// `diagonal`: the first of `b` is `a`, and only j >= i is needed; what lies below is left undefined.
-void add_maxima(const float* a, std::span<const float* const> b, const float* scale, std::size_t features,
-                bool diagonal, float* sums);
+void add_maxima(const float* a, std::span<const float* const> b, std::size_t features, bool diagonal, float* sums);
 
 /// Adds the sum of scale[f] * |a - b|, for one panel `b`, over those features that are present, 1 in `a_present` and
 /// `b_present`, in both; elsewhere these are 0. `a_present` is multiplied by the scale already.
@@ -37,6 +36,9 @@ struct FolderStep {
   bool first;     ///< Assigns instead of adding.
 };
 void add_folders(const float* in, const FolderStep* steps, std::size_t count, float* out);
+
+/// values[r * kPanel + s] *= scale[r] for all rows and slices.
+void scale_rows(const float* scale, std::size_t rows, float* values);
 
 /// values[c * kPanel + s] -= reference[c] for all columns and slices.
 void subtract_from_rows(const float* reference, std::size_t columns, float* values);

@@ -128,7 +128,12 @@ class Computation {
   // The sums of row folders [begin, end) for one panel; the stack remembers what earlier batches have begun.
   void make_sums(const FolderBlock& block, std::size_t begin, std::size_t end, std::size_t panel) {
     walk_sums(block, begin, end, panel, panels_.values, 0, sums_);
-    if (!masked_) return;
+    if (!masked_) {  // they are weighted here, once, and not in every pair of slices
+      for (std::size_t i = 0; i < end - begin; ++i) {
+        scale_rows(scale_.data() + i * features_, block.count, sums_.data() + place(panel, i));
+      }
+      return;
+    }
     walk_sums(block, begin, end, panel, panels_.present, walk_.depth, present_);
     for (std::size_t i = begin; i < end; ++i) finish_masked(block, i - begin, panel);
   }
@@ -178,8 +183,7 @@ class Computation {
       const float* a = sums_.data() + place(tile.row, i);
       const float* b[2] = {sums_.data() + place(tile.column, i), sums_.data() + place(tile.column + tile.width - 1, i)};
       if (!masked_) {
-        add_maxima(a, std::span(b).first(tile.width), scale_.data() + i * features_, block.count,
-                   tile.row == tile.column, sums);
+        add_maxima(a, std::span(b).first(tile.width), block.count, tile.row == tile.column, sums);
       }
       for (std::size_t w = 0; masked_ && w < tile.width; ++w) {
         add_common_differences(a, b[w], scaled_.data() + place(tile.row, i),
