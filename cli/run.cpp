@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <exception>
 #include <new>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/command.h"
@@ -41,9 +43,8 @@ int fail(Session& session, const std::string& message, int code) {
 }
 
 // Of the commands, those that ranks share; the others are rank 0's alone.
-bool is_shared(const std::vector<std::string>& arguments) {
-  return std::ranges::find(arguments, "relate") != arguments.end() ||
-         std::ranges::find(arguments, "organize") != arguments.end();
+bool is_shared(std::span<const char* const> arguments) {
+  return std::ranges::any_of(arguments, [](std::string_view word) { return word == "relate" || word == "organize"; });
 }
 
 // CLI11 looks for a command first: without one it does not say which word it did not know.
@@ -106,9 +107,8 @@ int exit_code(ErrorKind kind) noexcept {
 }
 
 int run(int argc, const char* const* argv, Session session) {
-  session.arguments.assign(argv + std::min(argc, 1), argv + argc);
   try {
-    if (session.ranks.is_root() || is_shared(session.arguments)) run_or_throw(argc, argv, session);
+    if (session.ranks.is_root() || is_shared({argv, static_cast<std::size_t>(argc)})) run_or_throw(argc, argv, session);
     session.ranks.barrier();
     return 0;
   } catch (const RankFailed& failed) {
