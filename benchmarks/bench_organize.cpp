@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <ctime>
@@ -14,6 +15,7 @@
 
 #include "benchmarks/measure.h"
 #include "benchmarks/register_loop.h"
+#include "headscope/base/buffer.h"
 #include "headscope/base/parallel.h"
 #include "headscope/base/random.h"
 #include "headscope/organize/questionnaire.h"
@@ -89,26 +91,24 @@ double register_rate() {
 
 // Maxima a second of one thread, of the kernel on panels that come from the second-level cache.
 double kernel_rate() {
-  constexpr std::size_t kFeatures = 128;
-  constexpr std::size_t kFolders = 8;
-  std::vector<float> panels(3 * kFolders * kFeatures * kPanel + 16);
-  Random(3).fill_normal(panels);
-  std::vector<float> sums(kPanel * kTileColumns + 16, 0.0F);
-  const auto aligned = [](std::vector<float>& buffer) {
-    return buffer.data() + (64 - reinterpret_cast<std::uintptr_t>(buffer.data()) % 64) % 64 / sizeof(float);
-  };
-  const auto panel = [&](std::size_t index) { return aligned(panels) + index * kFeatures * kPanel; };
+  constexpr std::size_t kFeatures = 256;
+  constexpr std::size_t kFolders = 4;
+  constexpr std::size_t kSize = kFeatures * kFeatureRow;
+  Buffer<float> panels(3 * kFolders * kSize);
+  Random(3).fill_normal(panels.values());
+  constexpr TilePlace kPlace{2};
+  Buffer<float> sums(kPlace.sums());
+  std::ranges::fill(sums.values(), 0.0F);
   double best = 0;
   for (int i = 0; i < 5; ++i) {
-    constexpr std::size_t kCalls = 4000;
+    constexpr std::size_t kCalls = 2000;
     const double begin = processor_seconds();
     for (std::size_t call = 0; call < kCalls; ++call) {
-      const std::size_t folder = call % kFolders * 3;
-      const float* const b[2] = {panel(folder + 1), panel(folder + 2)};
-      add_maxima(panel(folder), b, kFeatures, false, aligned(sums));
+      const float* folder = panels.data() + call % kFolders * 3 * kSize;
+      const float* const a[] = {folder, folder + kSize};
+      add_maxima(a, folder + 2 * kSize, kFeatures, false, sums.data());
     }
-    const double count = static_cast<double>(kCalls * kFeatures * kPanel * kTileColumns);
-    best = std::max(best, count / (processor_seconds() - begin));
+    best = std::max(best, static_cast<double>(kCalls * kFeatures * kPlace.sums()) / (processor_seconds() - begin));
   }
   return best;
 }

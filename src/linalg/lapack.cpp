@@ -73,6 +73,12 @@ void gemm(bool transpose_a, bool transpose_b, std::size_t m, std::size_t n, std:
               narrow(lda), b, narrow(ldb), beta, c, narrow(ldc));
 }
 
+void syrk_upper(bool transpose, std::size_t n, std::size_t k, float alpha, const float* a, std::size_t lda, float beta,
+                float* c, std::size_t ldc) {
+  cblas_ssyrk(CblasColMajor, CblasUpper, flag(transpose), narrow(n), narrow(k), alpha, a, narrow(lda), beta, c,
+              narrow(ldc));
+}
+
 void syrk_upper(bool transpose, std::size_t n, std::size_t k, double alpha, const double* a, std::size_t lda,
                 double beta, double* c, std::size_t ldc) {
   cblas_dsyrk(CblasColMajor, CblasUpper, flag(transpose), narrow(n), narrow(k), alpha, a, narrow(lda), beta, c,

@@ -15,6 +15,8 @@ void gemm(bool transpose_a, bool transpose_b, std::size_t m, std::size_t n, std:
           const double* a, std::size_t lda, const double* b, std::size_t ldb, double beta, double* c, std::size_t ldc);
 
 /// Upper triangle of C = alpha * A^T A + beta * C, or of A A^T if `transpose` is false. C is n x n, the inner extent k.
+void syrk_upper(bool transpose, std::size_t n, std::size_t k, float alpha, const float* a, std::size_t lda, float beta,
+                float* c, std::size_t ldc);
 void syrk_upper(bool transpose, std::size_t n, std::size_t k, double alpha, const double* a, std::size_t lda,
                 double beta, double* c, std::size_t ldc);
 

@@ -11,115 +11,202 @@ namespace headscope {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using Tag = hn::CappedTag<float, kPanel / 2>;
+using Tag = hn::CappedTag<float, kHalfPanel>;
 using Vector = hn::Vec<Tag>;
 
-// A register block is some slices of `a`, each broadcast, against up to four vectors of slices of `b`. A broadcast
-// takes a slot of the units that do the arithmetic, so it has to serve many vectors; 16 accumulators, or 8 where there
-// are only 16 registers, are chains enough to hide the latency of an addition. With fewer vectors it is more slices.
+// A register block is some vectors of slices of `a` against some rotations of `b`; each rotation is one load that
+// serves all vectors. Sums, vectors, a rotation, a maximum and a constant have to fit the registers.
 #if HWY_TARGET <= HWY_AVX3  // smaller numbers are better targets
-constexpr std::size_t kAccumulators = 16;
+constexpr std::size_t kMostSums = 24;
+constexpr std::size_t kMostVectors = 5;
 #else
-constexpr std::size_t kAccumulators = 8;
-#endif
+constexpr std::size_t kMostSums = 8;
 constexpr std::size_t kMostVectors = 4;
-// Slices of `a` that begin at the same vector of `b` on the diagonal: a whole number of blocks of any height.
-constexpr std::size_t kBand = 16;
+#endif
+constexpr std::size_t kMostMaskedSums = 8;
+constexpr std::size_t kMostMaskedVectors = 2;
 // Features that are taken at a time: all panels' share of them stays in the first-level cache while every register
 // block of the tile passes over it.
-constexpr std::size_t kChunk = 64;
+constexpr std::size_t kChunk = 48;
 
-// The additions are fused multiply-adds by 1: on some processors maxima and additions share their ports, and
-// multiply-adds do not. `b` and `sums` hold, for each vector, where it begins.
-template <std::size_t kRows, std::size_t kVectors>
-HWY_INLINE void max_block(const float* HWY_RESTRICT a, const float* const* b, std::size_t features,
-                          float* const* sums) {
-  const Tag d;
-  const auto one = hn::Set(d, 1.0F);
-  Vector sum[kRows][kVectors];
-  const float* y_at[kVectors];
-  for (std::size_t v = 0; v < kVectors; ++v) {
-    y_at[v] = b[v];
-    for (std::size_t r = 0; r < kRows; ++r) sum[r][v] = hn::LoadU(d, sums[v] + r * kTileColumns);
+// Compilers read a number from memory again for every use where the instruction can, and loads are what is scarce here.
+HWY_INLINE void keep_in_register([[maybe_unused]] Vector& vector) {
+#if HWY_ARCH_X86 && HWY_COMPILER_GCC
+  asm("" : "+v"(vector.raw));
+#endif
+}
+
+template <std::size_t kRotations, std::size_t kVectors>
+HWY_INLINE void load_sums(float* const* from, std::size_t offset, std::size_t stride,
+                          Vector (&sum)[kRotations][kVectors]) {
+  for (std::size_t r = 0; r < kRotations; ++r) {
+    for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = hn::LoadU(Tag(), from[v] + offset + r * stride);
   }
-  for (std::size_t f = 0; f < features; ++f) {
-    Vector y[kVectors];
-    for (std::size_t v = 0; v < kVectors; ++v) y[v] = hn::LoadU(d, y_at[v] + f * kPanel);
-    for (std::size_t r = 0; r < kRows; ++r) {
-      const auto x = hn::Set(d, a[f * kPanel + r]);
-      for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(hn::Max(x, y[v]), one, sum[r][v]);
+}
+
+template <std::size_t kRotations, std::size_t kVectors>
+HWY_INLINE void store_sums(const Vector (&sum)[kRotations][kVectors], std::size_t offset, std::size_t stride,
+                           float* const* to) {
+  for (std::size_t r = 0; r < kRotations; ++r) {
+    for (std::size_t v = 0; v < kVectors; ++v) hn::StoreU(sum[r][v], Tag(), to[v] + offset + r * stride);
+  }
+}
+
+// Some vectors of `a`, where each begins; `b` without rotation; and sums of all rotations, where each vector's begin.
+struct Maxima {
+  const float* a[kMostVectors];
+  const float* b;
+  float* sums[kMostVectors];
+  std::size_t stride;  // from one rotation's sums to the next's
+  std::size_t features;
+
+  // The additions are fused multiply-adds by 1: on some processors maxima and additions share their ports, and
+  // multiply-adds do not.
+  template <std::size_t kVectors, std::size_t kRotations>
+  HWY_INLINE void add(std::size_t rotation) const {
+    const Tag d;
+    const auto one = hn::Set(d, 1.0F);
+    Vector sum[kRotations][kVectors];
+    load_sums(sums, rotation * stride, stride, sum);
+    const float* x_at[kVectors];
+    for (std::size_t v = 0; v < kVectors; ++v) x_at[v] = a[v];
+    const float* y_at = b + rotation;
+    for (std::size_t f = 0; f < features; ++f) {
+      Vector x[kVectors];
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        x[v] = hn::LoadU(d, x_at[v] + f * kFeatureRow);
+        keep_in_register(x[v]);
+      }
+      for (std::size_t r = 0; r < kRotations; ++r) {
+        auto y = hn::LoadU(d, y_at + f * kFeatureRow + r);
+        keep_in_register(y);
+        for (std::size_t v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(hn::Max(x[v], y), one, sum[r][v]);
+      }
+    }
+    store_sums(sum, rotation * stride, stride, sums);
+  }
+
+  template <std::size_t kVectors>
+  void add_half(std::size_t rotation) const {
+    constexpr std::size_t kMost = kMostSums / kVectors;
+    constexpr std::size_t kRotations = kMost < kHalfPanel ? kMost : kHalfPanel;
+    constexpr std::size_t kRest = kHalfPanel % kRotations;
+    const std::size_t end = rotation + kHalfPanel - kRest;
+    for (; rotation < end; rotation += kRotations) add<kVectors, kRotations>(rotation);
+    if constexpr (kRest > 0) add<kVectors, kRest>(rotation);
+  }
+};
+
+// Calls add(columns, count, part, rotation, all) for what is needed of a tile: the vectors of `a` begin at `columns` of
+// its slices, all in the same `part` of half a panel, and take half of the rotations, from `rotation` on, or just that
+// one.
+template <std::size_t kMost, typename Add>
+HWY_INLINE void for_halves(std::size_t panels, bool diagonal, const Add& add) {
+  for (std::size_t part = 0; part < kHalfPanel; part += hn::Lanes(Tag())) {
+    for (std::size_t rotation = 0; rotation < kPanel; rotation += kHalfPanel) {
+      std::size_t columns[2 * kTilePanels];
+      std::size_t count = 0;
+      for (std::size_t half = 0; half < 2 * panels; ++half) {
+        const bool with_itself = diagonal && half / 2 + 1 == panels;
+        if (!with_itself || half % 2 == rotation / kHalfPanel) columns[count++] = half * kHalfPanel + part;
+      }
+      for (std::size_t first = 0; first < count;) {
+        const std::size_t left = count - first;
+        const std::size_t half_of_them = (left + 1) / 2;
+        const std::size_t vectors = left <= kMost ? left : half_of_them < kMost ? half_of_them : kMost;
+        add(columns + first, vectors, part, rotation, true);
+        first += vectors;
+      }
+    }
+    if (diagonal) {
+      const std::size_t column = (panels - 1) * kPanel + part;
+      add(&column, 1, part, kHalfPanel, false);
     }
   }
-  for (std::size_t v = 0; v < kVectors; ++v) {
-    for (std::size_t r = 0; r < kRows; ++r) hn::StoreU(sum[r][v], d, sums[v] + r * kTileColumns);
-  }
 }
 
-// A band of slices of `a` against kVectors vectors.
-template <std::size_t kVectors>
-HWY_INLINE void max_band(const float* a, const float* const* b, std::size_t features, float** sums) {
-  constexpr std::size_t kRows = kAccumulators / (kVectors == 3 ? 4 : kVectors);
-  static_assert(kBand % kRows == 0 && kPanel % kBand == 0);
-  for (std::size_t row = 0; row < kBand; row += kRows) {
-    max_block<kRows, kVectors>(a + row, b, features, sums);
-    for (std::size_t v = 0; v < kVectors; ++v) sums[v] += kRows * kTileColumns;
-  }
-}
-
-void add_maxima_here(const float* a, std::span<const float* const> b, std::size_t features, bool diagonal,
+void add_maxima_here(std::span<const float* const> a, const float* b, std::size_t features, bool diagonal,
                      float* sums) {
-  const std::size_t lanes = hn::Lanes(Tag());
-  const std::size_t columns = b.size() * kPanel;
   for (std::size_t begin = 0; begin < features; begin += kChunk) {
     const std::size_t count = features - begin < kChunk ? features - begin : kChunk;
-    for (std::size_t row = 0; row < kPanel; row += kBand) {
-      const float* x = a + begin * kPanel + row;
-      for (std::size_t column = diagonal ? row : 0; column < columns;) {
-        const float* from[kMostVectors];
-        float* to[kMostVectors];
-        std::size_t vectors = 0;
-        for (; vectors < kMostVectors && column < columns; ++vectors, column += lanes) {
-          from[vectors] = b[column / kPanel] + begin * kPanel + column % kPanel;
-          to[vectors] = sums + row * kTileColumns + column;
-        }
-        if (vectors == 4) max_band<4>(x, from, count, to);
-        if (vectors == 3) max_band<3>(x, from, count, to);
-        if (vectors == 2) max_band<2>(x, from, count, to);
-        if (vectors == 1) max_band<1>(x, from, count, to);
-      }
-    }
+    for_halves<kMostVectors>(
+        a.size(), diagonal,
+        [&](const std::size_t* columns, std::size_t vectors, std::size_t part, std::size_t rotation, bool all) {
+          Maxima maxima{{}, b + begin * kFeatureRow + part, {}, a.size() * kPanel, count};
+          for (std::size_t v = 0; v < vectors; ++v) {
+            maxima.a[v] = a[columns[v] / kPanel] + begin * kFeatureRow + columns[v] % kPanel;
+            maxima.sums[v] = sums + columns[v];
+          }
+          if (!all) return maxima.add<1, 1>(rotation);
+          if (vectors == 1) return maxima.add_half<1>(rotation);
+          if (vectors == 2) return maxima.add_half<2>(rotation);
+          if (vectors == 3) return maxima.add_half<3>(rotation);
+          if (vectors == 4) return maxima.add_half<4>(rotation);
+          if constexpr (kMostVectors > 4) maxima.add_half<5>(rotation);
+        });
   }
 }
 
-// Sums of four rows and all columns; the branch-free form of "if both are present".
-void add_common_differences_here(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b,
-                                 const float* HWY_RESTRICT a_present, const float* HWY_RESTRICT b_present,
-                                 std::size_t features, float* HWY_RESTRICT sums) {
-  const Tag d;
-  const std::size_t lanes = hn::Lanes(d);
-  constexpr std::size_t kFour = 4;
-  for (std::size_t row = 0; row < kPanel; row += kFour) {
-    for (std::size_t column = 0; column < kPanel; column += lanes) {
-      Vector sum[kFour];
-      for (std::size_t r = 0; r < kFour; ++r) sum[r] = hn::LoadU(d, sums + (row + r) * kTileColumns + column);
-      for (std::size_t f = 0; f < features; ++f) {
-        const auto y = hn::LoadU(d, b + f * kPanel + column);
-        const auto there = hn::LoadU(d, b_present + f * kPanel + column);
-        for (std::size_t r = 0; r < kFour; ++r) {
-          const auto x = hn::Set(d, a[f * kPanel + row + r]);
-          const auto both = hn::Mul(hn::Set(d, a_present[f * kPanel + row + r]), there);
-          sum[r] = hn::MulAdd(hn::Abs(hn::Sub(x, y)), both, sum[r]);
+// The same with presence.
+struct CommonDifferences {
+  const float* a[kMostMaskedVectors];
+  const float* weight[kMostMaskedVectors];
+  const float* b;
+  const float* present;
+  float* sums[kMostMaskedVectors];
+  std::size_t stride;
+  std::size_t features;
+
+  // The branch-free form of "if both are present".
+  template <std::size_t kVectors, std::size_t kRotations>
+  HWY_INLINE void add(std::size_t rotation) const {
+    const Tag d;
+    Vector sum[kRotations][kVectors];
+    load_sums(sums, rotation * stride, stride, sum);
+    for (std::size_t f = 0; f < features; ++f) {
+      for (std::size_t r = 0; r < kRotations; ++r) {
+        const auto y = hn::LoadU(d, b + f * kFeatureRow + rotation + r);
+        const auto there = hn::LoadU(d, present + f * kFeatureRow + rotation + r);
+        for (std::size_t v = 0; v < kVectors; ++v) {
+          const auto x = hn::LoadU(d, a[v] + f * kFeatureRow);
+          const auto both = hn::Mul(hn::LoadU(d, weight[v] + f * kFeatureRow), there);
+          sum[r][v] = hn::MulAdd(hn::Abs(hn::Sub(x, y)), both, sum[r][v]);
         }
       }
-      for (std::size_t r = 0; r < kFour; ++r) hn::StoreU(sum[r], d, sums + (row + r) * kTileColumns + column);
+    }
+    store_sums(sum, rotation * stride, stride, sums);
+  }
+
+  template <std::size_t kVectors>
+  void add_half(std::size_t rotation) const {
+    constexpr std::size_t kRotations = kMostMaskedSums / kVectors;
+    for (const std::size_t end = rotation + kHalfPanel; rotation < end; rotation += kRotations) {
+      add<kVectors, kRotations>(rotation);
     }
   }
+};
+
+void add_common_differences_here(std::span<const MaskedFeatures> a, const MaskedFeatures& b, std::size_t features,
+                                 bool diagonal, float* sums) {
+  for_halves<kMostMaskedVectors>(
+      a.size(), diagonal,
+      [&](const std::size_t* columns, std::size_t vectors, std::size_t part, std::size_t rotation, bool all) {
+        CommonDifferences differences{{}, {}, b.values + part, b.present + part, {}, a.size() * kPanel, features};
+        for (std::size_t v = 0; v < vectors; ++v) {
+          differences.a[v] = a[columns[v] / kPanel].values + columns[v] % kPanel;
+          differences.weight[v] = a[columns[v] / kPanel].weight + columns[v] % kPanel;
+          differences.sums[v] = sums + columns[v];
+        }
+        if (!all) return differences.add<1, 1>(rotation);
+        if (vectors == 1) return differences.add_half<1>(rotation);
+        differences.add_half<2>(rotation);
+      });
 }
 
-void drain_here(float* HWY_RESTRICT sums, double* HWY_RESTRICT total) {
+void drain_here(std::size_t count, float* HWY_RESTRICT sums, double* HWY_RESTRICT total) {
   const hn::CappedTag<double, 8> d;
   const hn::Rebind<float, decltype(d)> half;
-  for (std::size_t i = 0; i < kPanel * kTileColumns; i += hn::Lanes(d)) {
+  for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
     const auto wide = hn::PromoteTo(d, hn::LoadU(half, sums + i));
     hn::StoreU(hn::Add(hn::LoadU(d, total + i), wide), d, total + i);
     hn::StoreU(hn::Zero(half), half, sums + i);
@@ -144,12 +231,20 @@ void add_folders_here(const float* in, const FolderStep* steps, std::size_t coun
   }
 }
 
-void scale_rows_here(const float* HWY_RESTRICT scale, std::size_t rows, float* HWY_RESTRICT values) {
+void spread_rows_here(const float* HWY_RESTRICT sums, const float* HWY_RESTRICT scale, std::size_t rows,
+                      float* HWY_RESTRICT features, bool first, float* HWY_RESTRICT parent) {
   const Tag d;
   for (std::size_t r = 0; r < rows; ++r) {
     const auto factor = hn::Set(d, scale[r]);
     for (std::size_t i = 0; i < kPanel; i += hn::Lanes(d)) {
-      hn::StoreU(hn::Mul(hn::LoadU(d, values + r * kPanel + i), factor), d, values + r * kPanel + i);
+      const auto sum = hn::LoadU(d, sums + r * kPanel + i);
+      if (parent != nullptr) {
+        float* above = parent + r * kPanel + i;
+        hn::StoreU(first ? sum : hn::Add(hn::LoadU(d, above), sum), d, above);
+      }
+      const auto scaled = hn::Mul(sum, factor);
+      hn::StoreU(scaled, d, features + r * kFeatureRow + i);
+      if (i < kHalfPanel) hn::StoreU(scaled, d, features + r * kFeatureRow + kPanel + i);
     }
   }
 }
@@ -164,14 +259,6 @@ void subtract_from_rows_here(const float* HWY_RESTRICT reference, std::size_t co
   }
 }
 
-void add_rows_here(const float* HWY_RESTRICT in, std::size_t count, bool first, float* HWY_RESTRICT out) {
-  const Tag d;
-  for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-    const auto x = hn::LoadU(d, in + i);
-    hn::StoreU(first ? x : hn::Add(hn::LoadU(d, out + i), x), d, out + i);
-  }
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace headscope
 HWY_AFTER_NAMESPACE();
@@ -183,37 +270,32 @@ HWY_EXPORT(add_maxima_here);
 HWY_EXPORT(add_common_differences_here);
 HWY_EXPORT(drain_here);
 HWY_EXPORT(add_folders_here);
-HWY_EXPORT(scale_rows_here);
+HWY_EXPORT(spread_rows_here);
 HWY_EXPORT(subtract_from_rows_here);
-HWY_EXPORT(add_rows_here);
 
-void add_maxima(const float* a, std::span<const float* const> b, std::size_t features, bool diagonal, float* sums) {
+void add_maxima(std::span<const float* const> a, const float* b, std::size_t features, bool diagonal, float* sums) {
   HWY_DYNAMIC_DISPATCH(add_maxima_here)(a, b, features, diagonal, sums);
 }
 
-void add_common_differences(const float* a, const float* b, const float* a_present, const float* b_present,
-                            std::size_t features, float* sums) {
-  HWY_DYNAMIC_DISPATCH(add_common_differences_here)(a, b, a_present, b_present, features, sums);
+void add_common_differences(std::span<const MaskedFeatures> a, const MaskedFeatures& b, std::size_t features,
+                            bool diagonal, float* sums) {
+  HWY_DYNAMIC_DISPATCH(add_common_differences_here)(a, b, features, diagonal, sums);
 }
 
-void drain(float* sums, double* total) {
-  HWY_DYNAMIC_DISPATCH(drain_here)(sums, total);
+void drain(std::size_t count, float* sums, double* total) {
+  HWY_DYNAMIC_DISPATCH(drain_here)(count, sums, total);
 }
 
 void add_folders(const float* in, const FolderStep* steps, std::size_t count, float* out) {
   HWY_DYNAMIC_DISPATCH(add_folders_here)(in, steps, count, out);
 }
 
-void scale_rows(const float* scale, std::size_t rows, float* values) {
-  HWY_DYNAMIC_DISPATCH(scale_rows_here)(scale, rows, values);
+void spread_rows(const float* sums, const float* scale, std::size_t rows, float* features, bool first, float* parent) {
+  HWY_DYNAMIC_DISPATCH(spread_rows_here)(sums, scale, rows, features, first, parent);
 }
 
 void subtract_from_rows(const float* reference, std::size_t columns, float* values) {
   HWY_DYNAMIC_DISPATCH(subtract_from_rows_here)(reference, columns, values);
-}
-
-void add_rows(const float* in, std::size_t count, bool first, float* out) {
-  HWY_DYNAMIC_DISPATCH(add_rows_here)(in, count, first, out);
 }
 
 }  // namespace headscope

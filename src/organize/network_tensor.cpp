@@ -239,16 +239,17 @@ Buffer<float> filled_values(const NetworkTensor& tensor) {
 
 void fill_values(const NetworkTensor& tensor, Buffer<float>& result) {
   if (result.size() != tensor.values.size()) result = Buffer<float>(tensor.values.size());
-  parallel_for(tensor.heads(), [&](std::size_t h) {
-    float* out = result.data() + h * tensor.map_size();
-    const auto map = tensor.map(h);
-    if (tensor.present.empty()) {
-      std::copy(map.begin(), map.end(), out);
-      return;
-    }
-    const std::vector<double> filled = filled_map(tensor, h);
-    std::transform(filled.begin(), filled.end(), out, [](double value) { return static_cast<float>(value); });
-  });
+  const std::size_t size = tensor.map_size();
+  parallel_for(tensor.heads(), [&](std::size_t h) { fill_map(tensor, h, result.values().subspan(h * size, size)); });
+}
+
+void fill_map(const NetworkTensor& tensor, std::size_t head, std::span<float> result) {
+  if (tensor.present.empty()) {
+    std::ranges::copy(tensor.map(head), result.begin());
+    return;
+  }
+  std::ranges::transform(filled_map(tensor, head), result.begin(),
+                         [](double value) { return static_cast<float>(value); });
 }
 
 }  // namespace headscope

@@ -136,8 +136,7 @@ class Questionnaire {
     const HaarBasis head(head_.tree);
     const HaarBasis query(query_.tree);
     const HaarBasis key(key_.tree);
-    fill_values(tensor_, work_);
-    return coefficient_l1(work_.values(), {tensor_.extents, {&head, &query, &key}});
+    return coefficient_l1(tensor_, {tensor_.extents, {&head, &query, &key}}, work_);
   }
 
   void note_slices_without_cosine(TensorAxis axis) {

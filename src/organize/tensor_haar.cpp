@@ -9,12 +9,14 @@
 namespace headscope {
 namespace {
 
-// Queries and keys of every head.
-void transform_maps(std::span<float> values, const TensorHaar& haar, HaarDirection direction) {
+// Queries and keys of every head, after `prepare` has made its map.
+template <typename Prepare>
+void transform_maps(std::span<float> values, const TensorHaar& haar, HaarDirection direction, const Prepare& prepare) {
   const auto [heads, queries, keys] = haar.extents;
   const std::size_t map = queries * keys;
   const auto transform_map = [&](std::size_t head) {
     const auto entries = values.subspan(head * map, map);
+    prepare(head, entries);
     if (haar.bases[2] != nullptr) haar_transform(entries, queries, *haar.bases[2], 1, direction);
     if (haar.bases[1] != nullptr) haar_transform(entries, 1, *haar.bases[1], keys, direction);
   };
@@ -51,14 +53,17 @@ Kept keep_if(std::span<float> coefficients, const Keeps& keeps) {
 
 void transform(std::span<float> values, const TensorHaar& haar, HaarDirection direction) {
   assert(values.size() == haar.size());
-  transform_maps(values, haar, direction);
+  transform_maps(values, haar, direction, [](std::size_t, std::span<float>) {});
   if (haar.bases[0] == nullptr) return;
   haar_transform(values, 1, *haar.bases[0], haar.extents[1] * haar.extents[2], direction);
 }
 
-double coefficient_l1(std::span<float> values, const TensorHaar& haar) {
-  assert(values.size() == haar.size());
-  transform_maps(values, haar, HaarDirection::kForward);
+double coefficient_l1(const NetworkTensor& tensor, const TensorHaar& haar, Buffer<float>& work) {
+  assert(tensor.extents == haar.extents);
+  if (work.size() != haar.size()) work = Buffer<float>(haar.size());
+  const std::span<float> values = work.values();
+  transform_maps(values, haar, HaarDirection::kForward,
+                 [&](std::size_t head, std::span<float> entries) { fill_map(tensor, head, entries); });
   if (haar.bases[0] != nullptr) return haar_l1(values, 1, *haar.bases[0], haar.extents[1] * haar.extents[2]);
   double sum = 0;
   for (const float value : values) sum += std::abs(static_cast<double>(value));

@@ -14,14 +14,17 @@
 namespace headscope {
 namespace {
 
-// Folders of the columns whose sums are made together: with a panel of 32 slices 16 KB, so that the panels of a tile
-// fit the first-level cache.
-constexpr std::size_t kFeatures = 128;
+// Folders of the columns whose sums are made together: with a panel of 32 slices 16 KB, which stay in the first-level
+// cache until they have been passed on.
+constexpr std::size_t kBlockFolders = 128;
+// Blocks for which a row of the panels is read in one go, and folders in them.
+constexpr std::size_t kGroupBlocks = 4;
+constexpr std::size_t kGroupFolders = kGroupBlocks * kBlockFolders;
 // Features that are added up in float before the sum goes to double.
-constexpr std::size_t kFloatSum = 256;
+constexpr std::size_t kFloatSum = 512;
 // What the sums of a batch of row folders take: one step writes them and the next reads them, from a cache that is
 // still near.
-constexpr std::size_t kBatchBytes = std::size_t{2} << 20;
+constexpr std::size_t kBatchBytes = std::size_t{6} << 20;
 
 // Present entries in every pair of folders, for a mask that all slices share. [row folder][column folder]
 std::vector<double> common_counts(const SlicePanels& panels, const PartitionTree& rows, const PartitionTree& columns,
@@ -54,41 +57,40 @@ class Computation {
         row_folders_(weighted_folders(rows, weights)),
         column_folders_(weighted_folders(columns, weights)),
         walk_(folder_walk(rows, row_folders_)),
-        blocks_(folder_blocks(columns, column_folders_, kFeatures)),
+        blocks_(folder_blocks(columns, column_folders_, kBlockFolders)),
         masked_(panels.present.size() > 0) {
     if (panels.common.size() > 0) counts_ = common_counts(panels, rows, columns, row_folders_, column_folders_);
-    features_ = 0;
-    for (const FolderBlock& block : blocks_) features_ = std::max(features_, block.count);
-    const std::size_t folder_bytes = features_ * kPanel * sizeof(float) * panels_.panels * (masked_ ? 3 : 1);
+    for (std::size_t first = 0; first < blocks_.size(); first += kGroupBlocks) {
+      groups_.push_back(std::span(blocks_).subspan(first, std::min(kGroupBlocks, blocks_.size() - first)));
+      features_ = std::max(features_, feature_count(groups_.back()));
+    }
+    const std::size_t folder_bytes = features_ * kFeatureRow * sizeof(float) * panels_.panels * (masked_ ? 3 : 1);
     batch_ = std::clamp<std::size_t>(kBatchBytes / folder_bytes, 1, row_folders_.size());
 
-    stack_ = Buffer<float>(panels_.panels * walk_.depth * sum_size() * (masked_ ? 2 : 1));
-    sums_ = Buffer<float>(panels_.panels * batch_ * sum_size());
+    stack_ = Buffer<float>(panels_.panels * walk_.depth * features_ * kPanel * (masked_ ? 2 : 1));
+    values_ = Buffer<float>(panels_.panels * batch_ * features_ * kFeatureRow);
     if (masked_) {
-      present_ = Buffer<float>(sums_.size());
-      scaled_ = Buffer<float>(sums_.size());
+      present_ = Buffer<float>(values_.size());
+      weight_ = Buffer<float>(values_.size());
+      unscaled_.assign(features_, 1.0F);
     }
     scale_ = Buffer<float>(batch_ * features_);
-    for (std::size_t a = 0; a < panels_.panels; ++a) {
-      for (std::size_t b = a; b < panels_.panels; b += 2) {
-        tiles_.push_back({a, b, std::min<std::size_t>(2, panels_.panels - b)});
-      }
-    }
-    totals_.assign(tiles_.size() * kTileSize, 0);
-    for (std::size_t tile = ranks_.rank(); tile < tiles_.size(); tile += ranks_.size()) own_.push_back(tile);
+    make_tiles();
   }
 
   DoubleMatrix run(const std::function<void(double)>& progress) {
     const std::size_t batches = (row_folders_.size() + batch_ - 1) / batch_;
-    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      const Group group = groups_[g];
       for (std::size_t i = 0; i < batches; ++i) {
         const std::size_t begin = i * batch_;
         const std::size_t end = std::min(begin + batch_, row_folders_.size());
-        make_scales(blocks_[b], begin, end);
-        parallel_for(panels_.panels, [&](std::size_t panel) { make_sums(blocks_[b], begin, end, panel); });
-        parallel_for(own_.size(), [&](std::size_t i_own) { add_tile(blocks_[b], end - begin, own_[i_own]); });
+        make_scales(group, begin, end);
+        parallel_for(panels_.panels, [&](std::size_t panel) { make_features(group, begin, end, panel); });
+        parallel_for(own_.size(),
+                     [&](std::size_t i_own) { add_tile(feature_count(group), end - begin, tiles_[own_[i_own]]); });
         if (progress) {
-          progress(static_cast<double>(b * batches + i + 1) / static_cast<double>(blocks_.size() * batches));
+          progress(static_cast<double>(g * batches + i + 1) / static_cast<double>(groups_.size() * batches));
         }
       }
     }
@@ -97,27 +99,51 @@ class Computation {
   }
 
  private:
-  // One panel of slices against one or two others.
-  struct Tile {
-    std::size_t row;
-    std::size_t column;
-    std::size_t width;
-  };
-  static constexpr std::size_t kTileSize = kPanel * kTileColumns;
+  using Group = std::span<const FolderBlock>;
 
-  // Numbers in the sums of one row folder over one block of column folders, for one panel.
-  [[nodiscard]] std::size_t sum_size() const noexcept { return features_ * kPanel; }
+  // Some panels of slices against one, and where its sums stand among all totals.
+  struct Tile {
+    std::size_t first;  // of the panels; they are consecutive
+    std::size_t panels;
+    std::size_t against;
+    std::size_t totals;
+
+    [[nodiscard]] bool diagonal() const noexcept { return first + panels == against + 1; }
+    [[nodiscard]] TilePlace place() const noexcept { return {panels}; }
+  };
+
+  static std::size_t feature_count(Group group) noexcept {
+    return group.back().begin + group.back().count - group.front().begin;
+  }
+  // Where the features of one row folder of the batch begin, for one panel.
   [[nodiscard]] std::size_t place(std::size_t panel, std::size_t in_batch) const noexcept {
-    return (panel * batch_ + in_batch) * sum_size();
+    return (panel * batch_ + in_batch) * features_ * kFeatureRow;
   }
 
-  void make_scales(const FolderBlock& block, std::size_t begin, std::size_t end) {
+  // Each panel against those before it and itself, two at a time, and three where one would be left over.
+  void make_tiles() {
+    std::size_t size = 0;
+    for (std::size_t against = 0; against < panels_.panels; ++against) {
+      for (std::size_t first = 0; first <= against;) {
+        const std::size_t left = against + 1 - first;
+        const std::size_t panels = left == kTilePanels ? kTilePanels : std::min<std::size_t>(2, left);
+        tiles_.push_back({first, panels, against, size});
+        size += tiles_.back().place().sums();
+        first += panels;
+      }
+    }
+    totals_.assign(size, 0);
+    for (std::size_t tile = ranks_.rank(); tile < tiles_.size(); tile += ranks_.size()) own_.push_back(tile);
+  }
+
+  void make_scales(Group group, std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      for (std::size_t j = 0; j < block.count; ++j) {
+      for (std::size_t j = 0; j < feature_count(group); ++j) {
         const WeightedFolder& row = row_folders_[i];
-        const WeightedFolder& column = column_folders_[block.begin + j];
+        const std::size_t column_folder = group.front().begin + j;
+        const WeightedFolder& column = column_folders_[column_folder];
         double entries = static_cast<double>(row.size()) * static_cast<double>(column.size());
-        if (!counts_.empty()) entries = counts_[i * column_folders_.size() + block.begin + j];
+        if (!counts_.empty()) entries = counts_[i * column_folders_.size() + column_folder];
         if (masked_) entries = 1;
         scale_.data()[(i - begin) * features_ + j] =
             entries > 0 ? static_cast<float>(row.weight * column.weight / entries) : 0.0F;
@@ -125,80 +151,96 @@ class Computation {
     }
   }
 
-  // The sums of row folders [begin, end) for one panel; the stack remembers what earlier batches have begun.
-  void make_sums(const FolderBlock& block, std::size_t begin, std::size_t end, std::size_t panel) {
-    walk_sums(block, begin, end, panel, panels_.values, 0, sums_);
-    if (!masked_) {  // they are weighted here, once, and not in every pair of slices
-      for (std::size_t i = 0; i < end - begin; ++i) {
-        scale_rows(scale_.data() + i * features_, block.count, sums_.data() + place(panel, i));
-      }
-      return;
-    }
-    walk_sums(block, begin, end, panel, panels_.present, walk_.depth, present_);
-    for (std::size_t i = begin; i < end; ++i) finish_masked(block, i - begin, panel);
+  // The features of row folders [begin, end) for one panel; the stack remembers what earlier batches have begun. They
+  // are weighted here, once, and not in every pair of slices.
+  void make_features(Group group, std::size_t begin, std::size_t end, std::size_t panel) {
+    walk_sums(group, begin, end, panel, panels_.values, 0, values_);
+    if (!masked_) return;
+    walk_sums(group, begin, end, panel, panels_.present, walk_.depth, present_);
+    for (std::size_t i = 0; i < end - begin; ++i) finish_masked(feature_count(group), i, panel);
   }
 
-  void walk_sums(const FolderBlock& block, std::size_t begin, std::size_t end, std::size_t panel,
-                 const Buffer<float>& entries, std::size_t first_slot, Buffer<float>& out) {
+  void walk_sums(Group group, std::size_t begin, std::size_t end, std::size_t panel, const Buffer<float>& entries,
+                 std::size_t first_slot, Buffer<float>& out) {
+    alignas(64) float leaf_sums[kBlockFolders * kPanel];
     const std::size_t slots = walk_.depth * (masked_ ? 2 : 1);
-    float* stack = stack_.data() + (panel * slots + first_slot) * sum_size();
-    const std::size_t used = block.count * kPanel;
+    float* stack = stack_.data() + (panel * slots + first_slot) * features_ * kPanel;
     for (std::size_t i = begin; i < end; ++i) {
       const FolderVisit& visit = walk_.visits[i];
-      float* sum = out.data() + place(panel, i - begin);
-      if (visit.leaf) {
-        add_folders(panels_.row(entries, panel, visit.element), block.steps.data(), block.steps.size(), sum);
-      } else {
-        add_rows(stack + visit.slot * sum_size(), used, /*first=*/true, sum);
+      for (const FolderBlock& block : group) {
+        const std::size_t first = block.begin - group.front().begin;
+        const auto slot = [&](std::size_t index) { return stack + (index * features_ + first) * kPanel; };
+        const float* sums = visit.leaf ? leaf_sums : slot(visit.slot);
+        if (visit.leaf) {
+          add_folders(panels_.row(entries, panel, visit.element), block.steps.data(), block.steps.size(), leaf_sums);
+        }
+        const float* scale = masked_ ? unscaled_.data() : scale_.data() + (i - begin) * features_;
+        spread_rows(sums, scale + first, block.count, out.data() + place(panel, i - begin) + first * kFeatureRow,
+                    visit.first, visit.root ? nullptr : slot(visit.into));
       }
-      if (!visit.root) add_rows(sum, used, visit.first, stack + visit.into * sum_size());
     }
   }
 
   // Sums and counts become means, presence, and presence times weight.
-  void finish_masked(const FolderBlock& block, std::size_t in_batch, std::size_t panel) {
-    float* sum = sums_.data() + place(panel, in_batch);
+  void finish_masked(std::size_t features, std::size_t in_batch, std::size_t panel) {
+    float* value = values_.data() + place(panel, in_batch);
     float* present = present_.data() + place(panel, in_batch);
-    float* scaled = scaled_.data() + place(panel, in_batch);
+    float* weight = weight_.data() + place(panel, in_batch);
     const float* scale = scale_.data() + in_batch * features_;
-    for (std::size_t j = 0; j < block.count; ++j) {
-      for (std::size_t s = j * kPanel; s < (j + 1) * kPanel; ++s) {
-        sum[s] /= std::max(present[s], 1.0F);
+    for (std::size_t j = 0; j < features; ++j) {
+      for (std::size_t s = j * kFeatureRow; s < (j + 1) * kFeatureRow; ++s) {
+        value[s] /= std::max(present[s], 1.0F);
         present[s] = std::min(present[s], 1.0F);
-        scaled[s] = present[s] * scale[j];
+        weight[s] = present[s] * scale[j];
       }
     }
   }
 
-  void add_tile(const FolderBlock& block, std::size_t folders, std::size_t index) {
-    alignas(64) float sums[kTileSize] = {};
-    double* total = totals_.data() + index * kTileSize;
-    const Tile& tile = tiles_[index];
+  void add_tile(std::size_t features, std::size_t folders, const Tile& tile) {
+    alignas(64) float sums[kMostTileSums];
+    const std::size_t size = tile.place().sums();
+    std::fill(sums, sums + size, 0.0F);
+    double* total = totals_.data() + tile.totals;
     std::size_t pending = 0;
     for (std::size_t i = 0; i < folders; ++i) {
-      if (pending + block.count > kFloatSum) {
-        drain(sums, total);
-        pending = 0;
+      for (std::size_t begin = 0; begin < features; begin += kFloatSum) {
+        const std::size_t count = std::min(kFloatSum, features - begin);
+        if (pending + count > kFloatSum) {
+          drain(size, sums, total);
+          pending = 0;
+        }
+        compare(tile, i, begin, count, sums);
+        pending += count;
       }
-      const float* a = sums_.data() + place(tile.row, i);
-      const float* b[2] = {sums_.data() + place(tile.column, i), sums_.data() + place(tile.column + tile.width - 1, i)};
-      if (!masked_) {
-        add_maxima(a, std::span(b).first(tile.width), block.count, tile.row == tile.column, sums);
-      }
-      for (std::size_t w = 0; masked_ && w < tile.width; ++w) {
-        add_common_differences(a, b[w], scaled_.data() + place(tile.row, i),
-                               present_.data() + place(tile.column + w, i), block.count, sums + w * kPanel);
-      }
-      pending += block.count;
     }
-    drain(sums, total);
+    drain(size, sums, total);
+  }
+
+  void compare(const Tile& tile, std::size_t in_batch, std::size_t begin, std::size_t count, float* sums) const {
+    const auto at = [&](std::size_t panel) { return place(panel, in_batch) + begin * kFeatureRow; };
+    if (masked_) {
+      const auto features = [&](std::size_t panel) -> MaskedFeatures {
+        return {values_.data() + at(panel), present_.data() + at(panel), weight_.data() + at(panel)};
+      };
+      MaskedFeatures a[kTilePanels];
+      for (std::size_t p = 0; p < tile.panels; ++p) a[p] = features(tile.first + p);
+      add_common_differences(std::span(a).first(tile.panels), features(tile.against), count, tile.diagonal(), sums);
+      return;
+    }
+    const float* a[kTilePanels];
+    for (std::size_t p = 0; p < tile.panels; ++p) a[p] = values_.data() + at(tile.first + p);
+    add_maxima(std::span(a).first(tile.panels), values_.data() + at(tile.against), count, tile.diagonal(), sums);
   }
 
   // Every rank gets the tiles of all.
   void exchange_totals() {
-    const auto of_tile = [&](std::size_t tile) { return std::span(totals_).subspan(tile * kTileSize, kTileSize); };
+    const auto of_tile = [&](std::size_t tile) {
+      return std::span(totals_).subspan(tiles_[tile].totals, tiles_[tile].place().sums());
+    };
     MessageWriter own;
-    own.reserve(own_.size() * kTileSize * sizeof(double));
+    std::size_t numbers = 0;
+    for (const std::size_t tile : own_) numbers += of_tile(tile).size();
+    own.reserve(numbers * sizeof(double));
     for (const std::size_t tile : own_) own.put_all(std::span<const double>(of_tile(tile)));
     ranks_.gather(own.bytes(), [&](std::size_t from, std::span<const std::byte> bytes) {
       MessageReader message(bytes);
@@ -213,16 +255,23 @@ class Computation {
     MessageReader(all).take_all(std::span(totals_));
   }
 
+  void copy_sums(const Tile& tile, std::size_t panel, std::size_t rotation, DoubleMatrix& result) const {
+    const bool with_itself = tile.first + panel == tile.against;
+    for (std::size_t i = 0; i < kPanel; ++i) {
+      if (with_itself && !needed_on_diagonal(i / kHalfPanel, rotation)) continue;
+      const std::size_t row = (tile.first + panel) * kPanel + i;
+      const std::size_t column = tile.against * kPanel + TilePlace::partner(i, rotation);
+      if (row >= panels_.slices || column >= panels_.slices) continue;
+      result(row, column) = result(column, row) = totals_[tile.totals + tile.place().at(panel, i, rotation)];
+    }
+  }
+
   [[nodiscard]] DoubleMatrix distances() const {
     const std::size_t n = panels_.slices;
     DoubleMatrix result(n, n);
-    for (std::size_t t = 0; t < tiles_.size(); ++t) {
-      const std::size_t row = tiles_[t].row * kPanel;
-      const std::size_t column = tiles_[t].column * kPanel;
-      for (std::size_t i = row; i < std::min(n, row + kPanel); ++i) {
-        for (std::size_t j = std::max(i, column); j < std::min(n, column + tiles_[t].width * kPanel); ++j) {
-          result(i, j) = result(j, i) = totals_[t * kTileSize + (i - row) * kTileColumns + (j - column)];
-        }
+    for (const Tile& tile : tiles_) {
+      for (std::size_t panel = 0; panel < tile.panels; ++panel) {
+        for (std::size_t rotation = 0; rotation < kPanel; ++rotation) copy_sums(tile, panel, rotation, result);
       }
     }
     if (masked_) return result;
@@ -243,16 +292,18 @@ class Computation {
   std::vector<FolderBlock> blocks_;
   bool masked_;
   std::vector<double> counts_;
-  std::size_t features_ = 0;
+  std::vector<Group> groups_;
+  std::size_t features_ = 0;  // in a group, at most
   std::size_t batch_ = 0;
   Buffer<float> stack_;    // [panel][slot][feature][kPanel]
-  Buffer<float> sums_;     // [panel][row folder of the batch][feature][kPanel]
+  Buffer<float> values_;   // [panel][row folder of the batch][feature][kFeatureRow]
   Buffer<float> present_;  // the same, if masked
-  Buffer<float> scaled_;
-  Buffer<float> scale_;  // [row folder of the batch][feature]
+  Buffer<float> weight_;
+  std::vector<float> unscaled_;  // ones
+  Buffer<float> scale_;          // [row folder of the batch][feature]
   std::vector<Tile> tiles_;
   std::vector<std::size_t> own_;  // tiles that this rank computes
-  std::vector<double> totals_;    // [tile][kPanel][kTileColumns]
+  std::vector<double> totals_;
 };
 
 class CpuSliceDistances final : public SliceDistances {
@@ -283,10 +334,12 @@ class CpuTreeDistance final : public TreeDistance {
     const std::size_t panels = (slices.slices + kPanel - 1) / kPanel;
     std::size_t depth = 2;
     while ((std::size_t{1} << depth) < slices.rows) ++depth;
-    const std::size_t stack = panels * kFeatures * kPanel * (depth + 2) * 2 * sizeof(float);
-    const std::size_t totals = panels * (panels + 2) / 2 * kPanel * kPanel * sizeof(double);
+    const std::size_t features = std::min(kGroupFolders, 2 * slices.columns) * panels;  // of one row folder
+    const std::size_t stack = features * kPanel * (depth + 2) * 2 * sizeof(float);
+    const std::size_t totals = panels * (panels + 1) / 2 * kPanel * kPanel * sizeof(double);
+    const std::size_t batch = std::max(kBatchBytes, 3 * features * kFeatureRow * sizeof(float));
     const std::size_t matrix = slices.slices * slices.slices * sizeof(double);
-    return panel_bytes(slices, absent) + stack + totals + matrix + kBatchBytes;
+    return panel_bytes(slices, absent) + stack + totals + matrix + batch;
   }
 
  private:

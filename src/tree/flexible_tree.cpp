@@ -8,6 +8,7 @@
 #include <limits>
 #include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "headscope/base/error.h"
@@ -84,36 +85,41 @@ std::vector<double> node_distances(const DoubleMatrix& points, const Nodes& node
   return means;
 }
 
-std::vector<NodePair> sorted_pairs(std::vector<double> distances, std::size_t m) {
-  round_to_largest(distances);
+// Of the m x m matrix: every pair stands in it twice, and m times infinity.
+double median(std::vector<double> distances, std::size_t m) {
+  const auto at = [&](std::size_t k) {
+    if (k >= distances.size()) return std::numeric_limits<double>::infinity();
+    std::nth_element(distances.begin(), distances.begin() + static_cast<std::ptrdiff_t>(k), distances.end());
+    return distances[k];
+  };
+  return m % 2 == 1 ? at((m * m - 1) / 4) : (at(m * m / 4 - 1) + at(m * m / 4)) / 2;
+}
+
+// Those that may join: nearer than the median, or equal; and the nearest, which joins in any case. Ascending.
+std::vector<NodePair> candidates(std::span<const double> distances, std::size_t m, double med) {
+  const double nearest = *std::min_element(distances.begin(), distances.end());
   std::vector<NodePair> pairs;
-  pairs.reserve(distances.size());
+  const double* next = distances.data();
   for (std::size_t p = 0; p < m; ++p) {
-    for (std::size_t q = p + 1; q < m; ++q) {
-      pairs.push_back({distances[pairs.size()], static_cast<std::uint32_t>(p), static_cast<std::uint32_t>(q)});
+    for (std::size_t q = p + 1; q < m; ++q, ++next) {
+      if (*next >= med && *next > 0 && *next > nearest) continue;
+      pairs.push_back({*next, static_cast<std::uint32_t>(p), static_cast<std::uint32_t>(q)});
     }
   }
   std::sort(pairs.begin(), pairs.end());
   return pairs;
 }
 
-// Of the m x m matrix: every pair stands in it twice, and m times infinity.
-double median(std::span<const NodePair> sorted, std::size_t m) {
-  const auto at = [&](std::size_t k) {
-    return k < sorted.size() ? sorted[k].distance : std::numeric_limits<double>::infinity();
-  };
-  return m % 2 == 1 ? at((m * m - 1) / 4) : (at(m * m / 4 - 1) + at(m * m / 4)) / 2;
-}
-
 // For every node one that stands for its cluster.
-std::vector<std::size_t> join(std::span<const NodePair> sorted, std::size_t m, double epsilon) {
-  const double med = median(sorted, m);
+std::vector<std::size_t> join(std::vector<double> distances, std::size_t m, double epsilon) {
+  round_to_largest(distances);
+  const double med = median(distances, m);
   std::vector<std::size_t> cluster(m);
   for (std::size_t p = 0; p < m; ++p) cluster[p] = p;
   std::vector<std::size_t> size(m, 1);
 
   bool joined = false;
-  for (const auto& [distance, first, second] : sorted) {
+  for (const auto& [distance, first, second] : candidates(distances, m, med)) {
     // With more than half of the distances zero `med` is zero; identical nodes still join, in pairs. Otherwise
     // there would be one join a level, and n levels for n duplicates.
     if (joined && distance >= med && distance > 0) break;
@@ -172,8 +178,8 @@ PartitionTree flexible_tree(const DoubleMatrix& affinity, const FlexibleTreeOpti
   for (std::size_t i = 0; i < affinity.rows(); ++i) nodes.push_back({i});
   std::vector<Nodes> levels = {nodes};
   while (nodes.size() > 1) {
-    const auto pairs = sorted_pairs(node_distances(coordinates(modes, scales, nodes), nodes), nodes.size());
-    nodes = merged(nodes, join(pairs, nodes.size(), options.epsilon));
+    auto distances = node_distances(coordinates(modes, scales, nodes), nodes);
+    nodes = merged(nodes, join(std::move(distances), nodes.size(), options.epsilon));
     levels.push_back(nodes);
     for (double& scale : scales) scale *= scale;
   }

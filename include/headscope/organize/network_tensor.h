@@ -113,6 +113,8 @@ struct NetworkTensorOptions {
 [[nodiscard]] Buffer<float> filled_values(const NetworkTensor& tensor);
 /// The same into memory that is used again.
 void fill_values(const NetworkTensor& tensor, Buffer<float>& result);
+/// The same for one head.
+void fill_map(const NetworkTensor& tensor, std::size_t head, std::span<float> result);
 /// The same for one head, in double.
 [[nodiscard]] std::vector<double> filled_map(const NetworkTensor& tensor, std::size_t head);
 

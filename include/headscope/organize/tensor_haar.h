@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "headscope/base/buffer.h"
+#include "headscope/organize/network_tensor.h"
 #include "headscope/tree/haar.h"
 
 namespace headscope {
@@ -25,8 +27,9 @@ struct TensorHaar {
 /// are transformed while it is in cache, heads in a second pass: O(size) flops and two passes over memory.
 void transform(std::span<float> values, const TensorHaar& haar, HaarDirection direction);
 
-/// Sum of the magnitudes of all coefficients. `values` are used up as work space.
-[[nodiscard]] double coefficient_l1(std::span<float> values, const TensorHaar& haar);
+/// Sum of the magnitudes of all coefficients of a tensor, absent entries as `fill_values` has them. `work` is work
+/// space; given again, it need not be made anew.
+[[nodiscard]] double coefficient_l1(const NetworkTensor& tensor, const TensorHaar& haar, Buffer<float>& work);
 
 /// The share of the tensor that the folders of a coefficient take: the product of `HaarBasis::volumes` over the axes
 /// that have a basis. O(1).

@@ -78,7 +78,7 @@ class TreeDistance {
 /// Distances come from sum |x - y| = 2 sum max(x, y) - sum x - sum y, with the last two summed in the same order
 /// by the same instructions as the first: half the time of the direct form, at a rounding error of about 1e-7 of the
 /// sums of features, not of the distance. (So what many slices have in common is subtracted from all beforehand.)
-/// Features are float, sums over 256 of them float, sums of those double. The result does not depend on the number of
+/// Features are float, sums over 512 of them float, sums of those double. The result does not depend on the number of
 /// threads.
 ///
 /// Cost for N slices, F_r and F_c distinct folders (below 2 rows and 2 columns): N^2 / 2 * F_r F_c maxima and

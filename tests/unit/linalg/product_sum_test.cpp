@@ -37,17 +37,33 @@ TEST(ProductSum, AddsUpTheProductsOfItsBatches) {
   }
 }
 
-TEST(ProductSum, IsSymmetricOnRequestAndDoesNotDependOnThreads) {
-  const std::size_t m = 150, k = 20;
+TEST(ProductSum, WithItselfIsTheSameAndSymmetric) {
+  const std::size_t m = 300, k = 20, batches = 3;  // more than a tile
+  const auto a = test::normals(batches * m * k, 1);
+  for (const bool turned : {false, true}) {
+    const auto view = [&](std::size_t batch) {
+      const float* data = a.data() + batch * m * k;
+      return turned ? MatrixView(data, k, m, m).transposed() : MatrixView(data, m, k, k);
+    };
+    const DoubleMatrix found = product_sum(batches, view, view, true);
+    const DoubleMatrix expected = product_sum(batches, view, view, false);
+    for (std::size_t i = 0; i < m; ++i) {
+      for (std::size_t j = 0; j < m; ++j) {
+        ASSERT_EQ(found(i, j), found(j, i));
+        ASSERT_NEAR(found(i, j), expected(i, j), 1e-4);
+      }
+    }
+  }
+}
+
+TEST(ProductSum, DoesNotDependOnThreads) {
+  const std::size_t m = 300, k = 20;
   const auto a = test::normals(3 * m * k, 1);
   const auto run = [&](std::size_t threads) {
     set_thread_count(threads);
     const auto view = [&](std::size_t batch) { return MatrixView(a.data() + batch * m * k, m, k, k); };
     const DoubleMatrix found = product_sum(3, view, view, true);
     set_thread_count(0);
-    for (std::size_t i = 0; i < m; ++i) {
-      for (std::size_t j = 0; j < m; ++j) EXPECT_EQ(found(i, j), found(j, i));
-    }
     return std::vector<double>(found.values().begin(), found.values().end());
   };
   EXPECT_EQ(run(1), run(4));

@@ -1,16 +1,16 @@
 #include "headscope/linalg/transpose.h"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <vector>
+
+#include "support/on_every_target.h"
 
 namespace headscope {
 namespace {
 
 TEST(Transpose, MovesEveryElementAndNothingElseOnEveryTarget) {
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    hwy::SetSupportedTargetsForTest(target);
+  test::on_every_target([] {
     for (const std::size_t rows : {1u, 3u, 4u, 8u, 13u, 32u}) {
       for (const std::size_t columns : {1u, 4u, 7u, 8u, 16u, 37u}) {
         const std::size_t in_stride = columns + 3;
@@ -27,8 +27,7 @@ TEST(Transpose, MovesEveryElementAndNothingElseOnEveryTarget) {
         }
       }
     }
-  }
-  hwy::SetSupportedTargetsForTest(0);
+  });
 }
 
 }  // namespace

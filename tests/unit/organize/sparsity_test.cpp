@@ -54,8 +54,8 @@ TEST(TensorHaar, EqualsTheProductOfTheBases) {
         ASSERT_NEAR(found[i], expected[i], 1e-5);
         l1 += std::abs(expected[i]);
       }
-      std::vector<float> work = values;
-      EXPECT_NEAR(coefficient_l1(work, haar), l1, 1e-6 * l1);
+      Buffer<float> work;
+      EXPECT_NEAR(coefficient_l1(make_network_tensor(values, shape, {}, "test"), haar, work), l1, 1e-6 * l1);
       transform(found, haar, HaarDirection::kInverse);
       for (std::size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], values[i], 1e-5);
     }

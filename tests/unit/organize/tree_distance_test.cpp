@@ -9,6 +9,7 @@
 
 #include "headscope/base/parallel.h"
 #include "support/expect_error.h"
+#include "support/on_every_target.h"
 #include "support/organize_reference.h"
 #include "support/random.h"
 #include "support/random_tree.h"
@@ -83,8 +84,8 @@ void expect_reference(const Case& c, AbsentEntries absent, bool shared, const Fo
   }
 }
 
-const std::vector<std::array<std::size_t, 3>> kShapes = {{1, 1, 1},  {3, 4, 5},   {9, 33, 6}, {40, 7, 13},
-                                                         {2, 70, 3}, {5, 1, 150}, {1, 12, 40}};
+const std::vector<std::array<std::size_t, 3>> kShapes = {{1, 1, 1},  {3, 4, 5},   {9, 33, 6},  {40, 7, 13},
+                                                         {2, 70, 3}, {5, 1, 150}, {1, 12, 40}, {3, 2, 400}};
 
 TEST(TreeDistance, EqualsItsDefinition) {
   for (const auto& shape : kShapes) {
@@ -93,6 +94,13 @@ TEST(TreeDistance, EqualsItsDefinition) {
     expect_reference(c, AbsentEntries::kZero, false, {.alpha = 1, .beta = 0});
     expect_reference(c, AbsentEntries::kLeftOut, false, {.alpha = 0.5, .beta = -0.3});
   }
+}
+
+TEST(TreeDistance, EqualsItsDefinitionOnEveryTarget) {
+  Case c({9, 100, 6}, 1);
+  test::on_every_target([&] { expect_reference(c, AbsentEntries::kZero, false, {}); });
+  c.hide(0.5, false, 6);
+  test::on_every_target([&] { expect_reference(c, AbsentEntries::kLeftOut, false, {}); });
 }
 
 TEST(TreeDistance, CountsAbsentEntriesAsZero) {
