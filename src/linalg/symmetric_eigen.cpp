@@ -13,9 +13,8 @@ namespace {
 
 void check_square(const DoubleMatrix& matrix) {
   if (matrix.columns() == matrix.rows()) return;
-  throw Error(
-      ErrorKind::kInvalidArgument,
-      fmt::format("symmetric_eigen: the matrix is {} x {}, expected a square", matrix.rows(), matrix.columns()));
+  throw Error(ErrorKind::kInvalidArgument, fmt::format("symmetric_eigen: the matrix is {} x {}, expected a square",
+                                                       matrix.rows(), matrix.columns()));
 }
 
 }  // namespace

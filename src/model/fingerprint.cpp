@@ -7,7 +7,6 @@
 #include <span>
 #include <string_view>
 
-
 namespace headscope {
 namespace {
 

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "headscope/base/message.h"
 #include "headscope/base/parallel.h"
 #include "organize/folder_plan.h"
 #include "organize/slice_panels.h"
+#include "organize/slice_tiles.h"
 
 namespace headscope {
 namespace {
@@ -22,8 +22,9 @@ constexpr std::size_t kGroupBlocks = 4;
 constexpr std::size_t kGroupFolders = kGroupBlocks * kBlockFolders;
 // Features that are added up in float before the sum goes to double.
 constexpr std::size_t kFloatSum = 512;
-// What the sums of a batch of row folders take: one step writes them and the next reads them, from a cache that is
-// still near.
+// What the features of a batch of row folders take. One step writes them and the next reads them, on any core: small
+// enough for a cache that all share, and so large that what one core has read is out of its own before another writes
+// it again.
 constexpr std::size_t kBatchBytes = std::size_t{6} << 20;
 
 // Present entries in every pair of folders, for a mask that all slices share. [row folder][column folder]
@@ -53,12 +54,12 @@ class Computation {
   Computation(const SlicePanels& panels, const PartitionTree& rows, const PartitionTree& columns,
               const FolderWeightOptions& weights, Ranks& ranks)
       : panels_(panels),
-        ranks_(ranks),
         row_folders_(weighted_folders(rows, weights)),
         column_folders_(weighted_folders(columns, weights)),
         walk_(folder_walk(rows, row_folders_)),
         blocks_(folder_blocks(columns, column_folders_, kBlockFolders)),
-        masked_(panels.present.size() > 0) {
+        masked_(panels.present.size() > 0),
+        tiles_(panels.slices, ranks) {
     if (panels.common.size() > 0) counts_ = common_counts(panels, rows, columns, row_folders_, column_folders_);
     for (std::size_t first = 0; first < blocks_.size(); first += kGroupBlocks) {
       groups_.push_back(std::span(blocks_).subspan(first, std::min(kGroupBlocks, blocks_.size() - first)));
@@ -75,7 +76,6 @@ class Computation {
       unscaled_.assign(features_, 1.0F);
     }
     scale_ = Buffer<float>(batch_ * features_);
-    make_tiles();
   }
 
   DoubleMatrix run(const std::function<void(double)>& progress) {
@@ -87,30 +87,19 @@ class Computation {
         const std::size_t end = std::min(begin + batch_, row_folders_.size());
         make_scales(group, begin, end);
         parallel_for(panels_.panels, [&](std::size_t panel) { make_features(group, begin, end, panel); });
-        parallel_for(own_.size(),
-                     [&](std::size_t i_own) { add_tile(feature_count(group), end - begin, tiles_[own_[i_own]]); });
+        parallel_for(tiles_.own().size(),
+                     [&](std::size_t tile) { add_tile(feature_count(group), end - begin, tiles_.own()[tile]); });
         if (progress) {
           progress(static_cast<double>(g * batches + i + 1) / static_cast<double>(groups_.size() * batches));
         }
       }
     }
-    if (ranks_.size() > 1) exchange_totals();
-    return distances();
+    tiles_.exchange();
+    return masked_ ? tiles_.sums() : distances(tiles_.sums());
   }
 
  private:
   using Group = std::span<const FolderBlock>;
-
-  // Some panels of slices against one, and where its sums stand among all totals.
-  struct Tile {
-    std::size_t first;  // of the panels; they are consecutive
-    std::size_t panels;
-    std::size_t against;
-    std::size_t totals;
-
-    [[nodiscard]] bool diagonal() const noexcept { return first + panels == against + 1; }
-    [[nodiscard]] TilePlace place() const noexcept { return {panels}; }
-  };
 
   static std::size_t feature_count(Group group) noexcept {
     return group.back().begin + group.back().count - group.front().begin;
@@ -118,22 +107,6 @@ class Computation {
   // Where the features of one row folder of the batch begin, for one panel.
   [[nodiscard]] std::size_t place(std::size_t panel, std::size_t in_batch) const noexcept {
     return (panel * batch_ + in_batch) * features_ * kFeatureRow;
-  }
-
-  // Each panel against those before it and itself, two at a time, and three where one would be left over.
-  void make_tiles() {
-    std::size_t size = 0;
-    for (std::size_t against = 0; against < panels_.panels; ++against) {
-      for (std::size_t first = 0; first <= against;) {
-        const std::size_t left = against + 1 - first;
-        const std::size_t panels = left == kTilePanels ? kTilePanels : std::min<std::size_t>(2, left);
-        tiles_.push_back({first, panels, against, size});
-        size += tiles_.back().place().sums();
-        first += panels;
-      }
-    }
-    totals_.assign(size, 0);
-    for (std::size_t tile = ranks_.rank(); tile < tiles_.size(); tile += ranks_.size()) own_.push_back(tile);
   }
 
   void make_scales(Group group, std::size_t begin, std::size_t end) {
@@ -196,11 +169,11 @@ class Computation {
     }
   }
 
-  void add_tile(std::size_t features, std::size_t folders, const Tile& tile) {
+  void add_tile(std::size_t features, std::size_t folders, const SliceTile& tile) {
     alignas(64) float sums[kMostTileSums];
     const std::size_t size = tile.place().sums();
     std::fill(sums, sums + size, 0.0F);
-    double* total = totals_.data() + tile.totals;
+    double* total = tiles_.totals(tile);
     std::size_t pending = 0;
     for (std::size_t i = 0; i < folders; ++i) {
       for (std::size_t begin = 0; begin < features; begin += kFloatSum) {
@@ -216,7 +189,7 @@ class Computation {
     drain(size, sums, total);
   }
 
-  void compare(const Tile& tile, std::size_t in_batch, std::size_t begin, std::size_t count, float* sums) const {
+  void compare(const SliceTile& tile, std::size_t in_batch, std::size_t begin, std::size_t count, float* sums) const {
     const auto at = [&](std::size_t panel) { return place(panel, in_batch) + begin * kFeatureRow; };
     if (masked_) {
       const auto features = [&](std::size_t panel) -> MaskedFeatures {
@@ -232,65 +205,26 @@ class Computation {
     add_maxima(std::span(a).first(tile.panels), values_.data() + at(tile.against), count, tile.diagonal(), sums);
   }
 
-  // Every rank gets the tiles of all.
-  void exchange_totals() {
-    const auto of_tile = [&](std::size_t tile) {
-      return std::span(totals_).subspan(tiles_[tile].totals, tiles_[tile].place().sums());
-    };
-    MessageWriter own;
-    std::size_t numbers = 0;
-    for (const std::size_t tile : own_) numbers += of_tile(tile).size();
-    own.reserve(numbers * sizeof(double));
-    for (const std::size_t tile : own_) own.put_all(std::span<const double>(of_tile(tile)));
-    ranks_.gather(own.bytes(), [&](std::size_t from, std::span<const std::byte> bytes) {
-      MessageReader message(bytes);
-      for (std::size_t tile = from; tile < tiles_.size(); tile += ranks_.size()) message.take_all(of_tile(tile));
-    });
-    std::vector<std::byte> all;
-    if (ranks_.is_root()) {
-      const std::span<const std::byte> bytes = std::as_bytes(std::span(totals_));
-      all.assign(bytes.begin(), bytes.end());
-    }
-    ranks_.broadcast(all);
-    MessageReader(all).take_all(std::span(totals_));
-  }
-
-  void copy_sums(const Tile& tile, std::size_t panel, std::size_t rotation, DoubleMatrix& result) const {
-    const bool with_itself = tile.first + panel == tile.against;
-    for (std::size_t i = 0; i < kPanel; ++i) {
-      if (with_itself && !needed_on_diagonal(i / kHalfPanel, rotation)) continue;
-      const std::size_t row = (tile.first + panel) * kPanel + i;
-      const std::size_t column = tile.against * kPanel + TilePlace::partner(i, rotation);
-      if (row >= panels_.slices || column >= panels_.slices) continue;
-      result(row, column) = result(column, row) = totals_[tile.totals + tile.place().at(panel, i, rotation)];
-    }
-  }
-
-  [[nodiscard]] DoubleMatrix distances() const {
-    const std::size_t n = panels_.slices;
-    DoubleMatrix result(n, n);
-    for (const Tile& tile : tiles_) {
-      for (std::size_t panel = 0; panel < tile.panels; ++panel) {
-        for (std::size_t rotation = 0; rotation < kPanel; ++rotation) copy_sums(tile, panel, rotation, result);
-      }
-    }
-    if (masked_) return result;
-    std::vector<double> own(n);  // sum max(x, x) = sum x
+  // From sums of maxima: |x - y| = 2 max(x, y) - x - y, and sum x = sum max(x, x).
+  static DoubleMatrix distances(DoubleMatrix result) {
+    const std::size_t n = result.rows();
+    std::vector<double> own(n);
     for (std::size_t i = 0; i < n; ++i) own[i] = result(i, i);
     for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t j = 0; j < n; ++j)
+      for (std::size_t j = 0; j < n; ++j) {
         result(i, j) = std::max(0.0, (result(i, j) - own[i]) + (result(i, j) - own[j]));
+      }
     }
     return result;
   }
 
   const SlicePanels& panels_;
-  Ranks& ranks_;
   std::vector<WeightedFolder> row_folders_;
   std::vector<WeightedFolder> column_folders_;
   FolderWalk walk_;
   std::vector<FolderBlock> blocks_;
   bool masked_;
+  SliceTiles tiles_;
   std::vector<double> counts_;
   std::vector<Group> groups_;
   std::size_t features_ = 0;  // in a group, at most
@@ -301,9 +235,6 @@ class Computation {
   Buffer<float> weight_;
   std::vector<float> unscaled_;  // ones
   Buffer<float> scale_;          // [row folder of the batch][feature]
-  std::vector<Tile> tiles_;
-  std::vector<std::size_t> own_;  // tiles that this rank computes
-  std::vector<double> totals_;
 };
 
 class CpuSliceDistances final : public SliceDistances {

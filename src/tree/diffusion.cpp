@@ -123,7 +123,8 @@ DiffusionModes diffusion_modes(const DoubleMatrix& affinity, std::size_t count) 
   const SymmetricEigen eigen = few ? leading_eigen(markov.matrix, count) : symmetric_eigen(markov.matrix);
 
   std::vector<std::size_t> chosen;
-  for (std::size_t k = eigen.values.size(); k-- > 0;) {  // descending, so that of x and -x the stable sort leaves x in front
+  for (std::size_t k = eigen.values.size();
+       k-- > 0;) {  // descending, so that of x and -x the stable sort leaves x in front
     if (std::abs(eigen.values[k]) > eigenvalue_error(n)) chosen.push_back(k);
   }
   std::stable_sort(chosen.begin(), chosen.end(),

@@ -61,8 +61,8 @@ struct Comparison {
 ///
 /// A feature differs if the difference of its means exceeds the spread over inputs and is more than chance: p_holm
 /// below 0.05. A curve is tested by t^2 = sum over components of squared differences / sum of squared standard
-/// errors, with the degrees of freedom of one figure: its components move together, so no more are counted. Samples that
-/// do not vary at all have the p of a permutation test. Samples with a NaN are left out.
+/// errors, with the degrees of freedom of one figure: its components move together, so no more are counted. Samples
+/// that do not vary at all have the p of a permutation test. Samples with a NaN are left out.
 ///
 /// \throws Error  kInvalidArgument if there are fewer than two runs, or a feature has curves of different lengths.
 [[nodiscard]] Comparison compare(std::span<const ComparedRun> runs);

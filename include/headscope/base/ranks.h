@@ -84,8 +84,8 @@ class Ranks {
   /// The largest of one number a rank, everywhere.
   [[nodiscard]] std::size_t largest(std::size_t number);
 
-  /// Where ranks may succeed or fail each for itself: if one has failed, all throw an AgreedError. What rank 0 met is thrown as it
-  /// is; what another met (a file that its machine lacks) as kBackend, with its rank and machine.
+  /// Where ranks may succeed or fail each for itself: if one has failed, all throw an AgreedError. What rank 0 met is
+  /// thrown as it is; what another met (a file that its machine lacks) as kBackend, with its rank and machine.
   void agree(const std::optional<Error>& own);
   /// `work()` on every rank, and then `agree`.
   template <typename Work>
