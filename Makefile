@@ -113,8 +113,8 @@ fuzz: debian-build debian-fuzz
 	cmake --build --preset fuzz
 	tests/fuzz/run.sh build/fuzz/tests/fuzz $(FUZZ_SECONDS)
 
-lint: debian-build debian-test debian-lint
-	cmake --preset dev -DHEADSCOPE_BENCHMARKS=ON
+lint: debian-build debian-mpi debian-test debian-lint
+	cmake --preset dev -DHEADSCOPE_BENCHMARKS=ON -DHEADSCOPE_MPI=ON
 	tools/lint.sh build/dev
 
 format: debian-lint

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -82,10 +81,10 @@ void tell_circuit(Session& session, const Model& model, const std::vector<std::s
   session.out << "\nThe circuit that repeats lists, by weights, attention and ablation together:\n";
   while (!circuit.empty()) {
     const HeadId source = circuit.front().edge.source;
-    const auto is_other = [&](const InductionEdge& one) { return one.edge.source != source; };
-    const auto others = std::ranges::stable_partition(circuit, std::not_fn(is_other));
+    const auto from_source = [&](const InductionEdge& one) { return one.edge.source == source; };
+    const auto others = std::stable_partition(circuit.begin(), circuit.end(), from_source);
     std::vector<std::string> targets;
-    for (auto one = circuit.begin(); one != others.begin(); ++one) {
+    for (auto one = circuit.begin(); one != others; ++one) {
       targets.push_back(fmt::format("{} (z {:.0f}, induction {:.2f})", to_string(one->edge.target),
                                     one->edge.nulls.front().z, one->induction));
     }
@@ -94,7 +93,7 @@ void tell_circuit(Session& session, const Model& model, const std::vector<std::s
                                to_string(source), circuit.front().previous, fmt::join(targets, ", "))
                 << fmt::format("       Without it the loss on lists goes from {:.2f} to {:.2f} nats a word{}.\n",
                                loss.before, loss.after, loss.after - loss.before < kSpare ? ": it is spare" : "");
-    circuit.erase(circuit.begin(), others.begin());
+    circuit.erase(circuit.begin(), others);
   }
 }
 
@@ -127,7 +126,7 @@ void tell_comparison(Session& session, const std::filesystem::path& model, const
   session.out << "\nTwo halves of one model's texts, and words beside pictures.\n";
   const std::vector<std::string> texts = lines_of(model / "unseen.txt");
   std::vector<std::string> words = {"compare"};
-  for (const std::size_t half : {0, 1}) {
+  for (const std::size_t half : {0U, 1U}) {
     const std::filesystem::path run = folder / (half == 0 ? "first-half" : "second-half");
     const std::filesystem::path file = run.string() + ".txt";
     std::ofstream out(file);

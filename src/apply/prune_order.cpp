@@ -117,7 +117,7 @@ HeadRanking order_at_random(const PrunePlan& plan, std::uint64_t seed) {
   std::vector<HeadId> heads = plan.removable;
   Random random(seed);
   for (std::size_t i = heads.size(); i > 1; --i) std::swap(heads[i - 1], heads[random.index(i)]);
-  std::ranges::stable_partition(heads, [&](const HeadId& id) { return plan.zero.contains(id); });
+  std::stable_partition(heads.begin(), heads.end(), [&](const HeadId& id) { return plan.zero.contains(id); });
   std::vector<std::pair<HeadId, double>> listed;
   for (const HeadId& id : heads) listed.emplace_back(id, static_cast<double>(listed.size() + 1));
   HeadRanking ranking{PruneCriterion::kRandom, seed, {}, {}};

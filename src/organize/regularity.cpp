@@ -42,7 +42,7 @@ void for_each_contrast(const TensorHaar& haar, const Visit& visit) {
         continue;
       }
       for (const double third : depth[2]) {
-        if (!std::isinf(third)) visit(index, static_cast<std::size_t>(both + third + 0.5), both + third);
+        if (!std::isinf(third)) visit(index, static_cast<std::size_t>(std::lround(both + third)), both + third);
         ++index;
       }
     }

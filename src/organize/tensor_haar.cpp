@@ -12,7 +12,9 @@ namespace {
 // Queries and keys of every head, after `prepare` has made its map.
 template <typename Prepare>
 void transform_maps(std::span<float> values, const TensorHaar& haar, HaarDirection direction, const Prepare& prepare) {
-  const auto [heads, queries, keys] = haar.extents;
+  const std::size_t heads = haar.extents[0];
+  const std::size_t queries = haar.extents[1];
+  const std::size_t keys = haar.extents[2];
   const std::size_t map = queries * keys;
   const auto transform_map = [&](std::size_t head) {
     const auto entries = values.subspan(head * map, map);
