@@ -30,6 +30,9 @@ constexpr std::size_t kMirroredRows = 1024;
 // Streams that take tiles in turn: where one's product leaves processors idle, the other's sums and products begin.
 constexpr std::size_t kLanes = 2;
 
+// What a process needs of a device's memory before it asks for any: its kernels, and cuBLAS's.
+constexpr std::size_t kContext = std::size_t{1} << 29;
+
 // Whole heads, all parts of nearly the same size.
 struct Cut {
   std::size_t heads = 0;
@@ -102,8 +105,9 @@ std::string name_of(Precision precision) {
 
 class CudaAffinityEngine final : public AffinityEngine {
  public:
-  CudaAffinityEngine(const Device& device, Precision precision, CudaLog log)
+  CudaAffinityEngine(const Device& device, Precision precision, CudaLog log, std::size_t sharers)
       : device_(device),
+        sharers_(std::max<std::size_t>(1, sharers)),
         precision_(precision),
         memory_(std::make_shared<LayerMemory>(device)),
         preparation_(device, memory_, precision, std::move(log)) {
@@ -171,8 +175,11 @@ class CudaAffinityEngine final : public AffinityEngine {
   // Whatever is wanted: the budget of this machine's memory says nothing about the device's.
   [[nodiscard]] std::size_t capacity(std::size_t /*wanted*/) const override {
     // A fiftieth is for what drivers round up to, and for norms on their way.
-    const std::size_t reserved = preparation_.still_needed() + device_.memory / 50;
-    const std::size_t there = device_.free_memory() + memory_->held();
+    const std::size_t context = sharers_ > 1 ? kContext : 0;
+    const std::size_t reserved = preparation_.still_needed() + device_.memory / 50 + context;
+    // What others have at the moment says nothing about what they will have.
+    const std::size_t share = device_.memory / sharers_;
+    const std::size_t there = std::min(device_.free_memory() + memory_->held(), share);
     return there - std::min(there, reserved);
   }
 
@@ -254,6 +261,7 @@ class CudaAffinityEngine final : public AffinityEngine {
   }
 
   Device device_;
+  std::size_t sharers_;
   Precision precision_;
   std::shared_ptr<LayerMemory> memory_;
   mutable Preparation preparation_;
@@ -268,8 +276,13 @@ class CudaAffinityEngine final : public AffinityEngine {
 }  // namespace
 }  // namespace cuda
 
-std::unique_ptr<AffinityEngine> cuda_affinity_engine(int device, Precision precision, CudaLog log) {
-  return std::make_unique<cuda::CudaAffinityEngine>(cuda::open_device(device), precision, std::move(log));
+std::unique_ptr<AffinityEngine> cuda_affinity_engine(int device, Precision precision, CudaLog log,
+                                                     std::size_t sharers) {
+  return std::make_unique<cuda::CudaAffinityEngine>(cuda::open_device(device), precision, std::move(log), sharers);
+}
+
+std::string cuda_device_identity(int device) {
+  return cuda::open_device(device).identity;
 }
 
 }  // namespace headscope
