@@ -157,7 +157,10 @@ RelateResult relate(const Model& model, const RelateOptions& options) {
   RelateResult result;
   result.nulls = chosen_nulls(options);
 
-  Stages stages(options.affinity.progress, stage_costs(sizes, options, uses_matched(result.nulls)));
+  // A device's time says nothing about that of the processors, on which the matched null is computed.
+  const bool device = options.engine != nullptr && options.engine->overlaps();
+  Stages stages(options.affinity.progress, plan_stages(sizes, options, uses_matched(result.nulls)),
+                device && options.affinity.progress ? seconds_of_flop() : 0);
   const std::unique_ptr<AffinityEngine> processors = cpu_affinity_engine();
   for (std::size_t m = 0; m < options.metrics.size(); ++m) {
     AffinityOptions affinity = options.affinity;

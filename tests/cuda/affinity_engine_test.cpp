@@ -269,7 +269,8 @@ TEST_P(CudaAffinity, OfLargeLayersIsThatOfFloat32) {
       bias += (norms.values()[i] - value) / value / static_cast<double>(norms.values().size());
     }
     EXPECT_LT(std::abs(bias), 0.2 * tolerance(GetParam())) << target;
-    if (target > 0) EXPECT_EQ(bits(norms_of(*on, *found[0], *found[target])), bits(norms)) << target;
+    if (target == 0) continue;  // a layer with itself is computed by half
+    EXPECT_EQ(bits(norms_of(*on, *found[0], *found[target])), bits(norms)) << target;
   }
 }
 

@@ -56,6 +56,8 @@ class FinishedBlocks {
   FinishedBlocks& operator=(const FinishedBlocks&) = delete;
   ~FinishedBlocks() = default;
 
+  /// Whether an earlier run has kept it.
+  [[nodiscard]] bool has(const BlockId& id) const { return blocks_.contains(id); }
   /// Whether the block was there, with this shape; then it is in `out`.
   [[nodiscard]] bool restore(const BlockId& id, MatrixSpan out);
   /// `moments` may be empty: for metrics that have none.
