@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "headscope/base/parallel.h"
 #include "headscope/model/head_sizes.h"
 
 namespace headscope {
@@ -19,9 +20,9 @@ struct MatchedCost {
     const auto count = static_cast<double>(draw_count);
     constexpr double kNormal = 500;  // a random number
     head = d * d * h + 16 * d * h * h;
-    root = d * d * d;
+    root = d * d * d * static_cast<double>(thread_count()) / 2;  // by one thread
     draws = count * (head + kNormal * d * h);
-    pair = count * count * 2 * d * h * h;
+    pair = count * count * d * h * h / 2;  // nothing else is a product and no more
   }
 };
 

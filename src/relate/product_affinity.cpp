@@ -175,6 +175,7 @@ class ProductAffinity {
       for (std::size_t c = 0; c < group.chunks.size(); ++c) {
         WorkEstimate::Step& sources = steps.emplace_back();
         for (const std::size_t source : group.chunks[c]) sources.heads += head_count(group.source_key, source);
+        sources.writes = group.source_key.role == Role::kO;
         for (const Pair& pair : group.pairs) add_ring(pair, group.chunks[c], c, steps);
       }
     }
@@ -187,6 +188,7 @@ class ProductAffinity {
     const std::size_t turn_count = turns(pair, chunk);
     for (std::size_t turn = 0; turn <= turn_count; ++turn) {
       WorkEstimate::Step& step = steps.emplace_back();
+      step.writes = pair.target_key.role == Role::kO;
       if (turn < own.size() && !is_resident(pair, sources, own[turn])) {
         step.heads = head_count(pair.target_key, own[turn]);
       }
@@ -220,23 +222,34 @@ class ProductAffinity {
     return share * 2 * static_cast<double>(pairs * sizes_.d_head * sizes_.d_head) * static_cast<double>(sizes_.d_model);
   }
 
-  [[nodiscard]] std::unique_ptr<PreparedLayer> prepare(const FactorKey& key, std::size_t layer) {
+  [[nodiscard]] std::unique_ptr<PreparedLayer> prepare(const FactorKey& key, std::size_t layer, bool early = false) {
     const std::vector<std::size_t>& chosen = heads(key).of(layer);
     auto prepared = engine_.prepare(load_weights(model_, selection_.layers()[layer], key, options_.weights, chosen));
-    estimate_.prepared(chosen.size());
+    if (early) {
+      estimate_.prepared_early(chosen.size(), key.role == Role::kO);
+    } else {
+      estimate_.prepared(chosen.size(), key.role == Role::kO);
+    }
     report();
     return prepared;
   }
 
   void run_chunk(Group& group, std::size_t chunk) {
     Prepared sources;
+    Pair& pair = group.pairs.front();
+    Target first;  // of that pair: prepared early on a device, to see how long that takes
     for (const std::size_t layer : group.chunks[chunk]) {
       sources[layer] = prepare(group.source_key, layer);
       describe(group, layer, *sources[layer]);
-      if (!tried_ && engine_.overlaps()) try_product(*sources[layer]);
+      // With the second one, when everything has been allocated and loaded.
+      const bool warm = sources.size() == std::min<std::size_t>(2, group.chunks[chunk].size());
+      if (warm && !tried_ && engine_.overlaps()) {
+        try_product(*sources[layer]);
+        if (!pair.symmetric) first = take_own(pair, queue(pair, chunk, ranks_.rank()), 0, sources, /*early=*/true);
+      }
     }
     estimate_.finish_step();
-    for (Pair& pair : group.pairs) run_ring(pair, chunk, sources);
+    for (Pair& each : group.pairs) run_ring(each, chunk, sources, &each == &pair ? std::move(first) : Target{});
   }
 
   // Long before a device multiplies anything, how long that takes: the first layer with a copy of itself, twice, since
@@ -263,10 +276,10 @@ class ProductAffinity {
 
   // All targets that the chunk needs pass by, as many at a time as there are ranks: everyone prepares one of its own,
   // multiplies what it has while that moves on to its neighbor, and takes the next from the other one.
-  void run_ring(Pair& pair, std::size_t chunk, const Prepared& sources) {
+  void run_ring(Pair& pair, std::size_t chunk, const Prepared& sources, Target first) {
     const std::size_t turn_count = turns(pair, chunk);
     const Layers own = queue(pair, chunk, ranks_.rank());
-    Target next = take_own(pair, own, 0, sources);
+    Target next = first.prepared != nullptr ? std::move(first) : take_own(pair, own, 0, sources);
     estimate_.finish_step();
     for (std::size_t turn = 0; turn < turn_count; ++turn) {
       Target here = std::exchange(next, {});
@@ -288,7 +301,8 @@ class ProductAffinity {
   }
 
   // The rank's own next target; none if it has no more.
-  [[nodiscard]] Target take_own(Pair& pair, const Layers& own, std::size_t turn, const Prepared& sources) {
+  [[nodiscard]] Target take_own(Pair& pair, const Layers& own, std::size_t turn, const Prepared& sources,
+                                bool early = false) {
     Target target;
     if (turn >= own.size()) return target;
     target.layer = own[turn];
@@ -296,7 +310,7 @@ class ProductAffinity {
     if (pair.symmetric && found != sources.end()) {
       target.prepared = found->second.get();
     } else {
-      target.owned = prepare(pair.target_key, target.layer);
+      target.owned = prepare(pair.target_key, target.layer, early);
       target.prepared = target.owned.get();
       if (!pair.symmetric) {
         pair.rows.describe(Side::kTarget, target.layer, target.prepared->moments, target.prepared->ranks);

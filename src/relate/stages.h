@@ -12,14 +12,15 @@ namespace headscope {
 struct Stage {
   double flops = 0;        ///< Of products that would take as long; what an earlier run has finished does not count.
   bool on_engine = false;  ///< Computed by the engine, not by this machine's processors.
+  double seconds = 0;      ///< Where it is not products: about as long as that.
 };
 
-/// The metrics and, last, the matched null if it is used.
+/// The metrics, the matched null if it is used, and what is made of them: edges, graph and communities.
 [[nodiscard]] std::vector<Stage> plan_stages(const HeadSizes& sizes, const RelateOptions& options, bool matched);
 
-/// Seconds that this machine's processors take for one flop of a product; takes some hundredths of a second to find
-/// out.
-[[nodiscard]] double seconds_of_flop();
+/// Seconds that this machine's processors take for one flop of the matched null, as they do the most of it: random
+/// heads, one for each thread, are orthonormalized and added up.
+[[nodiscard]] double seconds_of_flop(const HeadSizes& sizes);
 
 /// One progress of several pieces of work, which is the share of the time: that of a piece goes by what it says itself,
 /// that of those to come by what such flops have taken so far. Must outlive the functions it gives.
@@ -29,6 +30,7 @@ class Stages {
   Stages(const std::function<void(double)>& progress, std::vector<Stage> stages, double on_processors = 0,
          std::function<double()> now = steady_seconds);
 
+  [[nodiscard]] std::size_t count() const noexcept { return stages_.size(); }
   /// Takes the share of one piece that is done, and reports the share of all. Empty if nobody listens.
   [[nodiscard]] std::function<void(double)> progress_of(std::size_t stage);
 

@@ -20,6 +20,7 @@ class WorkEstimate {
   struct Step {
     double heads = 0;
     double flops = 0;
+    bool writes = false;  ///< The heads' role is O, whose matrices lie the other way round in most files.
   };
 
   /// As long as only one kind has been seen, a head is taken to cost as much as a product of `flops_of_head`. `now`
@@ -31,10 +32,16 @@ class WorkEstimate {
   }
 
   /// Ends a piece of work that began when the last one ended.
-  void prepared(std::size_t heads) {
+  void prepared(std::size_t heads, bool writes) {
     const double seconds = pass();
-    heads_.learn(static_cast<double>(heads), seconds);
+    heads_[writes ? 1 : 0].learn(static_cast<double>(heads), seconds);
     done_.heads += static_cast<double>(heads);
+  }
+  /// The same, of the step after this one.
+  void prepared_early(std::size_t heads, bool writes) {
+    prepared(heads, writes);
+    done_.heads -= static_cast<double>(heads);
+    steps_[std::min(next_ + 1, steps_.size() - 1)].heads -= static_cast<double>(heads);
   }
   void multiplied(double flops) {
     const double seconds = pass();
@@ -68,6 +75,7 @@ class WorkEstimate {
   /// Share of the time. Grows, and stays just below 1.
   [[nodiscard]] double share() {
     constexpr double kAlmost = 0.9999;
+    if (overlaps_ && !flops_.is_known()) return share_;  // a head says nothing about a product
     const double left = seconds_left();
     const double share = spent_ + left > 0 ? spent_ / (spent_ + left) : 0;
     return share_ = std::max(share_, std::min(share, kAlmost));
@@ -104,14 +112,17 @@ class WorkEstimate {
   }
 
   [[nodiscard]] double seconds_left() const {
-    double of_head = heads_.rate();
     double of_flop = flops_.rate();
-    if (!flops_.is_known()) of_flop = of_head / flops_of_head_;
-    if (!heads_.is_known()) of_head = of_flop * flops_of_head_;
+    if (!flops_.is_known()) of_flop = std::max(heads_[0].rate(), heads_[1].rate()) / flops_of_head_;
+    const auto of_head = [&](bool writes) {
+      const Rate& own = heads_[writes ? 1 : 0];
+      const Rate& other = heads_[writes ? 0 : 1];
+      return own.is_known() ? own.rate() : other.is_known() ? other.rate() : of_flop * flops_of_head_;
+    };
     double left = 0;
     for (std::size_t i = next_; i < steps_.size(); ++i) {
       const Step done = i == next_ ? done_ : Step{};
-      const double preparing = std::max(0.0, steps_[i].heads - done.heads) * of_head;
+      const double preparing = std::max(0.0, steps_[i].heads - done.heads) * of_head(steps_[i].writes);
       double multiplying = std::max(0.0, steps_[i].flops - done.flops) * of_flop;
       if (!overlaps_) {
         left += preparing + multiplying;
@@ -134,7 +145,7 @@ class WorkEstimate {
   double step_begin_ = 0;
   double last_ = 0;
   double spent_ = 0;
-  Rate heads_;
+  Rate heads_[2];  // those that read, those that write
   Rate flops_;
   double share_ = 0;
 };

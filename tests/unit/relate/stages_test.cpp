@@ -68,6 +68,10 @@ TEST(Stages, OnProcessorsTakeAsLongAsThere) {
   expect_right_after_a_tenth({{{1e13, false}, 100}, {{2e13, false}, 200}}, 3e-11);  // seen is better than measured
 }
 
+TEST(Stages, KnowHowLongTheRestTakes) {
+  expect_right_after_a_tenth({{{1e12, true}, 10}, {{0, false, 11}, 10}}, 0);
+}
+
 // Of three metrics an earlier run has finished one.
 TEST(Stages, ThatAreFinishedDoNotCount) {
   expect_right_after_a_tenth({{{0, true}, 0.001}, {{1e12, true}, 10}, {{1e12, true}, 10}}, 0);
@@ -81,11 +85,12 @@ TEST(Stages, ArePlannedWithoutWhatIsFinished) {
   options.metrics = {Metric::kPk, Metric::kCka};
   const double flops = 2.0 * 64 * 8 * 8;
   const auto all = plan_stages(sizes, options, true);
-  ASSERT_EQ(all.size(), 3u);
+  ASSERT_EQ(all.size(), 4u);
   EXPECT_EQ(all[0].flops, 9 * (4 * 4 + 4 * 2) * flops);
   EXPECT_EQ(all[1].flops, all[0].flops);
   EXPECT_TRUE(all[1].on_engine);
   EXPECT_FALSE(all[2].on_engine);
+  EXPECT_GT(all[3].seconds, 0);
   options.affinity.earlier_only = true;
   EXPECT_EQ(plan_stages(sizes, options, true)[0].flops, 3 * (4 * 4 + 4 * 2) * flops);
 
