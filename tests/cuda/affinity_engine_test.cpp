@@ -338,6 +338,15 @@ TEST_P(CudaAffinity, ReusesTheMemoryOfLayersThatAreGone) {
   EXPECT_NEAR(static_cast<double>(later), static_cast<double>(all), 0.02 * static_cast<double>(all));
 }
 
+TEST_P(CudaAffinity, TakesItsShareOfTheMemory) {
+  const auto alone = static_cast<double>(engine()->capacity(1));
+  for (const std::size_t sharers : {2u, 3u}) {
+    const auto share = static_cast<double>(cuda_affinity_engine(0, GetParam(), {}, sharers)->capacity(1));
+    EXPECT_LT(share, alone / static_cast<double>(sharers));
+    EXPECT_GT(share, 0.8 * alone / static_cast<double>(sharers) - 0x1p31);
+  }
+}
+
 TEST_P(CudaAffinity, RefusesWhatIsNotANumber) {
   std::vector<float> values = test::normals(3 * 64 * 8, 1);
   values[700] = std::numeric_limits<float>::quiet_NaN();
