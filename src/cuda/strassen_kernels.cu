@@ -141,7 +141,8 @@ void block_norms_of_halves(const ProductTile& tile, const TilePlace& place, std:
     halves_kernel<<<grid, kThreads, 0, stream>>>(reinterpret_cast<const float4*>(tile.values), height / 4, width,
                                                  stride / 4, product / 4, place, rows, columns, out);
   } else {
-    halves_kernel<<<grid, kThreads, 0, stream>>>(tile.values, height, width, stride, product, place, rows, columns, out);
+    halves_kernel<<<grid, kThreads, 0, stream>>>(tile.values, height, width, stride, product, place, rows, columns,
+                                                 out);
   }
   check_launch("block_norms_of_halves");
 }

@@ -243,7 +243,7 @@ class ProductAffinity {
       describe(group, layer, *sources[layer]);
       // With the second one, when everything has been allocated and loaded.
       const bool warm = sources.size() == std::min<std::size_t>(2, group.chunks[chunk].size());
-      if (warm && !tried_ && engine_.overlaps()) {
+      if (warm && !tried_ && engine_.overlaps() && options_.progress) {
         try_product(*sources[layer]);
         if (!pair.symmetric) first = take_own(pair, queue(pair, chunk, ranks_.rank()), 0, sources, /*early=*/true);
       }
@@ -252,8 +252,8 @@ class ProductAffinity {
     for (Pair& each : group.pairs) run_ring(each, chunk, sources, &each == &pair ? std::move(first) : Target{});
   }
 
-  // Long before a device multiplies anything, how long that takes: the first layer with a copy of itself, twice, since
-  // the first product waits for its kernels.
+  // Long before a device multiplies anything, how long that takes: a layer with a copy of itself, twice, since the
+  // first product waits for its kernels.
   void try_product(const PreparedLayer& layer) {
     tried_ = true;
     const std::size_t heads = layer.ranks.size();
