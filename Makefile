@@ -99,9 +99,9 @@ bench-mpi: mpi venv
 
 # Needs nvcc, cuBLAS and a device: nothing of it is in Debian.
 test-gpu: debian-build debian-test
-	cmake --preset cuda -DHEADSCOPE_TESTS=ON -DHEADSCOPE_BENCHMARKS=OFF
-	cmake --build --preset cuda --target headscope test_cuda
-	tests/cuda/run.sh build/cuda/tests/test_cuda
+	cmake --preset cuda -DHEADSCOPE_TESTS=ON -DHEADSCOPE_BENCHMARKS=OFF -DHEADSCOPE_MPI=ON
+	cmake --build --preset cuda --target headscope headscope_ranks test_cuda
+	tests/cuda/run.sh build/cuda
 
 bench-gpu: debian-build
 	cmake --preset cuda -DHEADSCOPE_TESTS=OFF -DHEADSCOPE_BENCHMARKS=ON

@@ -94,7 +94,7 @@ class PlainProduct {
     const double each = 2.0 * static_cast<double>(d_) * kSide * kSide;
     const auto count = static_cast<std::size_t>(std::max(1.0, std::round(flops / each)));
     for (std::size_t i = 0; i < count; ++i) {
-      blas_.product(precision_, a_.as(), kSide, b_.as(), kSide, d_, c_.as<float>());
+      blas_.product(precision_, {a_.as(), kSide, d_}, {b_.as(), kSide, d_}, d_, c_.as<float>());
     }
     stream_.wait();
   }

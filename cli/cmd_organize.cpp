@@ -126,8 +126,7 @@ void run_organize(const Args& args, Session& session) {
   const auto begin = std::chrono::steady_clock::now();
   watch_for_interrupts();
   Ranks& ranks = session.ranks;
-  const std::unique_ptr<TreeDistance> engine =
-      ranks.together([&] { return choose_tree_distance(args.device, session); });
+  const std::unique_ptr<TreeDistance> engine = choose_tree_distance(args.device, session);
   const MapSource source =
       ranks.together([&] { return load_maps(args.source, /*keep_absent=*/false, parse_size(args.memory), session); });
   check_same_everywhere(ranks, "array", source.fingerprint);

@@ -227,8 +227,7 @@ void run_relate(const Args& args, Session& session) {
   const auto begin = std::chrono::steady_clock::now();
   Ranks& ranks = session.ranks;
   RelateOptions options = parse(args);
-  const std::unique_ptr<AffinityEngine> engine =
-      ranks.together([&] { return choose_affinity_engine(args.device, session); });
+  const std::unique_ptr<AffinityEngine> engine = choose_affinity_engine(args.device, session);
   options.engine = engine.get();
   options.affinity.ranks = &ranks;
 

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "cli/device/cuda_device.h"
+#include "cli/shared_work.h"
 #include "headscope/base/error.h"
 
 namespace headscope::cli {
@@ -44,23 +45,31 @@ void add_precision_option(Command& command, DeviceWords& words) {
 }
 
 std::unique_ptr<AffinityEngine> choose_affinity_engine(const DeviceWords& words, Session& session) {
-  const std::optional<int> cuda = cuda_device(words, session.ranks);
-  if (cuda) {
-    const DeviceLog log = [&session](const std::string& line) {
-      if (!session.quiet) session.err << line << '\n';
-    };
-    return make_cuda_affinity_engine(*cuda, words.precision.empty() ? "tf32" : words.precision, log);
-  }
-  if (!words.precision.empty() && words.precision != "float32") {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("--precision {} is for a device; the CPU computes in float32", words.precision));
-  }
-  return cpu_affinity_engine();
+  Ranks& ranks = session.ranks;
+  const std::string identity = ranks.together([&]() -> std::string {
+    const std::optional<int> cuda = cuda_device(words, ranks);
+    if (!cuda && !words.precision.empty() && words.precision != "float32") {
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("--precision {} is for a device; the CPU computes in float32", words.precision));
+    }
+    return cuda ? cuda_device_identity(*cuda) : "";
+  });
+  if (identity.empty()) return cpu_affinity_engine();
+  const std::size_t sharers = count_same(ranks, identity);
+  const DeviceLog log = [&session](const std::string& line) {
+    if (!session.quiet) session.err << line << '\n';
+  };
+  return ranks.together([&] {
+    return make_cuda_affinity_engine(*cuda_device(words, ranks), words.precision.empty() ? "tf32" : words.precision,
+                                     sharers, log);
+  });
 }
 
 std::unique_ptr<TreeDistance> choose_tree_distance(const DeviceWords& words, Session& session) {
-  const std::optional<int> cuda = cuda_device(words, session.ranks);
-  return cuda ? make_cuda_tree_distance(*cuda) : cpu_tree_distance(session.ranks);
+  return session.ranks.together([&] {
+    const std::optional<int> cuda = cuda_device(words, session.ranks);
+    return cuda ? make_cuda_tree_distance(*cuda) : cpu_tree_distance(session.ranks);
+  });
 }
 
 }  // namespace headscope::cli

@@ -62,6 +62,24 @@ std::map<std::string, std::string> describe_ranks(Ranks& ranks) {
           {"seconds_waited", waits}};
 }
 
+std::size_t count_same(Ranks& ranks, const std::string& text) {
+  if (ranks.size() == 1) return 1;
+  MessageWriter own;
+  own.put_text(text);
+  std::vector<std::string> texts = {text};
+  ranks.gather(own.bytes(), [&](std::size_t, std::span<const std::byte> bytes) {
+    texts.push_back(MessageReader(bytes).take_text());
+  });
+  MessageWriter all;
+  for (const std::string& each : texts) all.put_text(each);
+  std::vector<std::byte> bytes = std::move(all).release();
+  ranks.broadcast(bytes);
+  MessageReader message(bytes);
+  std::size_t count = 0;
+  while (message.remaining() > 0) count += message.take_text() == text ? 1 : 0;
+  return count;
+}
+
 std::size_t sum_on_root(Ranks& ranks, std::size_t number) {
   MessageWriter own;
   own.put(number);

@@ -16,6 +16,9 @@ void check_same_everywhere(Ranks& ranks, const std::string& what, const std::str
 /// each has held, and how long each has waited for the others around the ring. All ranks call it.
 [[nodiscard]] std::map<std::string, std::string> describe_ranks(Ranks& ranks);
 
+/// How many ranks, this one among them, gave the same text. All ranks call it.
+[[nodiscard]] std::size_t count_same(Ranks& ranks, const std::string& text);
+
 /// On rank 0 the sum over all ranks.
 [[nodiscard]] std::size_t sum_on_root(Ranks& ranks, std::size_t number);
 

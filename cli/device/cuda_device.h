@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,9 +17,11 @@ namespace headscope::cli {
 /// Hears what a person may want to know, one line a call.
 using DeviceLog = std::function<void(const std::string&)>;
 
-/// `precision` is tf32, fp16, bf16 or float32.
+/// What tells a device from all others, on whatever machine.
+[[nodiscard]] std::string cuda_device_identity(int device);
+/// `precision` is tf32, fp16, bf16 or float32; `sharers` processes use the device at the same time.
 [[nodiscard]] std::unique_ptr<AffinityEngine> make_cuda_affinity_engine(int device, std::string_view precision,
-                                                                        const DeviceLog& log);
+                                                                        std::size_t sharers, const DeviceLog& log);
 [[nodiscard]] std::unique_ptr<TreeDistance> make_cuda_tree_distance(int device);
 
 }  // namespace headscope::cli

@@ -3,13 +3,17 @@
 
 namespace headscope::cli {
 
-std::unique_ptr<AffinityEngine> make_cuda_affinity_engine(int device, std::string_view precision,
+std::string cuda_device_identity(int device) {
+  return headscope::cuda_device_identity(device);
+}
+
+std::unique_ptr<AffinityEngine> make_cuda_affinity_engine(int device, std::string_view precision, std::size_t sharers,
                                                           const DeviceLog& log) {
   const Precision chosen = precision == "bf16"      ? Precision::kBf16
                            : precision == "fp16"    ? Precision::kFp16
                            : precision == "float32" ? Precision::kFloat32
                                                     : Precision::kTf32;
-  return cuda_affinity_engine(device, chosen, log);
+  return cuda_affinity_engine(device, chosen, log, sharers);
 }
 
 std::unique_ptr<TreeDistance> make_cuda_tree_distance(int device) {

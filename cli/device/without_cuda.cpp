@@ -12,8 +12,12 @@ namespace {
 
 }  // namespace
 
+std::string cuda_device_identity(int /*device*/) {
+  refuse();
+}
+
 std::unique_ptr<AffinityEngine> make_cuda_affinity_engine(int /*device*/, std::string_view /*precision*/,
-                                                          const DeviceLog& /*log*/) {
+                                                          std::size_t /*sharers*/, const DeviceLog& /*log*/) {
   refuse();
 }
 

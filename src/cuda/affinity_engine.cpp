@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "cuda/blas.h"
@@ -13,6 +14,7 @@
 #include "cuda/device.h"
 #include "cuda/layer_memory.h"
 #include "cuda/preparation.h"
+#include "cuda/strassen_kernels.h"
 #include "headscope/base/error.h"
 #include "headscope/cuda/cuda_engine.h"
 
@@ -25,10 +27,18 @@ namespace {
 // are the fastest in every precision: 371 TFLOP/s in TF32 (4096 x 4096: 350, one stream: 326).
 constexpr std::size_t kTileRows = 2048;
 constexpr std::size_t kTileColumns = 2048;
+// Of halves of layers, where seven products are there at the same time: of 3072 x 3072 at most, 264 MB.
+constexpr std::size_t kHalfTile = 3072;
+// Columns of half a layer, and half the dimensions, from which on that pays: 10 % at 4096, 3 % at 2048; nothing at
+// 1024.
+constexpr std::size_t kLeastHalf = 2048;
 // Of a layer with itself: smaller, since what lies below the diagonal of a tile is computed in vain.
 constexpr std::size_t kMirroredRows = 1024;
 // Streams that take tiles in turn: where one's product leaves processors idle, the other's sums and products begin.
 constexpr std::size_t kLanes = 2;
+
+// What a process needs of a device's memory before it asks for any: its kernels, and cuBLAS's.
+constexpr std::size_t kContext = std::size_t{1} << 29;
 
 // Whole heads, all parts of nearly the same size.
 struct Cut {
@@ -69,12 +79,16 @@ struct Pending {
   const float* arrived;
 };
 
+// Which side's sums.
+enum Side { kAsSource, kAsTarget };
+
 // A prepared layer as bytes: this, ranks, moments, factors.
 struct PackedHeader {
   std::uint64_t precision;
   std::uint64_t heads;
   std::uint64_t d;
   std::uint64_t h;
+  std::uint64_t bases;
 };
 
 const DeviceLayer& on_device(const PreparedLayer& layer) {
@@ -85,6 +99,18 @@ const DeviceLayer& on_device(const PreparedLayer& layer) {
 
 std::size_t norm_count(const LayerBlock& block) {
   return on_device(*block.source).heads * on_device(*block.target).heads;
+}
+
+// By its size, whether a layer is multiplied by halves. In TF32 alone: the device draws all the power it may, and fewer
+// multiplications are what is left to save; in half the sums of two factors would leave its range, and the memory for
+// them is better spent on layers.
+bool has_halves(Precision precision, std::size_t heads, std::size_t d, std::size_t h) {
+  return precision == Precision::kTf32 && heads % 2 == 0 && d % 8 == 0 && heads / 2 * h >= kLeastHalf &&
+         d / 2 >= kLeastHalf;
+}
+
+WholeFactors whole(const DeviceLayer& layer) {
+  return {reinterpret_cast<const float*>(layer.memory.data()), layer.heads * layer.h, layer.d};
 }
 
 std::string name_of(Precision precision) {
@@ -102,8 +128,9 @@ std::string name_of(Precision precision) {
 
 class CudaAffinityEngine final : public AffinityEngine {
  public:
-  CudaAffinityEngine(const Device& device, Precision precision, CudaLog log)
+  CudaAffinityEngine(const Device& device, Precision precision, CudaLog log, std::size_t sharers)
       : device_(device),
+        sharers_(std::max<std::size_t>(1, sharers)),
         precision_(precision),
         memory_(std::make_shared<LayerMemory>(device)),
         preparation_(device, memory_, precision, std::move(log)) {
@@ -164,27 +191,34 @@ class CudaAffinityEngine final : public AffinityEngine {
     for (NormSpace& space : spaces_) space.used = 0;
   }
 
+  [[nodiscard]] bool overlaps() const noexcept override { return true; }
+
   [[nodiscard]] std::size_t layer_bytes(std::size_t heads, std::size_t d_model, std::size_t d_head) const override {
-    return heads * d_model * d_head * number_bytes(precision_);
+    const std::size_t sums = has_halves(precision_, heads, d_model, d_head) ? sums_bytes(heads, d_model, d_head) : 0;
+    return factor_bytes(heads, d_model, d_head) + sums;
   }
 
   // Whatever is wanted: the budget of this machine's memory says nothing about the device's.
   [[nodiscard]] std::size_t capacity(std::size_t /*wanted*/) const override {
     // A fiftieth is for what drivers round up to, and for norms on their way.
-    const std::size_t reserved = preparation_.still_needed() + device_.memory / 50;
-    const std::size_t there = device_.free_memory() + memory_->held();
+    const std::size_t context = sharers_ > 1 ? kContext : 0;
+    const std::size_t reserved = preparation_.still_needed() + device_.memory / 50 + context;
+    // What others have at the moment says nothing about what they will have.
+    const std::size_t share = device_.memory / sharers_;
+    const std::size_t there = std::min(device_.free_memory() + memory_->held(), share);
     return there - std::min(there, reserved);
   }
 
   [[nodiscard]] std::vector<std::byte> pack(const PreparedLayer& prepared) const override {
     const DeviceLayer& layer = on_device(prepared);
-    const PackedHeader header{static_cast<std::uint64_t>(precision_), layer.heads, layer.d, layer.h};
+    const PackedHeader header{static_cast<std::uint64_t>(precision_), layer.heads, layer.d, layer.h,
+                              layer.bases ? std::uint64_t{1} : 0};
     std::vector<std::byte> bytes;
     const auto add = [&](std::span<const std::byte> part) { bytes.insert(bytes.end(), part.begin(), part.end()); };
     add(std::as_bytes(std::span(&header, 1)));
     add(std::as_bytes(std::span(layer.ranks)));
     add(std::as_bytes(std::span(layer.moments)));
-    const std::size_t factors = layer_bytes(layer.heads, layer.d, layer.h);
+    const std::size_t factors = factor_bytes(layer.heads, layer.d, layer.h);
     bytes.resize(bytes.size() + factors);
     preparation_.download(layer, std::span(bytes).last(factors));
     return bytes;
@@ -197,10 +231,11 @@ class CudaAffinityEngine final : public AffinityEngine {
     std::memcpy(&header, bytes.data(), sizeof header);
     const std::size_t ranks = header.heads * sizeof(std::size_t);
     const std::size_t moments = header.heads * sizeof(GramMoments);
-    const std::size_t factors = layer_bytes(header.heads, header.d, header.h);
+    const std::size_t factors = factor_bytes(header.heads, header.d, header.h);
     if (header.precision != static_cast<std::uint64_t>(precision_)) fail();
     if (bytes.size() != sizeof header + ranks + moments + factors) fail();
     auto layer = preparation_.upload(bytes.last(factors), header.heads, header.d, header.h);
+    layer->bases = header.bases != 0;
     layer->ranks.resize(header.heads);
     layer->moments.resize(header.heads);
     std::memcpy(layer->ranks.data(), bytes.data() + sizeof header, ranks);
@@ -213,6 +248,13 @@ class CudaAffinityEngine final : public AffinityEngine {
   }
 
  private:
+  [[nodiscard]] std::size_t factor_bytes(std::size_t heads, std::size_t d, std::size_t h) const noexcept {
+    return heads * d * h * number_bytes(precision_);
+  }
+  [[nodiscard]] std::size_t sums_bytes(std::size_t heads, std::size_t d, std::size_t h) const noexcept {
+    return factor_bytes(heads, d, h) / 4 * kHalfSums;
+  }
+
   [[nodiscard]] NormSpace& space_for(std::size_t bytes) const {
     for (NormSpace& space : spaces_) {
       if (space.left() >= bytes) return space;
@@ -226,6 +268,7 @@ class CudaAffinityEngine final : public AffinityEngine {
     const DeviceLayer& target = on_device(*block.target);
     assert(source.d == target.d);
     const bool mirrored = block.source == block.target;
+    if (!mirrored && goes_by_halves(source) && goes_by_halves(target)) return begin_halves(source, target, norms);
     const Cut rows(source.heads, source.h, mirrored ? kMirroredRows : kTileRows);
     for (std::size_t r = 0; r < rows.parts; ++r) {
       const std::size_t row = rows.begin(r);
@@ -248,18 +291,66 @@ class CudaAffinityEngine final : public AffinityEngine {
     lane.tile.need(std::max(kTileRows * kTileColumns, m * n) * sizeof(float));
     tile.values = lane.tile.as<float>();
     const std::size_t head_bytes = source.d * number_bytes(precision_);
-    lane.blas.product(precision_, source.memory.data() + place.row * source.h * head_bytes, m,
-                      target.memory.data() + place.column * target.h * head_bytes, n, source.d, lane.tile.as<float>());
+    lane.blas.product(precision_, {source.memory.data() + place.row * source.h * head_bytes, m, source.d},
+                      {target.memory.data() + place.column * target.h * head_bytes, n, source.d}, source.d,
+                      lane.tile.as<float>());
     block_norms(tile, place, norms, lane.stream.get());
   }
 
+  [[nodiscard]] bool goes_by_halves(const DeviceLayer& layer) const {
+    const auto is_full = [&](std::size_t rank) { return rank == layer.h; };
+    return layer.bases && has_halves(precision_, layer.heads, layer.d, layer.h) &&
+           std::ranges::all_of(layer.ranks, is_full);
+  }
+
+  [[nodiscard]] std::array<HalfFactor, kHalfProducts> halves_of(const DeviceLayer& layer, Side side) const {
+    std::optional<LayerMemory::Lease>& sums = layer.half_sums[side];
+    if (!sums) {
+      sums.emplace(memory_->lease(sums_bytes(layer.heads, layer.d, layer.h)));
+      make_half_sums(whole(layer), side == kAsSource, reinterpret_cast<float*>(sums->data()), summing_.get());
+      summed_.record(summing_);
+      for (const Lane& lane : lanes_) summed_.hold(lane.stream);
+    }
+    return half_factors(whole(layer), reinterpret_cast<const float*>(sums->data()), side == kAsSource);
+  }
+
+  // The same by seven products of halves.
+  void begin_halves(const DeviceLayer& source, const DeviceLayer& target, float* norms) const {
+    const auto a = halves_of(source, kAsSource);
+    const auto b = halves_of(target, kAsTarget);
+    const Cut rows(source.heads / 2, source.h, kHalfTile);
+    const Cut columns(target.heads / 2, target.h, kHalfTile);
+    for (std::size_t r = 0; r < rows.parts; ++r) {
+      for (std::size_t c = 0; c < columns.parts; ++c) {
+        const std::size_t row = rows.begin(r);
+        const std::size_t column = columns.begin(c);
+        ProductTile tile{nullptr, rows.begin(r + 1) - row, columns.begin(c + 1) - column, source.h, target.h};
+        Lane& lane = lanes_[turn_++ % lanes_.size()];
+        const std::size_t m = tile.rows * tile.row_width;
+        const std::size_t n = tile.columns * tile.column_width;
+        lane.tile.need(kHalfProducts * m * n * sizeof(float));
+        tile.values = lane.tile.as<float>();
+        for (std::size_t p = 0; p < kHalfProducts; ++p) {
+          lane.blas.product(precision_, {a[p].values + row * source.h * a[p].stride, m, a[p].stride},
+                            {b[p].values + column * target.h * b[p].stride, n, b[p].stride}, source.d / 2,
+                            lane.tile.as<float>() + p * m * n);
+        }
+        block_norms_of_halves(tile, {row, column, target.heads, false}, rows.heads, columns.heads, norms,
+                              lane.stream.get());
+      }
+    }
+  }
+
   Device device_;
+  std::size_t sharers_;
   Precision precision_;
   std::shared_ptr<LayerMemory> memory_;
   mutable Preparation preparation_;
   mutable std::mutex mutex_;  // of everything below
   mutable std::array<Lane, kLanes> lanes_;
   mutable std::size_t turn_ = 0;
+  Stream summing_;
+  Event summed_;
   Stream download_;
   mutable std::vector<Pending> pending_;
   mutable std::vector<NormSpace> spaces_;
@@ -268,8 +359,13 @@ class CudaAffinityEngine final : public AffinityEngine {
 }  // namespace
 }  // namespace cuda
 
-std::unique_ptr<AffinityEngine> cuda_affinity_engine(int device, Precision precision, CudaLog log) {
-  return std::make_unique<cuda::CudaAffinityEngine>(cuda::open_device(device), precision, std::move(log));
+std::unique_ptr<AffinityEngine> cuda_affinity_engine(int device, Precision precision, CudaLog log,
+                                                     std::size_t sharers) {
+  return std::make_unique<cuda::CudaAffinityEngine>(cuda::open_device(device), precision, std::move(log), sharers);
+}
+
+std::string cuda_device_identity(int device) {
+  return cuda::open_device(device).identity;
 }
 
 }  // namespace headscope

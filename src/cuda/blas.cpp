@@ -45,16 +45,15 @@ Blas::~Blas() {
   if (handle_ != nullptr) static_cast<void>(cublasDestroy(handle_));
 }
 
-void Blas::product(Precision precision, const void* a, std::size_t m, const void* b, std::size_t n, std::size_t d,
-                   float* c) const {
+void Blas::product(Precision precision, const Factor& a, const Factor& b, std::size_t d, float* c) const {
   const cudaDataType_t type = number_type(precision);
   // What factors in half are multiplied by, twice, and no bit is lost.
   const float scale = precision == Precision::kFp16 ? 1 / (kFp16Scale * kFp16Scale) : 1.0F;
   const float zero = 0;
-  check_blas(
-      cublasGemmEx(handle_, CUBLAS_OP_T, CUBLAS_OP_N, narrow(m), narrow(n), narrow(d), &scale, a, type, narrow(d), b,
-                   type, narrow(d), &zero, c, CUDA_R_32F, narrow(m), compute_type(precision), CUBLAS_GEMM_DEFAULT),
-      "a product failed");
+  check_blas(cublasGemmEx(handle_, CUBLAS_OP_T, CUBLAS_OP_N, narrow(a.columns), narrow(b.columns), narrow(d), &scale,
+                          a.values, type, narrow(a.stride), b.values, type, narrow(b.stride), &zero, c, CUDA_R_32F,
+                          narrow(a.columns), compute_type(precision), CUBLAS_GEMM_DEFAULT),
+             "a product failed");
 }
 
 void Blas::batch(bool transpose_a, bool transpose_b, const BatchSizes& sizes, const double* a, const double* b,

@@ -18,9 +18,14 @@ class Blas {
   Blas& operator=(const Blas&) = delete;
   ~Blas();
 
-  /// c = a^T b: a is d x m, b is d x n, in the precision's numbers, c is m x n, of floats.
-  void product(Precision precision, const void* a, std::size_t m, const void* b, std::size_t n, std::size_t d,
-               float* c) const;
+  /// One of the two factors of `product`: columns of d numbers each, `stride` from one to the next.
+  struct Factor {
+    const void* values = nullptr;
+    std::size_t columns = 0;
+    std::size_t stride = 0;
+  };
+  /// c = a^T b, in the precision's numbers; c, one column after another, of floats.
+  void product(Precision precision, const Factor& a, const Factor& b, std::size_t d, float* c) const;
   /// gram = a^T a for `count` matrices of d x h.
   void grams(const double* a, std::size_t d, std::size_t h, std::size_t count, double* gram) const;
   /// out = t t^T, for `count` matrices of h x h.

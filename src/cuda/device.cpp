@@ -80,57 +80,34 @@ Device open_device(int index) {
     fail(fmt::format("cuda:{}: {} has compute capability {}.{}, expected {}.0 or later; use the CPU", index,
                      properties.name, properties.major, properties.minor, kOldestCapability));
   }
-  Device device{index, properties.name, properties.totalGlobalMem, properties.sharedMemPerBlockOptin};
+  const std::string identity(properties.uuid.bytes, sizeof properties.uuid.bytes);
+  Device device{index, properties.name, identity, properties.totalGlobalMem, properties.sharedMemPerBlockOptin};
   device.use();
   // The first call that needs the device's context: what is wrong with it shows here.
   check(cudaFree(nullptr), "cannot start the device");
   return device;
 }
 
-DeviceMemory::DeviceMemory(std::size_t bytes) {
-  if (bytes == 0) return;
-  const cudaError_t status = cudaMalloc(&data_, bytes);
+void* OnDevice::allocate(std::size_t bytes) {
+  void* data = nullptr;
+  const cudaError_t status = cudaMalloc(&data, bytes);
   if (status == cudaErrorMemoryAllocation) fail_out_of_memory(bytes);
   check(status, "cannot allocate device memory");
-  bytes_ = bytes;
+  return data;
 }
 
-DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
+void OnDevice::free(void* data) noexcept {
+  static_cast<void>(cudaFree(data));
 }
 
-DeviceMemory::~DeviceMemory() {
-  if (data_ != nullptr) static_cast<void>(cudaFree(data_));
+void* Pinned::allocate(std::size_t bytes) {
+  void* data = nullptr;
+  check(cudaMallocHost(&data, bytes), "cannot pin memory");
+  return data;
 }
 
-void DeviceMemory::need(std::size_t bytes) {
-  if (bytes <= bytes_) return;
-  { const DeviceMemory freed(std::move(*this)); }  // before the new one is asked for
-  *this = DeviceMemory(bytes);
-}
-
-PinnedMemory::PinnedMemory(std::size_t bytes) {
-  if (bytes == 0) return;
-  check(cudaMallocHost(&data_, bytes), "cannot pin memory");
-  bytes_ = bytes;
-}
-
-PinnedMemory& PinnedMemory::operator=(PinnedMemory&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
-
-PinnedMemory::~PinnedMemory() {
-  if (data_ != nullptr) static_cast<void>(cudaFreeHost(data_));
-}
-
-void PinnedMemory::need(std::size_t bytes) {
-  if (bytes <= bytes_) return;
-  { const PinnedMemory freed(std::move(*this)); }
-  *this = PinnedMemory(bytes);
+void Pinned::free(void* data) noexcept {
+  static_cast<void>(cudaFreeHost(data));
 }
 
 Stream::Stream(bool urgent) {

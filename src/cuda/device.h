@@ -17,6 +17,7 @@ void check_launch(const char* kernel);
 struct Device {
   int index = 0;
   std::string name = {};
+  std::string identity = {};      ///< What tells it from all others.
   std::size_t memory = 0;         ///< Bytes, all of it.
   std::size_t shared_memory = 0;  ///< Bytes that one block of threads may have.
 
@@ -29,16 +30,34 @@ struct Device {
 /// \throws Error  kBackend if there is no driver, no such device, or the driver or the device is too old.
 [[nodiscard]] Device open_device(int index);
 
-/// Memory of a device, uninitialized. Moves; does not copy.
-class DeviceMemory {
- public:
-  DeviceMemory() = default;
+/// Where memory comes from and goes back to.
+struct OnDevice {
   /// \throws Error  kBackend if there is not that much.
-  explicit DeviceMemory(std::size_t bytes);
-  DeviceMemory(DeviceMemory&& other) noexcept
+  [[nodiscard]] static void* allocate(std::size_t bytes);
+  static void free(void* data) noexcept;
+};
+struct Pinned {
+  [[nodiscard]] static void* allocate(std::size_t bytes);
+  static void free(void* data) noexcept;
+};
+
+/// Uninitialized memory. Moves; does not copy.
+template <typename Where>
+class Memory {
+ public:
+  Memory() = default;
+  /// \throws Error  as `Where` says.
+  explicit Memory(std::size_t bytes) : data_(bytes == 0 ? nullptr : Where::allocate(bytes)), bytes_(bytes) {}
+  Memory(Memory&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-  DeviceMemory& operator=(DeviceMemory&& other) noexcept;
-  ~DeviceMemory();
+  Memory& operator=(Memory&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~Memory() {
+    if (data_ != nullptr) Where::free(data_);
+  }
 
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   template <typename T = void>
@@ -46,34 +65,21 @@ class DeviceMemory {
     return static_cast<T*>(data_);
   }
   /// Makes it larger if it is smaller; what it held is lost.
-  void need(std::size_t bytes);
-
- private:
-  void* data_ = nullptr;
-  std::size_t bytes_ = 0;
-};
-
-/// Memory of this machine that the device reads and writes by itself.
-class PinnedMemory {
- public:
-  PinnedMemory() = default;
-  explicit PinnedMemory(std::size_t bytes);
-  PinnedMemory(PinnedMemory&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-  PinnedMemory& operator=(PinnedMemory&& other) noexcept;
-  ~PinnedMemory();
-
-  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
-  template <typename T = void>
-  [[nodiscard]] T* as() const noexcept {
-    return static_cast<T*>(data_);
+  void need(std::size_t bytes) {
+    if (bytes <= bytes_) return;
+    { const Memory freed(std::move(*this)); }  // before the new one is asked for
+    *this = Memory(bytes);
   }
-  void need(std::size_t bytes);
 
  private:
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
 };
+
+/// Memory of a device.
+using DeviceMemory = Memory<OnDevice>;
+/// Memory of this machine that the device reads and writes by itself.
+using PinnedMemory = Memory<Pinned>;
 
 /// Work that is done in order.
 class Stream {

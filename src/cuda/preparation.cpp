@@ -77,6 +77,7 @@ std::unique_ptr<DeviceLayer> Preparation::prepare(const FactorWeights& weights) 
   auto layer = std::make_unique<DeviceLayer>(memory_->lease(heads * d * h * number_bytes(precision_)), heads, d, h);
   layer->ranks.assign(heads, h);
   layer->moments.resize(heads);
+  layer->bases = weights.metric == Metric::kPk;
   const std::size_t batches = heads == 0 ? 0 : (heads - 1) / batch_size(d, h, heads) + 1;
   for (std::size_t b = 0; b < batches; ++b) {
     const std::size_t first = b * heads / batches;

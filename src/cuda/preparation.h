@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct DeviceLayer final : PreparedLayer {
   std::size_t heads = 0;
   std::size_t d = 0;
   std::size_t h = 0;
+  bool bases = false;  ///< Columns are orthonormal (or zero), as pk has them.
+  /// Sums of its halves as a source and as a target, once a product has needed them; the engine's.
+  mutable std::optional<LayerMemory::Lease> half_sums[2] = {};
 
   DeviceLayer(LayerMemory::Lease lease, std::size_t head_count, std::size_t d_model, std::size_t d_head)
       : memory(std::move(lease)), heads(head_count), d(d_model), h(d_head) {}

@@ -73,7 +73,7 @@ SideId take_side_id(MessageReader& message) {
 
 }  // namespace
 
-FinishedBlocks::FinishedBlocks(fs::path folder, std::string key, std::size_t rank, double seconds_between)
+FinishedBlocks::FinishedBlocks(const fs::path& folder, std::string key, std::size_t rank, double seconds_between)
     : key_(std::move(key)), rank_(rank), between_(seconds_between) {
   own_folder_ = folder / fmt::format("{}{:016x}", kFolderPrefix, checksum(std::as_bytes(std::span(key_))));
   read_files();

@@ -14,6 +14,7 @@
 #include "relate/head_factors.h"
 #include "relate/head_selection.h"
 #include "relate/layer_owner.h"
+#include "relate/matched_cost.h"
 
 namespace headscope {
 namespace {
@@ -33,11 +34,18 @@ class MatchedNull {
         options_(options),
         sizes_(model.info().sizes),
         ranks_(affinity_options.ranks != nullptr ? *affinity_options.ranks : one_rank()),
-        selection_(sizes_, affinity_options.layers, affinity_options.heads, affinity_options.named_heads) {
+        selection_(sizes_, affinity_options.layers, affinity_options.heads, affinity_options.named_heads),
+        cost_(sizes_, options.draws) {
+    std::set<std::pair<Role, Side>> draws;
     for (const RolePair pair : pairs) {
-      roles_.insert(pair.source);
-      roles_.insert(pair.target);
+      roles_.insert({pair.source, pair.target});
+      draws.insert({{pair.source, Side::kSource}, {pair.target, Side::kTarget}});
     }
+    for (const Role role : roles_) {
+      const std::size_t heads = selection_.heads(is_key_value(role)).before(selection_.layers().size());
+      total_ += cost_.root + static_cast<double>(heads) * cost_.head;
+    }
+    total_ += static_cast<double>(draws.size()) * cost_.draws + static_cast<double>(pairs.size()) * cost_.pair;
   }
 
   // The heads of all layers are read; on rank 0 draws can be made from then on.
@@ -45,6 +53,7 @@ class MatchedNull {
     for (const Role role : roles_) {
       CovarianceSum sum = collect(role);
       if (is_root()) distributions_.emplace(role, AnisotropicNormal(std::move(sum)));
+      report(cost_.root);
     }
   }
   [[nodiscard]] bool is_root() const noexcept { return ranks_.is_root(); }
@@ -64,8 +73,11 @@ class MatchedNull {
       // Gaussian columns are independent: only rounding would say otherwise.
       static_cast<void>(orthonormal_basis(columns, d, h, 0, found.values.values().subspan(draw * d * h, d * h)));
     });
+    report(cost_.draws);
     return found;
   }
+  // The products of two roles' draws are there.
+  void finish_pair() { report(cost_.pair); }
 
   [[nodiscard]] FactorStack stack(const Draws& draws) const {
     return {draws.values.data(), draws.count, sizes_.d_head, sizes_.d_model};
@@ -89,7 +101,7 @@ class MatchedNull {
         MessageReader(bytes).take_all(values.values());
         add(sum, values.values());
       }
-      report();
+      report(static_cast<double>(heads.of(i).size()) * cost_.head);
     }
     return sum;
   }
@@ -99,11 +111,9 @@ class MatchedNull {
     sum.add(bases, bases.size() / sizes_.d_model);
   }
 
-  void report() {
-    ++done_;
-    if (!options_.progress) return;
-    const auto total = static_cast<double>(roles_.size() * selection_.layers().size());
-    options_.progress(static_cast<double>(done_) / total);
+  void report(double flops) {
+    done_ += flops;
+    if (options_.progress) options_.progress(std::min(1.0, done_ / total_));
   }
 
   const Model& model_;
@@ -113,7 +123,9 @@ class MatchedNull {
   Ranks& ranks_;
   HeadSelection selection_;
   std::set<Role> roles_;
-  std::size_t done_ = 0;
+  MatchedCost cost_;
+  double total_ = 0;  // flops
+  double done_ = 0;
   std::map<Role, AnisotropicNormal> distributions_;
   std::map<std::pair<Role, Side>, Draws> draws_;
 };
@@ -159,6 +171,7 @@ std::vector<NullMoments> matched_moments(const Model& model, Metric metric, std:
     const FactorStack target = null.stack(null.draws(pair.target, Side::kTarget));
     result.push_back(
         moments(info(metric).angles ? angle_values(metric, source, target) : product_values(source, target)));
+    null.finish_pair();
   }
   return result;
 }

@@ -87,11 +87,11 @@ class ProductAffinity {
     for (Group& group : groups_) plan(group);
     // An orthonormal basis in double, with what it reads, takes about as long as a product of so many flops.
     const double flops_of_head = 16 * static_cast<double>(sizes_.d_model * sizes_.d_head * sizes_.d_head);
-    estimate_ = WorkEstimate(heads_to_prepare(), flops_to_do(), flops_of_head);
+    estimate_ = WorkEstimate(steps(), flops_of_head, engine_.overlaps());
     for (Group& group : groups_) {
       for (std::size_t chunk = 0; chunk < group.chunks.size(); ++chunk) run_chunk(group, chunk);
-      describe_rest(group);
     }
+    for (Group& group : groups_) describe_rest(group);
     for (Group& group : groups_) {
       for (Pair& pair : group.pairs) finish(pair);
     }
@@ -167,22 +167,52 @@ class ProductAffinity {
     return targets;
   }
 
-  [[nodiscard]] double heads_to_prepare() {
-    double count = 0;
-    for (Group& group : groups_) {
-      const auto add = [&](const FactorKey& key, std::size_t layer) {
-        count += static_cast<double>(heads(key).of(layer).size());
-      };
+  // What `run_chunk` and `run_ring` do, in their order: a step for the sources of a chunk, one for the first target,
+  // and one a turn, in which the next target is prepared.
+  [[nodiscard]] std::vector<WorkEstimate::Step> steps() const {
+    std::vector<WorkEstimate::Step> steps;
+    for (const Group& group : groups_) {
       for (std::size_t c = 0; c < group.chunks.size(); ++c) {
-        for (const std::size_t source : group.chunks[c]) add(group.source_key, source);
-        for (const Pair& pair : group.pairs) {
-          for (const std::size_t target : queue(pair, c, ranks_.rank())) {
-            if (!is_resident(pair, group.chunks[c], target)) add(pair.target_key, target);
-          }
+        WorkEstimate::Step& sources = steps.emplace_back();
+        for (const std::size_t source : group.chunks[c]) sources.heads += head_count(group.source_key, source);
+        sources.writes = group.source_key.role == Role::kO;
+        for (const Pair& pair : group.pairs) add_ring(pair, group.chunks[c], c, steps);
+      }
+    }
+    return steps;
+  }
+
+  void add_ring(const Pair& pair, const Layers& sources, std::size_t chunk,
+                std::vector<WorkEstimate::Step>& steps) const {
+    const Layers own = queue(pair, chunk, ranks_.rank());
+    const std::size_t turn_count = turns(pair, chunk);
+    for (std::size_t turn = 0; turn <= turn_count; ++turn) {
+      WorkEstimate::Step& step = steps.emplace_back();
+      step.writes = pair.target_key.role == Role::kO;
+      if (turn < own.size() && !is_resident(pair, sources, own[turn])) {
+        step.heads = head_count(pair.target_key, own[turn]);
+      }
+      for (std::size_t owner = 0; turn > 0 && owner < ranks_.size(); ++owner) {
+        const Layers targets = queue(pair, chunk, owner);
+        for (const std::size_t source : sources) {
+          if (turn > targets.size() || pair.missing[source * layers() + targets[turn - 1]] == 0) continue;
+          step.flops += flops(pair, source, targets[turn - 1]);
         }
       }
     }
-    return count;
+  }
+
+  [[nodiscard]] double head_count(const FactorKey& key, std::size_t layer) const {
+    return static_cast<double>(heads(key).of(layer).size());
+  }
+
+  // In which every rank gives one of its own targets.
+  [[nodiscard]] std::size_t turns(const Pair& pair, std::size_t chunk) const {
+    std::size_t most = 0;
+    for (std::size_t owner = 0; owner < ranks_.size(); ++owner) {
+      most = std::max(most, queue(pair, chunk, owner).size());
+    }
+    return most;
   }
 
   [[nodiscard]] double flops(const Pair& pair, std::size_t source, std::size_t target) const {
@@ -192,33 +222,52 @@ class ProductAffinity {
     return share * 2 * static_cast<double>(pairs * sizes_.d_head * sizes_.d_head) * static_cast<double>(sizes_.d_model);
   }
 
-  [[nodiscard]] double flops_to_do() const {
-    double count = 0;
-    for (const Group& group : groups_) {
-      for (const Pair& pair : group.pairs) {
-        for (std::size_t i = 0; i < pair.missing.size(); ++i) {
-          if (pair.missing[i] != 0) count += flops(pair, i / layers(), i % layers());
-        }
-      }
-    }
-    return count;
-  }
-
-  [[nodiscard]] std::unique_ptr<PreparedLayer> prepare(const FactorKey& key, std::size_t layer) {
+  [[nodiscard]] std::unique_ptr<PreparedLayer> prepare(const FactorKey& key, std::size_t layer, bool early = false) {
     const std::vector<std::size_t>& chosen = heads(key).of(layer);
     auto prepared = engine_.prepare(load_weights(model_, selection_.layers()[layer], key, options_.weights, chosen));
-    estimate_.prepared(chosen.size());
+    if (early) {
+      estimate_.prepared_early(chosen.size(), key.role == Role::kO);
+    } else {
+      estimate_.prepared(chosen.size(), key.role == Role::kO);
+    }
     report();
     return prepared;
   }
 
   void run_chunk(Group& group, std::size_t chunk) {
     Prepared sources;
+    Pair& pair = group.pairs.front();
+    Target first;  // of that pair: prepared early on a device, to see how long that takes
     for (const std::size_t layer : group.chunks[chunk]) {
       sources[layer] = prepare(group.source_key, layer);
       describe(group, layer, *sources[layer]);
+      // With the second one, when everything has been allocated and loaded.
+      const bool warm = sources.size() == std::min<std::size_t>(2, group.chunks[chunk].size());
+      if (warm && !tried_ && engine_.overlaps() && options_.progress) {
+        try_product(*sources[layer]);
+        if (!pair.symmetric) first = take_own(pair, queue(pair, chunk, ranks_.rank()), 0, sources, /*early=*/true);
+      }
     }
-    for (Pair& pair : group.pairs) run_ring(pair, chunk, sources);
+    estimate_.finish_step();
+    for (Pair& each : group.pairs) run_ring(each, chunk, sources, &each == &pair ? std::move(first) : Target{});
+  }
+
+  // Long before a device multiplies anything, how long that takes: a layer with a copy of itself, twice, since the
+  // first product waits for its kernels.
+  void try_product(const PreparedLayer& layer) {
+    tried_ = true;
+    const std::size_t heads = layer.ranks.size();
+    const std::unique_ptr<PreparedLayer> copy = engine_.unpack(engine_.pack(layer));
+    std::vector<float> out(heads * heads);
+    const LayerBlock block{&layer, copy.get(), out.data(), heads};
+    const WaitAtTheEnd guard(engine_);
+    for (const bool counts : {false, true}) {
+      estimate_.tried(0);
+      engine_.compute(std::span(&block, 1));
+      engine_.wait();
+      const auto columns = static_cast<double>(heads * sizes_.d_head);
+      if (counts) estimate_.tried(2 * static_cast<double>(sizes_.d_model) * columns * columns);
+    }
   }
 
   static void describe(Group& group, std::size_t source, const PreparedLayer& prepared) {
@@ -227,14 +276,12 @@ class ProductAffinity {
 
   // All targets that the chunk needs pass by, as many at a time as there are ranks: everyone prepares one of its own,
   // multiplies what it has while that moves on to its neighbor, and takes the next from the other one.
-  void run_ring(Pair& pair, std::size_t chunk, const Prepared& sources) {
-    std::size_t turns = 0;
-    for (std::size_t owner = 0; owner < ranks_.size(); ++owner) {
-      turns = std::max(turns, queue(pair, chunk, owner).size());
-    }
+  void run_ring(Pair& pair, std::size_t chunk, const Prepared& sources, Target first) {
+    const std::size_t turn_count = turns(pair, chunk);
     const Layers own = queue(pair, chunk, ranks_.rank());
-    Target next = take_own(pair, own, 0, sources);
-    for (std::size_t turn = 0; turn < turns; ++turn) {
+    Target next = first.prepared != nullptr ? std::move(first) : take_own(pair, own, 0, sources);
+    estimate_.finish_step();
+    for (std::size_t turn = 0; turn < turn_count; ++turn) {
       Target here = std::exchange(next, {});
       for (std::size_t step = 0; step < ranks_.size(); ++step) {
         const WaitAtTheEnd guard(engine_);
@@ -245,6 +292,7 @@ class ProductAffinity {
         end(pair, here, sources);
         if (!last) here = take();
       }
+      estimate_.finish_step();
     }
   }
 
@@ -253,7 +301,8 @@ class ProductAffinity {
   }
 
   // The rank's own next target; none if it has no more.
-  [[nodiscard]] Target take_own(Pair& pair, const Layers& own, std::size_t turn, const Prepared& sources) {
+  [[nodiscard]] Target take_own(Pair& pair, const Layers& own, std::size_t turn, const Prepared& sources,
+                                bool early = false) {
     Target target;
     if (turn >= own.size()) return target;
     target.layer = own[turn];
@@ -261,7 +310,7 @@ class ProductAffinity {
     if (pair.symmetric && found != sources.end()) {
       target.prepared = found->second.get();
     } else {
-      target.owned = prepare(pair.target_key, target.layer);
+      target.owned = prepare(pair.target_key, target.layer, early);
       target.prepared = target.owned.get();
       if (!pair.symmetric) {
         pair.rows.describe(Side::kTarget, target.layer, target.prepared->moments, target.prepared->ranks);
@@ -376,7 +425,8 @@ class ProductAffinity {
   HeadSizes sizes_;
   HeadSelection selection_;
   std::vector<Group> groups_;
-  WorkEstimate estimate_{0, 0, 1};
+  WorkEstimate estimate_{{}, 1};
+  bool tried_ = false;
   double reported_ = 0;
 };
 

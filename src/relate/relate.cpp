@@ -157,7 +157,11 @@ RelateResult relate(const Model& model, const RelateOptions& options) {
   RelateResult result;
   result.nulls = chosen_nulls(options);
 
-  Stages stages(options.affinity.progress, stage_costs(sizes, options, uses_matched(result.nulls)));
+  // A device's time says nothing about that of the processors, on which the matched null is computed.
+  const bool device = options.engine != nullptr && options.engine->overlaps();
+  const bool both = device && uses_matched(result.nulls) && options.affinity.progress;
+  Stages stages(options.affinity.progress, plan_stages(sizes, options, uses_matched(result.nulls)),
+                both ? seconds_of_flop(sizes) : 0);
   const std::unique_ptr<AffinityEngine> processors = cpu_affinity_engine();
   for (std::size_t m = 0; m < options.metrics.size(); ++m) {
     AffinityOptions affinity = options.affinity;
@@ -200,6 +204,7 @@ RelateResult relate(const Model& model, const RelateOptions& options) {
   result.measures = measure_graph(result.graph);
   result.hubs = rank_hubs(result.graph, result.measures);
   result.tree = communities(heads, primary);
+  if (const auto report = stages.progress_of(stages.count() - 1)) report(1);
 
   for (const Affinities& one : result.affinities) {
     if (one.metric == Metric::kPk && sizes.layers > 1 && !result.edges.empty() && sizes.d_head < sizes.d_model) {

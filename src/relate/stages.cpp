@@ -1,44 +1,164 @@
 #include "relate/stages.h"
 
-#include <numeric>
+#include <algorithm>
+#include <chrono>
 #include <set>
 #include <utility>
 
-namespace headscope {
+#include "headscope/base/buffer.h"
+#include "headscope/base/parallel.h"
+#include "headscope/base/random.h"
+#include "headscope/linalg/anisotropic_normal.h"
+#include "headscope/linalg/orthonormal_basis.h"
+#include "relate/head_selection.h"
+#include "relate/matched_cost.h"
 
-std::vector<double> stage_costs(const HeadSizes& sizes, const RelateOptions& options, bool matched) {
-  const auto d = static_cast<double>(sizes.d_model);
-  const auto h = static_cast<double>(sizes.d_head);
-  const auto layers =
-      static_cast<double>(options.affinity.layers.empty() ? sizes.layers : options.affinity.layers.size());
-  double head_pairs = 0;
-  std::set<Role> roles;
-  for (const RolePair pair : options.pairs) {
-    head_pairs += static_cast<double>(sizes.heads_of(pair.source) * sizes.heads_of(pair.target));
-    roles.insert({pair.source, pair.target});
-  }
-  const double share = options.affinity.earlier_only ? 0.5 : 1;
-  std::vector<double> costs;
-  for (const Metric metric : options.metrics) {
-    // A product in double and a decomposition that is no product.
-    const double angles = info(metric).angles ? 4 * d * h * h + 100 * h * h * h : 0;
-    costs.push_back(layers * layers * head_pairs * share * (2 * d * h * h + angles));
-  }
-  if (matched) {
-    double heads = 0;
-    for (const Role role : roles) heads += static_cast<double>(sizes.heads_of(role));
-    costs.push_back(layers * heads * (d * d * h + 16 * d * h * h));
-  }
-  return costs;
+namespace headscope {
+namespace {
+
+// Share of a piece from which on it speaks for itself.
+constexpr double kCertain = 0.2;
+
+double clock_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-Stages::Stages(const std::function<void(double)>& progress, std::vector<double> costs)
-    : progress_(progress), costs_(std::move(costs)), total_(std::accumulate(costs_.begin(), costs_.end(), 0.0)) {}
+// Of one metric: products of all pairs of layers that are not finished.
+double flops_of(Metric metric, const HeadSizes& sizes, const HeadSelection& selection, const RelateOptions& options) {
+  const auto d = static_cast<double>(sizes.d_model);
+  const auto h = static_cast<double>(sizes.d_head);
+  // A product in double and a decomposition that is no product.
+  const double angles = info(metric).angles ? 4 * d * h * h + 100 * h * h * h : 0;
+  const std::size_t layers = selection.layers().size();
+  const auto heads = [&](Role role, std::size_t layer) {  // the composition score has one for every query head
+    return selection.heads(metric != Metric::kCs && is_key_value(role)).of(layer).size();
+  };
+  double head_pairs = 0;
+  for (const RolePair pair : options.pairs) {
+    if (!is_defined(metric, pair)) continue;
+    const bool by_half = pair.source == pair.target && !info(metric).angles;
+    for (std::size_t s = 0; s < layers; ++s) {
+      for (std::size_t t = 0; t < layers; ++t) {
+        if ((options.affinity.earlier_only && s >= t) || (by_half && s > t)) continue;
+        const BlockId id{metric, pair.source, pair.target, selection.layers()[s], selection.layers()[t]};
+        if (options.affinity.finished != nullptr && options.affinity.finished->has(id)) continue;
+        head_pairs += static_cast<double>(heads(pair.source, s) * heads(pair.target, t));
+      }
+    }
+  }
+  return head_pairs * (2 * d * h * h + angles);
+}
 
-std::function<void(double)> Stages::progress_of(std::size_t stage) const {
+double flops_of_matched(const HeadSizes& sizes, const HeadSelection& selection, const RelateOptions& options) {
+  const MatchedCost cost(sizes, options.matched.draws);
+  std::set<Role> roles;
+  std::set<std::pair<Role, bool>> draws;
+  for (const RolePair pair : options.pairs) {
+    roles.insert({pair.source, pair.target});
+    draws.insert({{pair.source, false}, {pair.target, true}});
+  }
+  double flops = static_cast<double>(draws.size()) * cost.draws + static_cast<double>(options.pairs.size()) * cost.pair;
+  for (const Role role : roles) {
+    const std::size_t heads = selection.heads(is_key_value(role)).before(selection.layers().size());
+    flops += cost.root + static_cast<double>(heads) * cost.head;
+  }
+  return flops;
+}
+
+}  // namespace
+
+std::vector<Stage> plan_stages(const HeadSizes& sizes, const RelateOptions& options, bool matched) {
+  const AffinityOptions& affinity = options.affinity;
+  const HeadSelection selection(sizes, affinity.layers, affinity.heads, affinity.named_heads);
+  std::vector<Stage> stages;
+  for (const Metric metric : options.metrics) {
+    stages.push_back({flops_of(metric, sizes, selection, options), !info(metric).angles});
+  }
+  if (matched) stages.push_back({flops_of_matched(sizes, selection, options), false});
+  // Sorting and joining pairs of heads: a microsecond a pair on the processors of 2020 to 2025.
+  double heads = 0;
+  for (const bool key_value : {false, true}) {
+    heads += static_cast<double>(selection.heads(key_value).before(selection.layers().size()));
+  }
+  stages.push_back({0, false, 0.9e-6 * heads * heads});
+  return stages;
+}
+
+double seconds_of_flop(const HeadSizes& sizes) {
+  const std::size_t size = sizes.d_model * sizes.d_head;
+  const std::size_t count = thread_count();
+  Buffer<float> columns(count * size);
+  Buffer<float> bases(count * size);
+  CovarianceSum sum(sizes.d_model);
+  const auto columns_of = [&](std::size_t head) { return columns.values().subspan(head * size, size); };
+  parallel_for(count, [&](std::size_t head) { Random(1, {head}).fill_normal(columns_of(head)); });
+  const double begin = clock_seconds();
+  parallel_for(count, [&](std::size_t head) {
+    static_cast<void>(
+        orthonormal_basis(columns_of(head), sizes.d_model, sizes.d_head, 0, bases.values().subspan(head * size, size)));
+  });
+  sum.add(bases.values(), count * sizes.d_head);
+  return (clock_seconds() - begin) / (static_cast<double>(count) * MatchedCost(sizes, 1).head);
+}
+
+Stages::Stages(const std::function<void(double)>& progress, std::vector<Stage> stages, double on_processors,
+               std::function<double()> now)
+    : progress_(progress),
+      stages_(std::move(stages)),
+      on_processors_(on_processors),
+      now_(std::move(now)),
+      begin_(now_()),
+      current_begin_(begin_),
+      last_(begin_) {}
+
+double Stages::steady_seconds() {
+  return clock_seconds();
+}
+
+std::function<void(double)> Stages::progress_of(std::size_t stage) {
   if (!progress_) return {};
-  const double before = std::accumulate(costs_.begin(), costs_.begin() + static_cast<std::ptrdiff_t>(stage), 0.0);
-  return [this, before, cost = costs_[stage]](double share) { progress_((before + share * cost) / total_); };
+  return [this, stage](double share) { reach(stage, share); };
+}
+
+// Seconds of a flop, from all stages of that kind so far.
+double Stages::rate(bool on_engine, double seconds_here, double share_here) const {
+  double seconds = 0;
+  double flops = 0;
+  for (std::size_t i = 0; i <= current_; ++i) {
+    const bool counts = on_processors_ == 0 || stages_[i].on_engine == on_engine;
+    if (!counts || stages_[i].flops == 0) continue;
+    seconds += i < current_ ? seconds_[i] : seconds_here;
+    flops += stages_[i].flops * (i < current_ ? 1 : share_here);
+  }
+  if (flops > 0) return seconds / flops;
+  return on_engine ? 0 : on_processors_;
+}
+
+void Stages::reach(std::size_t stage, double share) {
+  for (; current_ < stage; ++current_) {
+    seconds_.push_back(last_ - current_begin_);  // its last report was its end
+    current_begin_ = last_;
+  }
+  last_ = now_();
+  const double here = last_ - current_begin_;
+  bool known = share > 0 || stages_[stage].flops == 0;
+  double left = share > 0 ? here * (1 - share) / share : 0;
+  const double before = stages_[stage].flops * rate(stages_[stage].on_engine, 0, 0) + stages_[stage].seconds;
+  if (before > 0 && share < kCertain) {
+    // What a piece says of itself after its first moments is worth less than what was seen of others.
+    const double trust = share / kCertain;
+    left = trust * left + (1 - trust) * (1 - share) * before;
+  }
+  for (std::size_t i = stage + 1; i < stages_.size(); ++i) {
+    left += stages_[i].seconds;
+    if (stages_[i].flops == 0) continue;
+    const double of_flop = rate(stages_[i].on_engine, here, share);
+    known = known && of_flop > 0;
+    left += stages_[i].flops * of_flop;
+  }
+  const double spent = last_ - begin_;
+  if (known) reported_ = std::max(reported_, left > 0 ? spent / (spent + left) : 1);
+  progress_(reported_);
 }
 
 }  // namespace headscope

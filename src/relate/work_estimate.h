@@ -5,65 +5,148 @@
 #include <cstddef>
 #include <functional>
 #include <utility>
+#include <vector>
 
 namespace headscope {
 
 /// How much of a computation of two kinds of work, preparing heads and multiplying them, is done: by the time each kind
-/// has taken so far and by how much of it is left, since neither says anything about the other (on a device preparing
-/// waits for the disk).
+/// takes and by how much of it is left, since neither says anything about the other (on a device preparing waits
+/// for the disk).
+///
+/// It goes in steps, each of which prepares heads and multiplies others. Where products overlap with preparing, as on a
+/// device, a step takes as long as the longer of the two, otherwise as long as both.
 class WorkEstimate {
  public:
-  /// `heads` are to be prepared, products of `flops` to be computed. As long as only one kind has been seen, a head is
-  /// taken to cost as much as a product of `flops_of_head`. `now` gives seconds.
-  WorkEstimate(double heads, double flops, double flops_of_head, std::function<double()> now = steady_seconds)
-      : heads_{heads, flops_of_head}, flops_{flops, 1}, now_(std::move(now)), last_(now_()) {}
+  struct Step {
+    double heads = 0;
+    double flops = 0;
+    bool writes = false;  ///< The heads' role is O, whose matrices lie the other way round in most files.
+  };
+
+  /// As long as only one kind has been seen, a head is taken to cost as much as a product of `flops_of_head`. `now`
+  /// gives seconds.
+  WorkEstimate(std::vector<Step> steps, double flops_of_head, bool overlaps = false,
+               std::function<double()> now = steady_seconds)
+      : steps_(std::move(steps)), flops_of_head_(flops_of_head), overlaps_(overlaps), now_(std::move(now)) {
+    step_begin_ = last_ = now_();
+  }
 
   /// Ends a piece of work that began when the last one ended.
-  void prepared(std::size_t heads) { count(static_cast<double>(heads), heads_); }
-  void multiplied(double flops) { count(flops, flops_); }
+  void prepared(std::size_t heads, bool writes) {
+    const double seconds = pass();
+    heads_[writes ? 1 : 0].learn(static_cast<double>(heads), seconds);
+    done_.heads += static_cast<double>(heads);
+  }
+  /// The same, of the step after this one.
+  void prepared_early(std::size_t heads, bool writes) {
+    prepared(heads, writes);
+    done_.heads -= static_cast<double>(heads);
+    steps_[std::min(next_ + 1, steps_.size() - 1)].heads -= static_cast<double>(heads);
+  }
+  void multiplied(double flops) {
+    const double seconds = pass();
+    waited_ += seconds;
+    done_.flops += flops;
+    if (!overlaps_) flops_.learn(flops, seconds);
+  }
+  /// A product that was only made to see how long it takes.
+  void tried(double flops) { flops_.learn(flops, pass()); }
   /// Time that belongs to neither.
-  void skip() { last_ = now_(); }
+  void skip() {
+    const double now = now_();
+    step_begin_ += now - std::exchange(last_, now);
+  }
+
+  /// The next of the steps begins.
+  void finish_step() {
+    const double seconds = last_ - step_begin_;
+    // Whoever was waited for took all of the step; if that was not the products, they took no longer.
+    constexpr double kNoticed = 0.1;
+    if (overlaps_ && done_.flops > 0) {
+      const bool waited = waited_ > kNoticed * seconds;
+      if (waited || seconds < done_.flops * flops_.rate()) flops_.learn(done_.flops, seconds);
+    }
+    if (next_ < steps_.size()) ++next_;
+    done_ = {};
+    waited_ = 0;
+    step_begin_ = last_;
+  }
 
   /// Share of the time. Grows, and stays just below 1.
   [[nodiscard]] double share() {
     constexpr double kAlmost = 0.9999;
-    const double left = seconds_left(heads_) + seconds_left(flops_);
-    const double spent = heads_.seconds + flops_.seconds;
-    const double share = spent + left > 0 ? spent / (spent + left) : 0;
+    if (overlaps_ && !flops_.is_known()) return share_;  // a head says nothing about a product
+    const double left = seconds_left();
+    const double share = spent_ + left > 0 ? spent_ / (spent_ + left) : 0;
     return share_ = std::max(share_, std::min(share, kAlmost));
   }
 
  private:
-  struct Kind {
-    double left = 0;
-    double flops = 0;  // that one costs, about
-    double done = 0;
-    double seconds = 0;
+  // Seconds of one of a kind. What was done later counts for more: the first heads come from a disk that has just begun
+  // to read, the first products from kernels that have just been loaded.
+  class Rate {
+   public:
+    void learn(double amount, double seconds) {
+      seen_ += amount;
+      seconds_ += seen_ * seen_ * seconds;
+      amounts_ += seen_ * seen_ * amount;
+    }
+    [[nodiscard]] bool is_known() const noexcept { return amounts_ > 0; }
+    [[nodiscard]] double rate() const noexcept { return is_known() ? seconds_ / amounts_ : 0; }
+
+   private:
+    double seen_ = 0;
+    double seconds_ = 0;  // both weighted with the square of what had been seen by then
+    double amounts_ = 0;
   };
 
   static double steady_seconds() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   }
 
-  void count(double amount, Kind& kind) {
+  double pass() {
     const double now = now_();
-    kind.seconds += now - last_;
-    kind.done += amount;
-    kind.left = std::max(0.0, kind.left - amount);
-    last_ = now;
+    const double seconds = now - std::exchange(last_, now);
+    spent_ += seconds;
+    return seconds;
   }
 
-  [[nodiscard]] double seconds_left(const Kind& kind) const {
-    if (kind.left <= 0) return 0;
-    if (kind.done > 0) return kind.left * kind.seconds / kind.done;
-    const double flops = heads_.done * heads_.flops + flops_.done;
-    return flops > 0 ? kind.left * kind.flops * (heads_.seconds + flops_.seconds) / flops : 1;
+  [[nodiscard]] double seconds_left() const {
+    double of_flop = flops_.rate();
+    if (!flops_.is_known()) of_flop = std::max(heads_[0].rate(), heads_[1].rate()) / flops_of_head_;
+    const auto of_head = [&](bool writes) {
+      const Rate& own = heads_[writes ? 1 : 0];
+      const Rate& other = heads_[writes ? 0 : 1];
+      return own.is_known() ? own.rate() : other.is_known() ? other.rate() : of_flop * flops_of_head_;
+    };
+    double left = 0;
+    for (std::size_t i = next_; i < steps_.size(); ++i) {
+      const Step done = i == next_ ? done_ : Step{};
+      const double preparing = std::max(0.0, steps_[i].heads - done.heads) * of_head(steps_[i].writes);
+      double multiplying = std::max(0.0, steps_[i].flops - done.flops) * of_flop;
+      if (!overlaps_) {
+        left += preparing + multiplying;
+        continue;
+      }
+      // Products that were begun are not done.
+      if (i == next_) multiplying = std::max(0.0, steps_[i].flops * of_flop - (last_ - step_begin_));
+      left += std::max(preparing, multiplying);
+    }
+    return left;
   }
 
-  Kind heads_;
-  Kind flops_;
+  std::vector<Step> steps_;
+  double flops_of_head_;
+  bool overlaps_;
   std::function<double()> now_;
-  double last_;
+  std::size_t next_ = 0;  // of steps_
+  Step done_;             // of that step
+  double waited_ = 0;     // for its products
+  double step_begin_ = 0;
+  double last_ = 0;
+  double spent_ = 0;
+  Rate heads_[2];  // those that read, those that write
+  Rate flops_;
   double share_ = 0;
 };
 

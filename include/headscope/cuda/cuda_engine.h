@@ -35,13 +35,19 @@ using CudaLog = std::function<void(const std::string&)>;
 /// them, on several streams in turn. Only blocks that are asked for are computed. The same two layers give the same
 /// bits, whatever else is computed.
 ///
-/// One thread may prepare while another one computes.
+/// One thread may prepare while another one computes. Where several processes use the device at the same time, each
+/// takes its share of the memory.
 ///
 /// \throws Error  kBackend if there is no such device, its driver is too old, it is not of the capability needed or it
 ///                is out of memory; `prepare` also kNumeric, as `orthonormal_basis`.
 [[nodiscard]] std::unique_ptr<AffinityEngine> cuda_affinity_engine(int device = 0,
                                                                    Precision precision = Precision::kTf32,
-                                                                   CudaLog log = {});
+                                                                   CudaLog log = {}, std::size_t sharers = 1);
+
+/// What tells a device from all others, on whatever machine: processes that get the same one share it.
+///
+/// \throws Error  kBackend as above.
+[[nodiscard]] std::string cuda_device_identity(int device = 0);
 
 /// Tree distances on a CUDA device. Features are float, made of sums in double; their differences are added up in
 /// float over 256 of them, in double beyond. Every run gives the same bits. Within 1e-5 of `cpu_tree_distance`,

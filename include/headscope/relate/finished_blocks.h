@@ -28,7 +28,7 @@ struct BlockId {
   std::size_t source_layer = 0;
   std::size_t target_layer = 0;
 
-  friend auto operator<=>(const BlockId&, const BlockId&) = default;
+  friend auto operator<=>(const BlockId&, const BlockId&) = default;  // NOLINT(modernize-use-nullptr): a false alarm
 };
 
 /// What is known of the heads of one layer on one side of a metric.
@@ -38,7 +38,7 @@ struct SideId {
   bool target = false;
   std::size_t layer = 0;
 
-  friend auto operator<=>(const SideId&, const SideId&) = default;
+  friend auto operator<=>(const SideId&, const SideId&) = default;  // NOLINT(modernize-use-nullptr): a false alarm
 };
 
 /// Blocks of affinities that a long run has finished, kept on disk so that the same command goes on from them after
@@ -51,11 +51,14 @@ class FinishedBlocks {
  public:
   /// `key` says everything that decides the bits of a block beside its BlockId: the model, the processing of its
   /// weights, which heads were chosen, the engine, the version. `rank` writes files of its own and reads those of all.
-  FinishedBlocks(std::filesystem::path folder, std::string key, std::size_t rank = 0, double seconds_between = 10);
+  FinishedBlocks(const std::filesystem::path& folder, std::string key, std::size_t rank = 0,
+                 double seconds_between = 10);
   FinishedBlocks(const FinishedBlocks&) = delete;
   FinishedBlocks& operator=(const FinishedBlocks&) = delete;
   ~FinishedBlocks() = default;
 
+  /// Whether an earlier run has kept it.
+  [[nodiscard]] bool has(const BlockId& id) const { return blocks_.contains(id); }
   /// Whether the block was there, with this shape; then it is in `out`.
   [[nodiscard]] bool restore(const BlockId& id, MatrixSpan out);
   /// `moments` may be empty: for metrics that have none.

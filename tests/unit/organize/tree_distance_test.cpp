@@ -10,85 +10,26 @@
 #include "headscope/base/parallel.h"
 #include "support/expect_error.h"
 #include "support/on_every_target.h"
-#include "support/organize_reference.h"
-#include "support/random.h"
 #include "support/random_tree.h"
+#include "support/tensor_case.h"
 #include "support/thread_ranks.h"
 
 namespace headscope {
 namespace {
 
-using test::reference::Tensor;
-
-struct Case {
-  std::array<std::size_t, 3> extents;
-  std::vector<float> values;
-  std::vector<std::uint8_t> present;
-
-  Case(std::array<std::size_t, 3> shape, std::uint64_t seed)
-      : extents(shape), values(test::normals(shape[0] * shape[1] * shape[2], seed)) {}
-
-  // Some entries absent at random, the same for all of axis 0 if `shared`; the values there are wild.
-  void hide(double share, bool shared, std::uint64_t seed) {
-    std::mt19937_64 random(seed);
-    present.resize(values.size());
-    const std::size_t map = extents[1] * extents[2];
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      present[i] = shared && i >= map ? present[i % map] : test::uniform(random) >= share;
-      if (present[i] == 0) values[i] = 1e30F;
-    }
-  }
-
-  [[nodiscard]] TensorSlices slices(std::size_t axis, bool shared = false) const {
-    const std::array<std::size_t, 3> strides = {extents[1] * extents[2], extents[2], 1};
-    const std::size_t a = axis == 0 ? 1 : 0;
-    const std::size_t b = axis == 2 ? 1 : 2;
-    TensorSlices result{
-        values.data(), extents[axis], extents[a], extents[b], strides[axis], strides[a], strides[b], nullptr, 0, 0, 0};
-    if (present.empty()) return result;
-    const std::array<std::size_t, 3> mask_strides = {shared ? 0 : strides[0], strides[1], strides[2]};
-    result.present = present.data();
-    result.present_slice_stride = mask_strides[axis];
-    result.present_row_stride = mask_strides[a];
-    result.present_column_stride = mask_strides[b];
-    return result;
-  }
-  [[nodiscard]] Tensor reference(AbsentEntries absent) const {
-    return {extents, {values.begin(), values.end()}, present, absent == AbsentEntries::kZero};
-  }
-};
+using Case = test::TensorCase;
 
 DoubleMatrix distances(const TensorSlices& slices, AbsentEntries absent, const PartitionTree& rows,
                        const PartitionTree& columns, const FolderWeightOptions& weights = {}) {
-  return cpu_tree_distance()->bind(slices, absent)->compute(rows, columns, weights, {});
-}
-
-void expect_near(const DoubleMatrix& found, const DoubleMatrix& expected) {
-  ASSERT_EQ(found.rows(), expected.rows());
-  double largest = 0;
-  for (const double value : expected.values()) largest = std::max(largest, value);
-  for (std::size_t i = 0; i < found.rows(); ++i) {
-    for (std::size_t j = 0; j < found.rows(); ++j) {
-      ASSERT_NEAR(found(i, j), expected(i, j), 2e-6 * largest) << i << ", " << j;
-    }
-  }
+  return test::distances(*cpu_tree_distance(), slices, absent, rows, columns, weights);
 }
 
 void expect_reference(const Case& c, AbsentEntries absent, bool shared, const FolderWeightOptions& weights) {
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const PartitionTree rows = test::random_tree(c.extents[axis == 0 ? 1 : 0], 7);
-    const PartitionTree columns = test::random_tree(c.extents[axis == 2 ? 1 : 2], 8);
-    expect_near(distances(c.slices(axis, shared), absent, rows, columns, weights),
-                test::reference::emd(c.reference(absent), axis, test::levels_of(rows), test::levels_of(columns),
-                                     weights.alpha, weights.beta));
-  }
+  test::expect_reference(*cpu_tree_distance(), c, absent, shared, weights);
 }
 
-const std::vector<std::array<std::size_t, 3>> kShapes = {{1, 1, 1},  {3, 4, 5},   {9, 33, 6},  {40, 7, 13},
-                                                         {2, 70, 3}, {5, 1, 150}, {1, 12, 40}, {3, 2, 400}};
-
 TEST(TreeDistance, EqualsItsDefinition) {
-  for (const auto& shape : kShapes) {
+  for (const auto& shape : test::kTensorShapes) {
     const Case c(shape, 1);
     expect_reference(c, AbsentEntries::kZero, false, {});
     expect_reference(c, AbsentEntries::kZero, false, {.alpha = 1, .beta = 0});
@@ -104,7 +45,7 @@ TEST(TreeDistance, EqualsItsDefinitionOnEveryTarget) {
 }
 
 TEST(TreeDistance, CountsAbsentEntriesAsZero) {
-  for (const auto& shape : kShapes) {
+  for (const auto& shape : test::kTensorShapes) {
     Case c(shape, 2);
     c.hide(0.4, false, 5);
     expect_reference(c, AbsentEntries::kZero, false, {});
@@ -113,7 +54,7 @@ TEST(TreeDistance, CountsAbsentEntriesAsZero) {
 
 TEST(TreeDistance, LeavesAbsentEntriesOut) {
   for (const bool shared : {false, true}) {
-    for (const auto& shape : kShapes) {
+    for (const auto& shape : test::kTensorShapes) {
       Case c(shape, 3);
       c.hide(0.6, shared, 6);
       expect_reference(c, AbsentEntries::kLeftOut, shared, {});

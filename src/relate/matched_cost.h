@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+
+#include "headscope/base/parallel.h"
+#include "headscope/model/head_sizes.h"
+
+namespace headscope {
+
+/// About how long the parts of the matched null take, in flops of a product in float.
+struct MatchedCost {
+  double head = 0;   ///< Reading and orthonormalizing a head, and adding its projector.
+  double root = 0;   ///< The Cholesky factor of a role's covariance, in double.
+  double draws = 0;  ///< All random subspaces of one role and side.
+  double pair = 0;   ///< Their products, of two roles.
+
+  MatchedCost(const HeadSizes& sizes, std::size_t draw_count) {
+    const auto d = static_cast<double>(sizes.d_model);
+    const auto h = static_cast<double>(sizes.d_head);
+    const auto count = static_cast<double>(draw_count);
+    constexpr double kNormal = 500;  // a random number
+    head = d * d * h + 16 * d * h * h;
+    root = d * d * d * static_cast<double>(thread_count()) / 2;  // by one thread
+    draws = count * (head + kNormal * d * h);
+    pair = count * count * d * h * h / 2;  // nothing else is a product and no more
+  }
+};
+
+}  // namespace headscope
