@@ -26,8 +26,7 @@ void add_precision_option(Command& command, DeviceWords& words);
 /// call it.
 ///
 /// \throws Error  on all ranks, if one of them meets it: kInvalidArgument if the words make no sense together; kBackend
-/// if this build has no such device, or
-///                the machine has not.
+///                if this build has no such device, or the machine has not.
 [[nodiscard]] std::unique_ptr<AffinityEngine> choose_affinity_engine(const DeviceWords& words, Session& session);
 [[nodiscard]] std::unique_ptr<TreeDistance> choose_tree_distance(const DeviceWords& words, Session& session);
 

@@ -22,8 +22,8 @@ namespace headscope::cuda {
 ///   P6 = (A12 - A22)^T (B12 + B22)
 ///
 /// Sums are rounded to TF32 once more. Columns of bases are all of length 1, so what the rounding of a head's partner
-/// adds to each of its d h entries is as small as that of its own, 2^-12 / sqrt(d), and independent of it: norms, sums
-/// of squares, grow by 1e-6 p q / d. That is why bases have to have full rank: of two lines in heads of width 128 the
+/// adds to each of its d h entries is as small as that of its own, 2^-12 / sqrt(d), and independent of it: the largest
+/// error of a norm doubles, from 1e-5 to 2e-5 of p q / d. That is why bases have to have full rank: of two lines in heads of width 128 the
 /// norm may be h^2 times smaller than that of two other heads, and would not be seen beside their rounding.
 inline constexpr std::size_t kHalfProducts = 7;
 
