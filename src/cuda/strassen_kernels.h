@@ -23,8 +23,9 @@ namespace headscope::cuda {
 ///
 /// Sums are rounded to TF32 once more. Columns of bases are all of length 1, so what the rounding of a head's partner
 /// adds to each of its d h entries is as small as that of its own, 2^-12 / sqrt(d), and independent of it: the largest
-/// error of a norm doubles, from 1e-5 to 2e-5 of p q / d. That is why bases have to have full rank: of two lines in heads of width 128 the
-/// norm may be h^2 times smaller than that of two other heads, and would not be seen beside their rounding.
+/// error of a norm doubles, from 1e-5 to 2e-5 of p q / d. That is why bases have to have full rank: of two lines in
+/// heads of width 128 the norm may be h^2 times smaller than that of two other heads, and would not be seen beside
+/// their rounding.
 inline constexpr std::size_t kHalfProducts = 7;
 
 /// Sums that a side needs beside A11 and A22, in the order of the products above.
