@@ -237,7 +237,7 @@ class ProductAffinity {
   void run_chunk(Group& group, std::size_t chunk) {
     Prepared sources;
     Pair& pair = group.pairs.front();
-    Target first;  // of that pair: prepared early on a device, to see how long that takes
+    Target first;  // of that pair, the first to run: prepared early on a device, to see how long that takes
     for (const std::size_t layer : group.chunks[chunk]) {
       sources[layer] = prepare(group.source_key, layer);
       describe(group, layer, *sources[layer]);
@@ -249,7 +249,7 @@ class ProductAffinity {
       }
     }
     estimate_.finish_step();
-    for (Pair& each : group.pairs) run_ring(each, chunk, sources, &each == &pair ? std::move(first) : Target{});
+    for (Pair& each : group.pairs) run_ring(each, chunk, sources, std::exchange(first, {}));
   }
 
   // Long before a device multiplies anything, how long that takes: a layer with a copy of itself, twice, since the
