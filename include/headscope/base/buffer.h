@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <new>
 #include <span>
@@ -18,28 +19,41 @@ requires std::is_arithmetic_v<T>
 class Buffer {
  public:
   Buffer() = default;
-  explicit Buffer(std::size_t size) : data_(new (kLine) T[size]), size_(size) {}
+  explicit Buffer(std::size_t size) : memory_(allocate(size)), data_(align(memory_.get())), size_(size) {}
   /// The other one is empty afterwards.
-  Buffer(Buffer&& other) noexcept : data_(std::move(other.data_)), size_(std::exchange(other.size_, 0)) {}
+  Buffer(Buffer&& other) noexcept
+      : memory_(std::move(other.memory_)),
+        data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)) {}
   Buffer& operator=(Buffer&& other) noexcept {
-    data_ = std::move(other.data_);
+    memory_ = std::move(other.memory_);
+    data_ = std::exchange(other.data_, nullptr);
     size_ = std::exchange(other.size_, 0);
     return *this;
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] T* data() noexcept { return data_.get(); }
-  [[nodiscard]] const T* data() const noexcept { return data_.get(); }
-  [[nodiscard]] std::span<T> values() noexcept { return {data_.get(), size_}; }
-  [[nodiscard]] std::span<const T> values() const noexcept { return {data_.get(), size_}; }
+  [[nodiscard]] T* data() noexcept { return data_; }
+  [[nodiscard]] const T* data() const noexcept { return data_; }
+  [[nodiscard]] std::span<T> values() noexcept { return {data_, size_}; }
+  [[nodiscard]] std::span<const T> values() const noexcept { return {data_, size_}; }
 
  private:
-  static constexpr std::align_val_t kLine{64};
-  struct Free {
-    void operator()(T* data) const noexcept { ::operator delete[](data, kLine); }
-  };
+  static constexpr std::size_t kLine = 64;
 
-  std::unique_ptr<T[], Free> data_;
+  // Not by the aligned operator new: glibc before 2.38 gives memory that was aligned, once it is free, to no request of
+  // the same size again, and the process grows.
+  static std::unique_ptr<std::byte[]> allocate(std::size_t size) {
+    if (size > (std::numeric_limits<std::size_t>::max() - kLine) / sizeof(T)) throw std::bad_array_new_length();
+    return std::make_unique_for_overwrite<std::byte[]>(size * sizeof(T) + kLine);
+  }
+  static T* align(void* memory) noexcept {
+    std::size_t space = 2 * kLine;
+    return static_cast<T*>(std::align(kLine, kLine, memory, space));
+  }
+
+  std::unique_ptr<std::byte[]> memory_;
+  T* data_ = nullptr;
   std::size_t size_ = 0;
 };
 
