@@ -8,6 +8,10 @@
 #include <type_traits>
 #include <utility>
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace headscope {
 
 /// A fixed number of numbers that begin uninitialized: for large results that
@@ -19,7 +23,7 @@ requires std::is_arithmetic_v<T>
 class Buffer {
  public:
   Buffer() = default;
-  explicit Buffer(std::size_t size) : memory_(allocate(size)), data_(align(memory_.get())), size_(size) {}
+  explicit Buffer(std::size_t size) : memory_(allocate(size)), data_(align(memory_.get())), size_(size) { close_end(); }
   /// The other one is empty afterwards.
   Buffer(Buffer&& other) noexcept
       : memory_(std::move(other.memory_)),
@@ -50,6 +54,14 @@ class Buffer {
   static T* align(void* memory) noexcept {
     std::size_t space = 2 * kLine;
     return static_cast<T*>(std::align(kLine, kLine, memory, space));
+  }
+  // What alignment has left behind the last number is out of bounds to AddressSanitizer too.
+  void close_end() noexcept {
+#ifdef __SANITIZE_ADDRESS__
+    const auto* end = reinterpret_cast<std::byte*>(data_ + size_);
+    const auto rest = memory_.get() + size_ * sizeof(T) + kLine - end;
+    __asan_poison_memory_region(end, static_cast<std::size_t>(rest));
+#endif
   }
 
   std::unique_ptr<std::byte[]> memory_;
