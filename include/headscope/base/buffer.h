@@ -9,7 +9,7 @@
 #include <utility>
 
 #ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/asan_interface.h>
+extern "C" void __asan_poison_memory_region(void const volatile* begin, std::size_t size);
 #endif
 
 namespace headscope {

@@ -6,6 +6,10 @@
 #include <limits>
 #include <utility>
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace headscope {
 namespace {
 
