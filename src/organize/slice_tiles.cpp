@@ -20,6 +20,11 @@ SliceTiles::SliceTiles(std::size_t slices, Ranks& ranks) : slices_(slices), rank
   }
   totals_.assign(size, 0);
   for (std::size_t i = ranks.rank(); i < tiles_.size(); i += ranks.size()) own_.push_back(tiles_[i]);
+  // The largest first: the last ones to be handed out to threads are those that all wait for.
+  std::stable_sort(own_.begin(), own_.end(), [](const SliceTile& a, const SliceTile& b) {
+    const auto halves = [](const SliceTile& tile) { return 2 * tile.panels - (tile.diagonal() ? 1 : 0); };
+    return halves(a) > halves(b);
+  });
 }
 
 std::span<double> SliceTiles::totals_of(const SliceTile& tile) noexcept {
@@ -29,7 +34,9 @@ std::span<double> SliceTiles::totals_of(const SliceTile& tile) noexcept {
 void SliceTiles::exchange() {
   if (ranks_.size() == 1) return;
   MessageWriter own;
-  for (const SliceTile& tile : own_) own.put_all(std::span<const double>(totals_of(tile)));
+  for (std::size_t i = ranks_.rank(); i < tiles_.size(); i += ranks_.size()) {
+    own.put_all(std::span<const double>(totals_of(tiles_[i])));
+  }
   ranks_.gather(own.bytes(), [&](std::size_t from, std::span<const std::byte> bytes) {
     MessageReader message(bytes);
     for (std::size_t i = from; i < tiles_.size(); i += ranks_.size()) message.take_all(totals_of(tiles_[i]));

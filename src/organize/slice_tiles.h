@@ -28,7 +28,7 @@ class SliceTiles {
   /// Sums begin as zeros. The ranks must outlive it.
   SliceTiles(std::size_t slices, Ranks& ranks);
 
-  /// The tiles that this rank computes.
+  /// The tiles that this rank computes, the largest first.
   [[nodiscard]] std::span<const SliceTile> own() const noexcept { return own_; }
   [[nodiscard]] double* totals(const SliceTile& tile) noexcept { return totals_.data() + tile.totals; }
 
