@@ -89,4 +89,29 @@ inline void expect_reference(const TreeDistance& distance, const TensorCase& c, 
   }
 }
 
+/// Of `slices` slices two far apart are equal: their distance is exactly 0, and so is what tells their rows apart.
+inline void expect_equal_slices_to_be_as_one(const TreeDistance& distance, std::size_t slices) {
+  TensorCase c({slices, 11, 20}, 4);
+  const std::size_t copy = slices - 4;
+  std::copy_n(c.values.begin() + 2 * 220, 220, c.values.begin() + static_cast<std::ptrdiff_t>(copy * 220));
+  const DoubleMatrix d = distances(distance, c.slices(0), AbsentEntries::kZero, random_tree(11, 1), random_tree(20, 2));
+  EXPECT_EQ(d(2, copy), 0);
+  for (std::size_t i = 0; i < slices; ++i) {
+    EXPECT_EQ(d(i, i), 0);
+    EXPECT_EQ(d(2, i), d(copy, i));
+    EXPECT_EQ(d(i, 2), d(2, i));
+  }
+}
+
+/// What is added to all slices changes no distance.
+inline void expect_blind_to_what_slices_share(const TreeDistance& distance) {
+  TensorCase c({10, 8, 9}, 5);
+  const PartitionTree rows = random_tree(8, 1);
+  const PartitionTree columns = random_tree(9, 2);
+  const DoubleMatrix before = distances(distance, c.slices(0), AbsentEntries::kZero, rows, columns);
+  for (float& value : c.values) value += 30;
+  const DoubleMatrix after = distances(distance, c.slices(0), AbsentEntries::kZero, rows, columns);
+  for (std::size_t i = 0; i < 100; ++i) EXPECT_NEAR(after.values()[i], before.values()[i], 1e-4);
+}
+
 }  // namespace headscope::test

@@ -64,26 +64,11 @@ TEST(TreeDistance, LeavesAbsentEntriesOut) {
 }
 
 TEST(TreeDistance, OfEqualSlicesIsExactlyZeroAndTheirRowsAreEqual) {
-  Case c({45, 11, 20}, 4);
-  std::copy_n(c.values.begin() + 2 * 220, 220, c.values.begin() + 41 * 220);
-  const DoubleMatrix d =
-      distances(c.slices(0), AbsentEntries::kZero, test::random_tree(11, 1), test::random_tree(20, 2));
-  EXPECT_EQ(d(2, 41), 0);
-  for (std::size_t i = 0; i < 45; ++i) {
-    EXPECT_EQ(d(i, i), 0);
-    EXPECT_EQ(d(2, i), d(41, i));
-    EXPECT_EQ(d(i, 2), d(2, i));
-  }
+  test::expect_equal_slices_to_be_as_one(*cpu_tree_distance(), 45);
 }
 
 TEST(TreeDistance, DoesNotSeeWhatAllSlicesShare) {
-  Case c({10, 8, 9}, 5);
-  const PartitionTree rows = test::random_tree(8, 1);
-  const PartitionTree columns = test::random_tree(9, 2);
-  const DoubleMatrix before = distances(c.slices(0), AbsentEntries::kZero, rows, columns);
-  for (float& value : c.values) value += 30;
-  const DoubleMatrix after = distances(c.slices(0), AbsentEntries::kZero, rows, columns);
-  for (std::size_t i = 0; i < 100; ++i) EXPECT_NEAR(after.values()[i], before.values()[i], 1e-4);
+  test::expect_blind_to_what_slices_share(*cpu_tree_distance());
 }
 
 TEST(TreeDistance, DoesNotDependOnTheNumberOfThreads) {
