@@ -10,6 +10,13 @@ export interface Box {
   height: number;
 }
 
+/** Which of the boxes holds a point; -1: none. */
+export function boxAt(boxes: Box[], x: number, y: number): number {
+  return boxes.findIndex(
+    (box) => x >= box.left && x < box.left + box.width && y >= box.top && y < box.top + box.height,
+  );
+}
+
 export interface Scale {
   (value: number): number;
   ticks: number[];

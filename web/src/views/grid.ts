@@ -35,7 +35,14 @@ export class HeadGrid {
     const layer = Math.floor(((x - box.left) / box.width) * this.columns);
     const row = Math.floor(((y - box.top) / box.height) * this.units);
     const kv = this.kvRows > 0 && row > this.rows;
-    const number = kv ? row - this.rows - 1 : row;
+    return this.name(layer, kv ? row - this.rows - 1 : row, kv);
+  }
+  /** The same where the box shows no KV heads. */
+  atQueryHead(x: number, y: number, box: Box): string | null {
+    const layer = Math.floor(((x - box.left) / box.width) * this.columns);
+    return this.name(layer, Math.floor(((y - box.top) / box.height) * this.rows), false);
+  }
+  private name(layer: number, number: number, kv: boolean): string | null {
     return (
       this.run.heads.find((head) => head.layer === layer && head.number === number && head.kv === kv)?.name ?? null
     );

@@ -1,4 +1,4 @@
-import { drawColorBar, formatNumber, type Box } from "../draw/axes";
+import { boxAt, drawColorBar, formatNumber, type Box } from "../draw/axes";
 import { cividis, inkOn } from "../draw/color";
 import type { Surface } from "../draw/surface";
 import { headTip, stepHead, type Context } from "../ui/context";
@@ -138,20 +138,16 @@ export class HeadValuesFigure implements FigureSpec {
   }
 
   hit(x: number, y: number): Hit | null {
-    const i = this.boxes.findIndex(
-      (box) => x >= box.left && y >= box.top && x < box.left + box.width && y < box.top + box.height,
-    );
+    const i = boxAt(this.boxes, x, y);
     const box = this.boxes[i];
     if (!box) return null;
-    const layer = Math.floor(((x - box.left) / box.width) * this.grid.columns);
-    const number = Math.floor(((y - box.top) / box.height) * this.grid.rows);
-    const head = this.context.run.heads.find((one) => !one.kv && one.layer === layer && one.number === number);
+    const head = this.grid.atQueryHead(x, y, box);
     const one = this.all()[i]!;
     if (!head) return null;
-    const [name, ...rest] = headTip(this.context.run, head.name);
+    const [name, ...rest] = headTip(this.context.run, head);
     return {
-      head: head.name,
-      tip: [name!, { label: one.label, value: formatNumber(one.values.get(head.name) ?? NaN, 4) }, ...rest],
+      head,
+      tip: [name!, { label: one.label, value: formatNumber(one.values.get(head) ?? NaN, 4) }, ...rest],
     };
   }
   key(key: string): string | null {

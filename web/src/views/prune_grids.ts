@@ -1,5 +1,5 @@
 import type { Order } from "../data/pruning";
-import { drawLegend, formatNumber, type Box } from "../draw/axes";
+import { boxAt, drawLegend, formatNumber, type Box } from "../draw/axes";
 import { inkOn } from "../draw/color";
 import type { Surface } from "../draw/surface";
 import { headTip, stepHead, type Context } from "../ui/context";
@@ -133,23 +133,19 @@ export class PruneGrids implements FigureSpec {
     return found.removed ? `removed, number ${at + 1}` : `kept, would be number ${at + 1}`;
   }
   hit(x: number, y: number): Hit | null {
-    const i = this.boxes.findIndex(
-      (box) => x >= box.left && y >= box.top && x < box.left + box.width && y < box.top + box.height,
-    );
+    const i = boxAt(this.boxes, x, y);
     const box = this.boxes[i];
     if (!box) return null;
-    const layer = Math.floor(((x - box.left) / box.width) * this.grid.columns);
-    const number = Math.floor(((y - box.top) / box.height) * this.grid.rows);
-    const head = this.context.run.heads.find((one) => !one.kv && one.layer === layer && one.number === number);
+    const head = this.grid.atQueryHead(x, y, box);
     if (!head) return null;
-    const [name, ...rest] = headTip(this.context.run, head.name);
+    const [name, ...rest] = headTip(this.context.run, head);
     const order = this.shown()[i]!;
-    const score = order.heads.find((one) => one.head === head.name)?.score ?? NaN;
+    const score = order.heads.find((one) => one.head === head)?.score ?? NaN;
     return {
-      head: head.name,
+      head,
       tip: [
         name!,
-        { label: order.criterion, value: this.said(order, head.name) },
+        { label: order.criterion, value: this.said(order, head) },
         { label: "score", value: formatNumber(score, 4) },
         ...rest,
       ],

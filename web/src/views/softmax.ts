@@ -2,7 +2,7 @@ import type { NumberArray } from "../data/array";
 import type { Panel } from "../data/doc";
 import type { Run } from "../data/run";
 import type { Table } from "../data/table";
-import { drawColorBar, drawLegend, formatNumber, linearScale, type Box } from "../draw/axes";
+import { boxAt, drawColorBar, drawLegend, formatNumber, linearScale, type Box } from "../draw/axes";
 import { categorical, lookup, viridis } from "../draw/color";
 import { colorCells, endsOf, orderedMatrix, range } from "../draw/heatmap";
 import type { Surface } from "../draw/surface";
@@ -257,9 +257,7 @@ class Panels implements FigureSpec {
     return [0, endsOf(high, wide, orderedMatrix(array, range(high), range(wide)))[1]];
   }
   hit(x: number, y: number): Hit | null {
-    const i = this.boxes.findIndex(
-      (box) => x >= box.left && x < box.left + box.width && y >= box.top && y < box.top + box.height,
-    );
+    const i = boxAt(this.boxes, x, y);
     const box = this.boxes[i];
     const array = this.arrays[i];
     if (!box || !array) return null;
