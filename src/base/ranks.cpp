@@ -21,12 +21,34 @@ class OneRank final : public Ranks {
   [[nodiscard]] std::vector<std::byte> receive(std::size_t /*from*/) override { return {}; }
   void begin_shift(std::vector<std::byte> bytes) override { shifted_ = std::move(bytes); }
   [[nodiscard]] std::vector<std::byte> finish_shift() override { return std::move(shifted_); }
+  void begin_exchange(std::vector<Buffer<float>> numbers) override { exchanged_ = std::move(numbers); }
+  [[nodiscard]] std::vector<Buffer<float>> finish_exchange() override { return std::move(exchanged_); }
   void announce_failure(int /*code*/, const std::string& /*message*/) noexcept override {}
   [[nodiscard]] double seconds_waited() const noexcept override { return 0; }
 
  private:
   std::vector<std::byte> shifted_;
+  std::vector<Buffer<float>> exchanged_;
 };
+
+// Rank 0 combines the lists of all ranks, number by number, and all get what comes out.
+template <typename T, typename Combine>
+void combine_lists(Ranks& ranks, std::span<T> numbers, const Combine& combine) {
+  if (ranks.size() == 1) return;
+  ranks.gather(std::as_bytes(numbers), [&](std::size_t from, std::span<const std::byte> bytes) {
+    if (bytes.size() != numbers.size_bytes()) {
+      throw Error(ErrorKind::kBackend,
+                  fmt::format("rank {} has {} numbers to combine, rank 0 {}: do all run the same command?", from,
+                              bytes.size() / sizeof(T), numbers.size()));
+    }
+    MessageReader message(bytes);
+    for (T& number : numbers) number = combine(number, message.take<T>());
+  });
+  const std::span<const std::byte> known = std::as_bytes(numbers);
+  std::vector<std::byte> all(known.begin(), known.end());
+  ranks.broadcast(all);
+  MessageReader(all).take_all(numbers);
+}
 
 // What a rank tells about itself in `agree`.
 std::vector<std::byte> describe(const std::optional<Error>& failure, const std::string& host) {
@@ -63,33 +85,23 @@ void Ranks::barrier() {
 }
 
 std::vector<std::uint8_t> Ranks::any(std::vector<std::uint8_t> flags) {
-  if (size() == 1) return flags;
-  gather(std::as_bytes(std::span(flags)), [&](std::size_t from, std::span<const std::byte> others) {
-    if (others.size() != flags.size()) {
-      throw Error(ErrorKind::kBackend, fmt::format("rank {} has {} flags, rank 0 {}: do all run the same command?",
-                                                   from, others.size(), flags.size()));
-    }
-    for (std::size_t i = 0; i < flags.size(); ++i) flags[i] |= static_cast<std::uint8_t>(others[i]);
-  });
-  const std::span<const std::byte> known = std::as_bytes(std::span(flags));
-  std::vector<std::byte> all(known.begin(), known.end());
-  broadcast(all);
-  std::ranges::transform(all, flags.begin(), [](std::byte flag) { return static_cast<std::uint8_t>(flag); });
+  combine_lists(*this, std::span(flags),
+                [](std::uint8_t a, std::uint8_t b) { return static_cast<std::uint8_t>(a | b); });
   return flags;
 }
 
 std::size_t Ranks::largest(std::size_t number) {
-  if (size() == 1) return number;
-  MessageWriter own;
-  own.put(number);
-  gather(own.bytes(), [&](std::size_t, std::span<const std::byte> bytes) {
-    number = std::max(number, MessageReader(bytes).take<std::size_t>());
-  });
-  MessageWriter found;
-  found.put(number);
-  std::vector<std::byte> bytes = std::move(found).release();
-  broadcast(bytes);
-  return MessageReader(bytes).take<std::size_t>();
+  combine_lists(*this, std::span(&number, 1), [](std::size_t a, std::size_t b) { return std::max(a, b); });
+  return number;
+}
+
+std::vector<float> Ranks::largest_of_each(std::vector<float> numbers) {
+  combine_lists(*this, std::span(numbers), [](float a, float b) { return std::max(a, b); });
+  return numbers;
+}
+
+void Ranks::add_up(std::span<std::int64_t> numbers) {
+  combine_lists(*this, numbers, [](std::int64_t a, std::int64_t b) { return a + b; });
 }
 
 void Ranks::agree(const std::optional<Error>& own) {

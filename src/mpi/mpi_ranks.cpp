@@ -36,7 +36,7 @@ class MpiRanks final : public Ranks {
     check_mpi(MPI_Comm_split_type(direct_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &machine), "Comm_split_type");
     MPI_Comm_rank(machine, &local_rank_);
     MPI_Comm_free(&machine);
-    if (level >= MPI_THREAD_SERIALIZED && size_ > 1) mover_ = std::thread([this] { move_shifts(); });
+    if (level >= MPI_THREAD_SERIALIZED && size_ > 1) mover_ = std::thread([this] { move_messages(); });
   }
   MpiRanks(const MpiRanks&) = delete;
   MpiRanks& operator=(const MpiRanks&) = delete;
@@ -52,6 +52,8 @@ class MpiRanks final : public Ranks {
     // What is left over is left over from a failure, of which all ranks know.
     shift_out_.abandon();
     shift_in_.abandon();
+    for (Outgoing& one : exchange_out_) one.abandon();
+    for (IncomingFloats& one : exchange_in_) one.abandon();
     direct_out_.abandon();
     direct_in_.abandon();
     MPI_Finalize();
@@ -97,11 +99,36 @@ class MpiRanks final : public Ranks {
   }
 
   [[nodiscard]] std::vector<std::byte> finish_shift() override {
-    const auto begin = std::chrono::steady_clock::now();
-    wait_until([this] { return is_shift_done(); });
-    waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    wait_for_move();
     leaving_ = {};
     return shift_in_.take();
+  }
+
+  void begin_exchange(std::vector<Buffer<float>> numbers) override {
+    {
+      const std::lock_guard lock(mutex_);
+      exchanged_ = std::move(numbers);
+      exchange_out_ = std::vector<Outgoing>(exchanged_.size());
+      exchange_in_ = std::vector<IncomingFloats>(exchanged_.size());
+      // Each begins with its neighbors, so that not all send to the same rank at once.
+      for (int step = 1; step < size_; ++step) {
+        const int from = (rank_ + size_ - step) % size_;
+        const int to = (rank_ + step) % size_;
+        exchange_in_[static_cast<std::size_t>(from)].begin(ring_, from);
+        exchange_out_[static_cast<std::size_t>(to)].begin(
+            ring_, to, std::as_bytes(std::as_const(exchanged_[static_cast<std::size_t>(to)]).values()));
+      }
+      moving_ = true;
+    }
+    wake_.notify_all();
+  }
+
+  [[nodiscard]] std::vector<Buffer<float>> finish_exchange() override {
+    wait_for_move();
+    for (std::size_t from = 0; from < size(); ++from) {
+      if (from != rank()) exchanged_[from] = exchange_in_[from].take();
+    }
+    return std::move(exchanged_);
   }
 
   void announce_failure(int code, const std::string& message) noexcept override {
@@ -124,15 +151,26 @@ class MpiRanks final : public Ranks {
   [[nodiscard]] double seconds_waited() const noexcept override { return waited_; }
 
  private:
-  // Of the two that may look at a shift, the mover and who waits for it, the mutex lets in one at a time.
-  bool is_shift_done() {
-    const bool out = shift_out_.is_done();
-    const bool in = shift_in_.is_done();
-    if (out && in) moving_ = false;
-    return out && in;
+  // Whether a shift or exchange is complete. Of the two that may look, the mover and who waits for it, the mutex lets
+  // in one at a time.
+  bool is_move_done() {
+    bool done = shift_out_.is_done();
+    done = shift_in_.is_done() && done;
+    for (Outgoing& one : exchange_out_) done = one.is_done() && done;
+    for (std::size_t from = 0; from < exchange_in_.size(); ++from) {
+      if (from != rank()) done = exchange_in_[from].is_done() && done;
+    }
+    if (done) moving_ = false;
+    return done;
   }
 
-  void move_shifts() {
+  void wait_for_move() {
+    const auto begin = std::chrono::steady_clock::now();
+    wait_until([this] { return is_move_done(); });
+    waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+  void move_messages() {
     std::unique_lock lock(mutex_);
     while (!ending_) {
       if (!moving_) {
@@ -140,7 +178,7 @@ class MpiRanks final : public Ranks {
         continue;
       }
       try {
-        static_cast<void>(is_shift_done());
+        static_cast<void>(is_move_done());
       } catch (const Error&) {
         moving_ = false;  // who waits for it will meet the same
       }
@@ -192,10 +230,13 @@ class MpiRanks final : public Ranks {
 
   mutable std::mutex mutex_;  // whoever calls MPI has it
   Outgoing direct_out_;
-  Incoming direct_in_;
+  IncomingBytes direct_in_;
   std::vector<std::byte> leaving_;
   Outgoing shift_out_;
-  Incoming shift_in_;
+  IncomingBytes shift_in_;
+  std::vector<Buffer<float>> exchanged_;  // what leaves, and then what has come
+  std::vector<Outgoing> exchange_out_;
+  std::vector<IncomingFloats> exchange_in_;
   bool moving_ = false;
   bool ending_ = false;
   std::condition_variable wake_;

@@ -24,6 +24,15 @@ bool all_done(std::vector<MPI_Request>& requests) {
   return true;
 }
 
+std::span<std::byte> room_for(std::size_t bytes, std::vector<std::byte>& memory) {
+  memory.resize(bytes);
+  return memory;
+}
+std::span<std::byte> room_for(std::size_t bytes, Buffer<float>& memory) {
+  memory = Buffer<float>(bytes / sizeof(float));
+  return std::as_writable_bytes(memory.values());
+}
+
 }  // namespace
 
 void check_mpi(int result, const char* call) {
@@ -59,7 +68,8 @@ void Outgoing::abandon() noexcept {
   requests_.clear();
 }
 
-void Incoming::begin(MPI_Comm communicator, int from) {
+template <typename Memory>
+void Incoming<Memory>::begin(MPI_Comm communicator, int from) {
   communicator_ = communicator;
   from_ = from;
   sized_ = false;
@@ -67,12 +77,12 @@ void Incoming::begin(MPI_Comm communicator, int from) {
   check_mpi(MPI_Irecv(&size_, sizeof size_, MPI_BYTE, from, kSizeTag, communicator, &requests_.back()), "Irecv");
 }
 
-bool Incoming::is_done() {
+template <typename Memory>
+bool Incoming<Memory>::is_done() {
   if (!all_done(requests_)) return false;
   if (sized_) return true;
   sized_ = true;
-  bytes_.resize(size_);
-  for (std::span<std::byte> rest = bytes_; !rest.empty();) {
+  for (std::span<std::byte> rest = room_for(size_, memory_); !rest.empty();) {
     const std::span<std::byte> piece = rest.first(std::min(kPiece, rest.size()));
     requests_.emplace_back();
     check_mpi(MPI_Irecv(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, from_, kBytesTag, communicator_,
@@ -83,7 +93,8 @@ bool Incoming::is_done() {
   return all_done(requests_);
 }
 
-void Incoming::abandon() noexcept {
+template <typename Memory>
+void Incoming<Memory>::abandon() noexcept {
   for (MPI_Request& request : requests_) {
     if (request == MPI_REQUEST_NULL) continue;
     MPI_Cancel(&request);
@@ -91,5 +102,8 @@ void Incoming::abandon() noexcept {
   }
   requests_.clear();
 }
+
+template class Incoming<std::vector<std::byte>>;
+template class Incoming<Buffer<float>>;
 
 }  // namespace headscope

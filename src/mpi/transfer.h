@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "headscope/base/buffer.h"
+
 namespace headscope {
 
 /// \throws Error  kBackend, with MPI's words, unless the call succeeded.
@@ -27,12 +29,13 @@ class Outgoing {
   std::vector<MPI_Request> requests_;
 };
 
-/// Bytes under way from another rank.
+/// Bytes under way from another rank, into memory of the kind `Memory`.
+template <typename Memory>
 class Incoming {
  public:
   void begin(MPI_Comm communicator, int from);
   [[nodiscard]] bool is_done();
-  [[nodiscard]] std::vector<std::byte> take() noexcept { return std::move(bytes_); }
+  [[nodiscard]] Memory take() noexcept { return std::move(memory_); }
   void abandon() noexcept;
 
  private:
@@ -41,7 +44,9 @@ class Incoming {
   bool sized_ = false;
   std::uint64_t size_ = 0;
   std::vector<MPI_Request> requests_;
-  std::vector<std::byte> bytes_;
+  Memory memory_;
 };
+using IncomingBytes = Incoming<std::vector<std::byte>>;
+using IncomingFloats = Incoming<Buffer<float>>;
 
 }  // namespace headscope

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <map>
@@ -40,6 +41,25 @@ class ThreadRank final : public Ranks {
   [[nodiscard]] std::vector<std::byte> receive(std::size_t from) override { return wait_for(from, false); }
   void begin_shift(std::vector<std::byte> bytes) override { post((rank_ + 1) % size_, true, std::move(bytes)); }
   [[nodiscard]] std::vector<std::byte> finish_shift() override { return wait_for((rank_ + size_ - 1) % size_, true); }
+  void begin_exchange(std::vector<Buffer<float>> numbers) override {
+    for (std::size_t to = 0; to < size_; ++to) {
+      if (to == rank_) continue;
+      const std::span<const std::byte> bytes = std::as_bytes(numbers[to].values());
+      post(to, true, {bytes.begin(), bytes.end()});
+    }
+    kept_ = std::move(numbers[rank_]);
+  }
+  [[nodiscard]] std::vector<Buffer<float>> finish_exchange() override {
+    std::vector<Buffer<float>> numbers(size_);
+    for (std::size_t from = 0; from < size_; ++from) {
+      if (from == rank_) continue;
+      const std::vector<std::byte> bytes = wait_for(from, true);
+      numbers[from] = Buffer<float>(bytes.size() / sizeof(float));
+      if (!bytes.empty()) std::memcpy(numbers[from].data(), bytes.data(), bytes.size());
+    }
+    numbers[rank_] = std::move(kept_);
+    return numbers;
+  }
   void announce_failure(int code, const std::string& message) noexcept override {
     const std::lock_guard lock(office_.mutex);
     if (!office_.failure) office_.failure.emplace(rank_, code, message);
@@ -66,6 +86,7 @@ class ThreadRank final : public Ranks {
   PostOffice& office_;
   std::size_t rank_;
   std::size_t size_;
+  Buffer<float> kept_;  // what this rank has for itself in an exchange
 };
 
 /// Runs `work(ranks)` on `size` ranks at once. A rank that throws announces that it has failed; what the first of them

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "headscope/base/buffer.h"
 #include "headscope/base/error.h"
 
 namespace headscope {
@@ -35,6 +36,19 @@ class AgreedError : public Error {
  public:
   using Error::Error;
 };
+
+/// Some of a list, those from `begin` up to, not with, `end`.
+struct Share {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+
+  [[nodiscard]] std::size_t size() const noexcept { return end - begin; }
+  friend bool operator==(const Share&, const Share&) = default;
+};
+/// What one of `sharers` has of `count` things that are dealt out as evenly as can be, in their order.
+[[nodiscard]] constexpr Share share_of(std::size_t count, std::size_t sharer, std::size_t sharers) noexcept {
+  return {sharer * count / sharers, (sharer + 1) * count / sharers};
+}
 
 /// The processes that share one computation, each with a memory of its own; usually there is one. All of them make
 /// the same calls in the same order. Used by one thread at a time.
@@ -64,10 +78,17 @@ class Ranks {
   /// What the previous rank gave.
   [[nodiscard]] virtual std::vector<std::byte> finish_shift() = 0;
 
+  /// Begins to give every rank the numbers meant for it, and to take those that each has for this one: they move while
+  /// this rank computes. What a rank has for itself comes back as it is. One exchange at a time, and none during a
+  /// shift.
+  virtual void begin_exchange(std::vector<Buffer<float>> numbers) = 0;
+  /// What every rank gave this one.
+  [[nodiscard]] virtual std::vector<Buffer<float>> finish_exchange() = 0;
+
   /// Tells all others that this rank gives up.
   virtual void announce_failure(int code, const std::string& message) noexcept = 0;
 
-  /// Seconds that `finish_shift` has waited so far: communication that computing did not hide.
+  /// Seconds that `finish_shift` and `finish_exchange` have waited so far: communication that computing did not hide.
   [[nodiscard]] virtual double seconds_waited() const noexcept = 0;
 
   // Made of the above.
@@ -83,6 +104,10 @@ class Ranks {
   [[nodiscard]] std::vector<std::uint8_t> any(std::vector<std::uint8_t> flags);
   /// The largest of one number a rank, everywhere.
   [[nodiscard]] std::size_t largest(std::size_t number);
+  /// Of each number, the largest anywhere. The same number of them everywhere; so with the next.
+  [[nodiscard]] std::vector<float> largest_of_each(std::vector<float> numbers);
+  /// Of each number, the sum over all ranks, which is exact.
+  void add_up(std::span<std::int64_t> numbers);
 
   /// Where ranks may succeed or fail each for itself: if one has failed, all throw an AgreedError. What rank 0 met is
   /// thrown as it is; what another met (a file that its machine lacks) as kBackend, with its rank and machine.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 
@@ -44,6 +45,48 @@ TEST(Ranks, GatherGivesRankZeroWhatEveryoneHas) {
       found.push_back(from);
     });
     EXPECT_EQ(found, ranks.is_root() ? (std::vector<std::size_t>{1, 2, 3}) : std::vector<std::size_t>());
+  });
+}
+
+TEST(Ranks, AnExchangeGivesEveryRankWhatAllHaveForIt) {
+  for (const std::size_t size : {1U, 2U, 5U}) {
+    test::on_ranks(size, [&](Ranks& ranks) {
+      std::vector<Buffer<float>> numbers;
+      for (std::size_t to = 0; to < size; ++to) {
+        numbers.emplace_back(to + 1);  // not equally many
+        std::ranges::fill(numbers.back().values(), static_cast<float>(10 * ranks.rank() + to));
+      }
+      ranks.begin_exchange(std::move(numbers));
+      const std::vector<Buffer<float>> found = ranks.finish_exchange();
+      ASSERT_EQ(found.size(), size);
+      for (std::size_t from = 0; from < size; ++from) {
+        ASSERT_EQ(found[from].size(), ranks.rank() + 1);
+        for (const float x : found[from].values()) EXPECT_EQ(x, static_cast<float>(10 * from + ranks.rank()));
+      }
+    });
+  }
+}
+
+TEST(Ranks, SharesAreConsecutiveAndDifferByOne) {
+  for (const std::size_t count : {0U, 1U, 7U, 100U}) {
+    std::size_t next = 0;
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      const Share share = share_of(count, rank, 3);
+      EXPECT_EQ(share.begin, next);
+      EXPECT_GE(share.size() + 1, (count + 2) / 3);
+      next = share.end;
+    }
+    EXPECT_EQ(next, count);
+  }
+}
+
+TEST(Ranks, ListsAreCombinedNumberByNumber) {
+  test::on_ranks(3, [](Ranks& ranks) {
+    const auto rank = static_cast<std::int64_t>(ranks.rank());
+    EXPECT_EQ(ranks.largest_of_each({static_cast<float>(rank), -static_cast<float>(rank)}), (std::vector<float>{2, 0}));
+    std::vector<std::int64_t> numbers = {rank, std::int64_t{1} << 60};
+    ranks.add_up(numbers);
+    EXPECT_EQ(numbers, (std::vector<std::int64_t>{3, 3 * (std::int64_t{1} << 60)}));
   });
 }
 
