@@ -9,12 +9,10 @@
 #include <optional>
 
 #include "cli/host.h"
+#include "cli/map_array.h"
+#include "cli/shared_work.h"
 #include "headscope/base/error.h"
-#include "headscope/io/decode.h"
 #include "headscope/io/json.h"
-#include "headscope/io/npy.h"
-#include "headscope/io/npz.h"
-#include "headscope/io/safetensors.h"
 #include "headscope/model/head_id.h"
 
 namespace headscope::cli {
@@ -49,81 +47,6 @@ Range checked_range(const std::string& text, std::string_view option) {
   if (range) return *range;
   throw Error(ErrorKind::kInvalidArgument,
               fmt::format("{}: '{}' is neither a number nor a range like 3-5", option, printable(text)));
-}
-
-// An array with what is known about it.
-struct LoadedArray {
-  std::vector<float> owned;
-  Shape shape;
-  std::string where;
-  std::span<const float> given = {};  // a host's, in place of `owned`
-
-  [[nodiscard]] std::span<const float> values() const noexcept { return given.empty() ? owned : given; }
-};
-
-void check_size(std::span<const std::size_t> shape, std::size_t memory, const std::string& where) {
-  const auto elements = element_count(shape);
-  if (elements && *elements <= memory / (3 * sizeof(float))) return;
-  throw Error(ErrorKind::kResource,
-              fmt::format("{}: an array of {} takes three times its size here, more than the budget of {} MB; raise "
-                          "--memory",
-                          where, to_string(shape), memory >> 20));
-}
-
-LoadedArray load_npy(const fs::path& path, std::size_t memory) {
-  const NpyFile file = NpyFile::open(path);
-  check_size(file.array().shape, memory, path.string());
-  return {npy_values<float>(file.array(), path.string()), file.array().shape, path.string()};
-}
-
-// The only name, or the one asked for.
-std::string choose_array(const std::vector<std::string>& names, const std::string& wanted, const fs::path& path) {
-  std::vector<std::string> shown;
-  for (const std::string& name : names) {
-    if (name == wanted) return name;
-    shown.push_back(printable(name));
-  }
-  if (names.size() == 1 && wanted.empty()) return names.front();
-  throw Error(wanted.empty() ? ErrorKind::kInvalidArgument : ErrorKind::kFormat,
-              wanted.empty() ? fmt::format("{}: holds {} arrays ({}), choose one with --array", path.string(),
-                                           names.size(), fmt::join(shown, ", "))
-                             : fmt::format("{}: has no array '{}', only {}", path.string(), printable(wanted),
-                                           fmt::join(shown, ", ")));
-}
-
-LoadedArray load_npz(const fs::path& path, const std::string& wanted, std::size_t memory) {
-  const NpzFile file = NpzFile::open(path);
-  const std::string name = choose_array(file.names(), wanted, path);
-  const auto array = file.find(name);
-  const std::string where = fmt::format("{}: array '{}'", path.string(), printable(name));
-  check_size(array->view().shape, memory, where);
-  return {npy_values<float>(array->view(), where), array->view().shape, where};
-}
-
-LoadedArray load_safetensors(const fs::path& path, const std::string& wanted, std::size_t memory) {
-  const SafetensorsFile file = SafetensorsFile::open(path);
-  std::vector<std::string> names;
-  for (const StoredTensor& tensor : file.tensors()) names.push_back(tensor.name);
-  const std::string name = choose_array(names, wanted, path);
-  const StoredTensor& tensor = *std::ranges::find(file.tensors(), name, &StoredTensor::name);
-  LoadedArray result{{}, tensor.shape, fmt::format("{}: tensor '{}'", path.string(), printable(name))};
-  check_size(result.shape, memory, result.where);
-  result.owned.resize(static_cast<std::size_t>(element_count(tensor.shape).value_or(0)));
-  decode(tensor.dtype, tensor.bytes, result.owned);
-  return result;
-}
-
-LoadedArray load_file(const fs::path& path, const std::string& wanted, std::size_t memory, const Session& session) {
-  if (const GivenArray* given = given_array(session, path)) {
-    check_size(given->shape, memory, path.string());
-    return {{}, given->shape, path.string(), given->values};
-  }
-  const std::string extension = path.extension().string();
-  if (extension == ".npy") return load_npy(path, memory);
-  if (extension == ".npz") return load_npz(path, wanted, memory);
-  if (extension == ".safetensors") return load_safetensors(path, wanted, memory);
-  throw Error(ErrorKind::kUnsupported,
-              fmt::format("{}: expected a folder with maps, or an .npy, .npz or .safetensors file", path.string()));
 }
 
 // What tokens.json says about the maps beside it.
@@ -164,18 +87,25 @@ RunMaps read_tokens(const fs::path& path) {
   return parse_tokens(document.root(), path);
 }
 
-// Causal within the window of each head's layer, [head, query, key].
-std::vector<float> window_mask(const RunMaps& maps, const Shape& shape) {
-  std::vector<float> mask(static_cast<std::size_t>(element_count(shape).value_or(0)));
-  for (std::size_t i = 0; i < mask.size(); ++i) {
-    const std::size_t head = i / (shape[1] * shape[2]);
-    const std::size_t query = i / shape[2] % shape[1] + maps.first_query.value_or(0);
-    const std::size_t key = i % shape[2];
-    const auto id = head < maps.heads.size() ? parse_head(maps.heads[head]) : std::nullopt;
-    const std::size_t window = id && id->layer < maps.windows.size() ? maps.windows[id->layer] : 0;
-    mask[i] = (!maps.causal || key <= query) && (window == 0 || key + window > query) ? 1.0F : 0.0F;
+// Causal within the window of each head's layer, [head, query, key]: made as it is read.
+ArraySource window_mask(const RunMaps& maps, const Shape& shape) {
+  std::vector<std::size_t> windows;  // by head
+  for (const std::string& head : maps.heads) {
+    const auto id = parse_head(head);
+    windows.push_back(id && id->layer < maps.windows.size() ? maps.windows[id->layer] : 0);
   }
-  return mask;
+  const auto read = [windows, shape, causal = maps.causal, offset = maps.first_query.value_or(0)](
+                        std::size_t first, std::span<float> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const std::size_t row = (first + i) / shape[2];
+      const std::size_t query = row % shape[1] + offset;
+      const std::size_t key = (first + i) % shape[2];
+      const std::size_t head = row / shape[1];
+      const std::size_t window = head < windows.size() ? windows[head] : 0;
+      out[i] = (!causal || key <= query) && (window == 0 || key + window > query) ? 1.0F : 0.0F;
+    }
+  };
+  return {shape, read};
 }
 
 // Which heads of a list of names are meant; by number within the layer where names tell the layer.
@@ -218,6 +148,7 @@ std::vector<std::size_t> choose_heads(const MapSourceArgs& args, const std::vect
 std::vector<std::string> head_names(const std::string& axes, const Shape& shape, const RunMaps& maps) {
   if (!maps.heads.empty()) return maps.heads;
   std::vector<std::string> names;
+  if (element_count(shape) == 0) return names;  // its other extents may be anything
   const bool layered = axes == "lhqk" && shape.size() == 4;
   const std::size_t heads = layered                              ? shape[0] * shape[1]
                             : axes == "hqk" && shape.size() == 3 ? shape[0]
@@ -227,22 +158,6 @@ std::vector<std::string> head_names(const std::string& axes, const Shape& shape,
     names.push_back(layered ? fmt::format("L{}H{}", h / shape[1], h % shape[1]) : fmt::format("H{}", h));
   }
   return names;
-}
-
-// 64-bit FNV-1a of shape and values; of large arrays, of pages spread over them.
-std::string fingerprint_of(const LoadedArray& array) {
-  std::uint64_t hash = 0xCBF29CE484222325U;
-  const auto add = [&](std::span<const std::byte> bytes) {
-    for (const std::byte byte : bytes) hash = (hash ^ static_cast<std::uint64_t>(byte)) * 0x100000001B3U;
-  };
-  add(std::as_bytes(std::span(array.shape)));
-  const auto bytes = std::as_bytes(array.values());
-  constexpr std::size_t kPage = 4096;
-  const std::size_t pages = bytes.size() / kPage;
-  const std::size_t stride = std::max<std::size_t>(1, pages / 4096);
-  for (std::size_t page = 0; page < pages; page += stride) add(bytes.subspan(page * kPage, kPage));
-  add(bytes.subspan(pages * kPage));
-  return fmt::format("{:016x}", hash);
 }
 
 std::vector<std::string> position_names(const std::vector<std::size_t>& positions, std::size_t offset,
@@ -281,20 +196,24 @@ std::string describe(const MapSourceArgs& args) {
 namespace {
 
 // Layers and heads as one axis: names tell them apart.
-void flatten_layers(NetworkTensorOptions& options, LoadedArray& array, LoadedArray& mask) {
-  if (options.axes != "lhqk" || array.shape.size() != 4) return;
-  const Shape flat = {array.shape[0] * array.shape[1], array.shape[2], array.shape[3]};
-  if (mask.shape == array.shape) mask.shape = flat;
-  array.shape = flat;
+void flatten_layers(NetworkTensorOptions& options, ArraySource& array) {
+  if (options.axes != "lhqk" || array.shape().size() != 4) return;
+  const Shape shape = array.shape();
+  const Shape flat = {shape[0] * shape[1], shape[2], shape[3]};
+  if (options.mask.array && options.mask.array->shape() == shape) {
+    options.mask.array = options.mask.array->reshaped(flat);
+  }
+  array = array.reshaped(flat);
   options.axes = "hqk";
 }
 
-// Sets the kind of mask and loads what it needs.
-void choose_mask(const MapSourceArgs& args, const RunMaps& maps, const LoadedArray& array, std::size_t memory,
-                 const Session& session, MaskChoice& choice, LoadedArray& mask) {
+// The kind of mask and, if it is explicit, its array.
+MaskChoice choose_mask(const MapSourceArgs& args, const RunMaps& maps, const ArraySource& array, std::size_t memory,
+                       const Session& session) {
+  MaskChoice choice;
   const std::string word = !args.mask.empty() ? args.mask : maps.causal ? "causal" : "none";
-  if (args.mask.empty() && !maps.windows.empty() && array.shape.size() == 3) {
-    mask = {window_mask(maps, array.shape), array.shape, ""};
+  if (args.mask.empty() && !maps.windows.empty() && array.shape().size() == 3) {
+    choice.array = window_mask(maps, array.shape());
     choice.kind = MaskChoice::Kind::kExplicit;
   } else if (word == "causal") {
     choice.kind = MaskChoice::Kind::kCausal;
@@ -306,9 +225,10 @@ void choose_mask(const MapSourceArgs& args, const RunMaps& maps, const LoadedArr
       throw Error(ErrorKind::kInvalidArgument,
                   fmt::format("--mask: '{}' is none of none, causal, zeros, nor an .npy file", printable(word)));
     }
-    mask = load_file(word, "", memory, session);
+    choice.array = open_map_array(word, "", memory, session).values;
     choice.kind = MaskChoice::Kind::kExplicit;
   }
+  return choice;
 }
 
 // What a host says about its maps.
@@ -318,9 +238,31 @@ RunMaps given_tokens(const GivenArray& given) {
   return parse_tokens(document.root(), "tokens.json");
 }
 
-}  // namespace
+// Maps with all that is known before their values are read.
+struct OpenedMaps {
+  MapArray array;
+  RunMaps about;
+  NetworkTensorOptions options;
+  std::vector<std::string> head_names;  // of the chosen ones
+  std::string fingerprint;
+};
 
-MapSource load_maps(const MapSourceArgs& args, bool keep_absent, std::size_t memory, const Session& session) {
+// As many heads as the rank with most of them has must fit the budget.
+void check_size(const OpenedMaps& maps, std::size_t ranks, std::size_t memory) {
+  const ArraySource& array = maps.array.values;
+  const std::size_t all = std::max<std::size_t>(1, maps.options.head_names.size());
+  const std::size_t held = (maps.head_names.size() + ranks - 1) / ranks;
+  if (array.size() / all <= floats_within(memory) / std::max<std::size_t>(1, held)) return;
+  const std::string what = held == all
+                               ? fmt::format("an array of {} takes three times its size", to_string(array.shape()))
+                               : fmt::format("{} of the {} heads of an array of {} take three times their size", held,
+                                             all, to_string(array.shape()));
+  throw Error(ErrorKind::kResource,
+              fmt::format("{}: {} here, more than the budget of {} MB; raise --memory{}", maps.array.where, what,
+                          memory >> 20, ranks > 1 ? " or start more ranks" : ""));
+}
+
+OpenedMaps open_maps(const MapSourceArgs& args, std::size_t memory, const Session& session) {
   std::error_code ignored;
   const GivenArray* given = given_array(session, args.source);
   if (given == nullptr && !fs::exists(args.source, ignored)) {
@@ -333,31 +275,58 @@ MapSource load_maps(const MapSourceArgs& args, bool keep_absent, std::size_t mem
                 fmt::format("{}: has no {}.npy; 'headscope capture' writes maps, or name a file of them",
                             args.source.string(), args.what));
   }
-  LoadedArray array = load_file(file, args.array, memory, session);
-  const std::string fingerprint = fingerprint_of(array);
-  const RunMaps maps = is_run             ? read_tokens(args.source / "tokens.json")
-                       : given != nullptr ? given_tokens(*given)
-                                          : RunMaps{};
+  OpenedMaps maps{open_map_array(file, args.array, memory, session), {}, {}, {}, {}};
+  maps.fingerprint = fingerprint_of(maps.array.values);
+  if (is_run) maps.about = read_tokens(args.source / "tokens.json");
+  if (given != nullptr) maps.about = given_tokens(*given);
 
-  NetworkTensorOptions options;
+  NetworkTensorOptions& options = maps.options;
   options.axes = is_run ? "hqk" : args.axes;
   options.kind = args.what == "scores" ? MapKind::kScores : MapKind::kPattern;
-  options.keep_absent = keep_absent;
   options.skip_first = args.skip_first;
-  options.head_names = head_names(options.axes, array.shape, maps);
-  if (!args.heads.empty() || !args.layers.empty()) options.heads = choose_heads(args, options.head_names);
+  options.head_names = head_names(options.axes, maps.array.values.shape(), maps.about);
+  maps.head_names = options.head_names;
+  if (!args.heads.empty() || !args.layers.empty()) {
+    options.heads = choose_heads(args, options.head_names);
+    maps.head_names.clear();
+    for (const std::size_t h : options.heads) maps.head_names.push_back(options.head_names[h]);
+  }
   if (!args.queries.empty()) options.queries = checked_range(args.queries, "--queries");
   if (!args.keys.empty()) options.keys = checked_range(args.keys, "--keys");
-  LoadedArray mask;
-  choose_mask(args, maps, array, memory, session, options.mask, mask);
-  flatten_layers(options, array, mask);
-  options.mask.values = mask.values();
-  options.mask.shape = mask.shape;
+  options.mask = choose_mask(args, maps.about, maps.array.values, memory, session);
+  flatten_layers(options, maps.array.values);
+  return maps;
+}
 
-  MapSource source{
-      make_network_tensor(array.values(), array.shape, options, array.where), fingerprint, array.where, {}, {}};
-  source.query_names = position_names(source.tensor.query_positions, maps.first_query.value_or(0), maps.tokens);
-  source.key_names = position_names(source.tensor.key_positions, 0, maps.tokens);
+// Over all heads.
+double share_of_absent(const NetworkTensor& tensor, std::size_t heads, Ranks& ranks) {
+  if (!tensor.masked()) return 0;
+  std::int64_t absent = std::ranges::count(tensor.present, 0);
+  if (!tensor.mask_per_head) return static_cast<double>(absent) / static_cast<double>(tensor.map_size());
+  ranks.add_up(std::span(&absent, 1));
+  return static_cast<double>(absent) / static_cast<double>(heads * tensor.map_size());
+}
+
+}  // namespace
+
+MapSource load_maps(const MapSourceArgs& args, bool keep_absent, std::size_t memory, const Session& session,
+                    Ranks& ranks) {
+  OpenedMaps maps = ranks.together([&] {
+    OpenedMaps opened = open_maps(args, memory, session);
+    check_size(opened, ranks.size(), memory);
+    return opened;
+  });
+  check_same_everywhere(ranks, "array", maps.fingerprint);
+  maps.options.keep_absent = keep_absent;
+  MapSource source;
+  source.tensor = make_network_tensor(maps.array.values, maps.options, maps.array.where, ranks);
+  source.head_names = std::move(maps.head_names);
+  source.absent = share_of_absent(source.tensor, source.head_names.size(), ranks);
+  source.fingerprint = std::move(maps.fingerprint);
+  source.file = std::move(maps.array.where);
+  source.query_names =
+      position_names(source.tensor.query_positions, maps.about.first_query.value_or(0), maps.about.tokens);
+  source.key_names = position_names(source.tensor.key_positions, 0, maps.about.tokens);
   return source;
 }
 

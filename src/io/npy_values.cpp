@@ -113,28 +113,33 @@ void reorder(const Shape& shape, const Read& read, std::span<T> out) {
   }
 }
 
-// False if a value does not fit T.
+// Elements from `first` on, of an array in C order. False if a value does not fit T.
 template <typename Source, typename T>
-bool convert(const NpyView& array, std::span<T> out) {
+bool convert_some(const NpyView& array, std::size_t first, std::span<T> out) {
   const bool swap = array.type.big_endian;
-  const std::byte* const data = array.bytes.data();
-  const bool in_c_order = !array.fortran_order || array.shape.size() < 2;
-  if (std::is_same_v<Source, T> && in_c_order && !swap) {
+  const std::byte* const data = array.bytes.data() + first * sizeof(Source);
+  if (std::is_same_v<Source, T> && !swap) {
     std::memcpy(out.data(), data, out.size_bytes());
     return true;
   }
   Converter<T> converter;
-  const auto read = [&](std::size_t index) { return converter(load<Source>(data, index, swap)); };
-  if (in_c_order) {
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = read(i);
-  } else {
-    reorder(array.shape, read, out);
-  }
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = converter(load<Source>(data, i, swap));
+  return !converter.out_of_range;
+}
+
+template <typename Source, typename T>
+bool convert(const NpyView& array, std::size_t first, std::span<T> out) {
+  if (array.in_c_order()) return convert_some<Source>(array, first, out);
+  Converter<T> converter;
+  const std::byte* const data = array.bytes.data();
+  const bool swap = array.type.big_endian;
+  reorder(
+      array.shape, [&](std::size_t index) { return converter(load<Source>(data, index, swap)); }, out);
   return !converter.out_of_range;
 }
 
 template <typename T>
-using Convert = bool (*)(const NpyView&, std::span<T>);
+using Convert = bool (*)(const NpyView&, std::size_t, std::span<T>);
 
 // The function that converts from this type, or null.
 template <typename T>
@@ -169,10 +174,9 @@ std::string name_of() {
   return fmt::format("{}{}", std::is_floating_point_v<T> ? "float" : "int", 8 * sizeof(T));
 }
 
-}  // namespace
-
+// The function that converts, and how many elements there are.
 template <typename T>
-std::vector<T> npy_values(const NpyView& array, std::string_view where) {
+std::pair<Convert<T>, std::size_t> check(const NpyView& array, std::string_view where) {
   const Convert<T> convert_to = converter_from<T>(array.type);
   if (convert_to == nullptr) {
     throw Error(ErrorKind::kUnsupported, fmt::format("{}: elements of type {}{} do not convert to {}", where,
@@ -183,16 +187,43 @@ std::vector<T> npy_values(const NpyView& array, std::string_view where) {
     throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: {} bytes do not fill an array of shape {}", where,
                                                          array.bytes.size(), to_string(array.shape)));
   }
-  std::vector<T> values(static_cast<std::size_t>(*count));
-  if (!values.empty() && !convert_to(array, values)) {
-    throw Error(ErrorKind::kUnsupported, fmt::format("{}: some elements of type {}{} are out of the range of {}", where,
-                                                     array.type.kind, array.type.size, name_of<T>()));
-  }
+  return {convert_to, static_cast<std::size_t>(*count)};
+}
+
+template <typename T>
+void convert_or_throw(Convert<T> convert_to, const NpyView& array, std::size_t first, std::span<T> out,
+                      std::string_view where) {
+  if (out.empty() || convert_to(array, first, out)) return;
+  throw Error(ErrorKind::kUnsupported, fmt::format("{}: some elements of type {}{} are out of the range of {}", where,
+                                                   array.type.kind, array.type.size, name_of<T>()));
+}
+
+}  // namespace
+
+template <typename T>
+std::vector<T> npy_values(const NpyView& array, std::string_view where) {
+  const auto [convert_to, count] = check<T>(array, where);
+  std::vector<T> values(count);
+  convert_or_throw<T>(convert_to, array, 0, values, where);
   return values;
+}
+
+template <typename T>
+void read_npy(const NpyView& array, std::size_t first, std::span<T> out, std::string_view where) {
+  const auto [convert_to, count] = check<T>(array, where);
+  if (!array.in_c_order() || first > count || out.size() > count - first) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{}: elements {} to {} asked for, expected some of the {} of an array in C order", where,
+                            first, first + out.size(), count));
+  }
+  convert_or_throw<T>(convert_to, array, first, out, where);
 }
 
 template std::vector<float> npy_values<float>(const NpyView&, std::string_view);
 template std::vector<double> npy_values<double>(const NpyView&, std::string_view);
 template std::vector<std::int64_t> npy_values<std::int64_t>(const NpyView&, std::string_view);
+template void read_npy<float>(const NpyView&, std::size_t, std::span<float>, std::string_view);
+template void read_npy<double>(const NpyView&, std::size_t, std::span<double>, std::string_view);
+template void read_npy<std::int64_t>(const NpyView&, std::size_t, std::span<std::int64_t>, std::string_view);
 
 }  // namespace headscope

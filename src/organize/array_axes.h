@@ -25,7 +25,7 @@ struct ArrayAxes {
 [[nodiscard]] ArrayAxes read_axes(std::span<const std::size_t> shape, const NetworkTensorOptions& options,
                                   std::string_view where);
 
-/// What of an array is taken, ascending.
+/// What of an array is taken, ascending; of queries and keys a range.
 struct Selection {
   std::vector<std::size_t> heads;
   std::vector<std::size_t> queries;

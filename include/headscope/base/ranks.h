@@ -110,7 +110,8 @@ class Ranks {
   void add_up(std::span<std::int64_t> numbers);
 
   /// Where ranks may succeed or fail each for itself: if one has failed, all throw an AgreedError. What rank 0 met is
-  /// thrown as it is; what another met (a file that its machine lacks) as kBackend, with its rank and machine.
+  /// thrown as it is; what another met (a file that its machine lacks) as kBackend, with its rank and machine. One rank
+  /// alone throws its own Error.
   void agree(const std::optional<Error>& own);
   /// `work()` on every rank, and then `agree`.
   template <typename Work>

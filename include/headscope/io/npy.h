@@ -37,6 +37,9 @@ struct NpyView {
   bool fortran_order = false;  ///< First index fastest.
   Shape shape;
   std::span<const std::byte> bytes;  ///< Exactly the elements.
+
+  /// With fewer than two axes both orders are the same.
+  [[nodiscard]] bool in_c_order() const noexcept { return !fortran_order || shape.size() < 2; }
 };
 
 /// Reads the header of an npy array (format 1.0, 2.0 or 3.0) that takes all of `bytes`.
@@ -57,6 +60,15 @@ struct NpyView {
 ///                kInvalidArgument if the view's bytes do not fit its shape.
 template <typename T>
 [[nodiscard]] std::vector<T> npy_values(const NpyView& array, std::string_view where);
+
+/// Some elements of an array that lies in C order: those from `first` on, as many as `out` has, converted as above.
+///
+/// Cost: only their bytes are touched.
+///
+/// \throws Error  as `npy_values`, for these elements; kInvalidArgument also if the array has not so many or lies in
+///                Fortran order.
+template <typename T>
+void read_npy(const NpyView& array, std::size_t first, std::span<T> out, std::string_view where);
 
 /// An npy file, mapped.
 class NpyFile {

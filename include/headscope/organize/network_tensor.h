@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "headscope/base/buffer.h"
+#include "headscope/base/ranks.h"
 #include "headscope/base/shape.h"
+#include "headscope/io/array_source.h"
 #include "headscope/organize/tree_distance.h"
 
 namespace headscope {
@@ -34,6 +36,9 @@ struct NetworkTensor {
   Buffer<float> values;                     ///< Zero where an entry is absent, unless that was asked otherwise.
   /// 1 where an entry is present: [query, key] for all heads, or [head, query, key]. Empty: everything is.
   std::vector<std::uint8_t> present;
+  /// Says that `present` is [head, query, key] also where it could be either, in the part of a rank that has one head,
+  /// and where it is empty as that rank has none.
+  bool mask_per_head = false;
   MapKind kind = MapKind::kPattern;
   std::vector<std::string> head_names;       ///< "L4H7", or "H7" where layers are not known.
   std::vector<std::size_t> query_positions;  ///< Where in the input each query stands.
@@ -49,8 +54,10 @@ struct NetworkTensor {
   [[nodiscard]] std::span<const float> map(std::size_t head) const noexcept {
     return values.values().subspan(head * map_size(), map_size());
   }
+  /// Whether an entry may be absent, in this part or that of another rank.
+  [[nodiscard]] bool masked() const noexcept { return mask_per_head || !present.empty(); }
   /// Whether all heads have the same mask.
-  [[nodiscard]] bool shared_mask() const noexcept { return present.size() == map_size(); }
+  [[nodiscard]] bool shared_mask() const noexcept { return !mask_per_head && present.size() == map_size(); }
   /// The mask of one head, [query, key]; empty if everything is present.
   [[nodiscard]] std::span<const std::uint8_t> mask(std::size_t head) const noexcept {
     if (present.empty() || shared_mask()) return present;
@@ -77,6 +84,7 @@ struct MaskChoice {
   Shape shape = {};
   /// For kCausal: which key the first query of the array is. By default the last query is the last key.
   std::optional<std::size_t> first_query = {};
+  std::optional<ArraySource> array = {};  ///< For kExplicit: in place of `values` and `shape`.
 };
 
 struct NetworkTensorOptions {
@@ -97,16 +105,26 @@ struct NetworkTensorOptions {
   bool keep_absent = false;
 };
 
-/// Makes a network tensor of an array in C order. `where` begins the message of every error, e.g. the file's name.
+/// Makes a network tensor of an array, of which it reads what it takes. `where` begins the message of every error, e.g.
+/// the file's name.
 ///
 /// Handled and noted: a head without a present entry or with one value throughout. One head gives a tensor of one map.
 ///
+/// With several ranks this one gets its share of the chosen heads, share_of(chosen heads, rank, ranks), maybe none; it
+/// reads no others where heads come before queries and keys. Whether there is a mask, whether heads share it, and the
+/// notes are those of the whole. All ranks call it.
+///
 /// \throws Error  kInvalidArgument if the axes are none of the above, or something chosen does not exist;
 ///                kFormat if array or mask have a shape that does not fit the axes, or a query or key has no
-///                present entry in any head; kUnsupported if fewer than two queries or keys are left;
-///                kNumeric if a present entry is NaN or infinite.
+///                present entry in any head; kUnsupported if fewer than two queries or keys are left: on all ranks;
+///                kNumeric if a present entry is NaN or infinite, and what reading throws: on the rank that meets it.
+[[nodiscard]] NetworkTensor make_network_tensor(const ArraySource& array, const NetworkTensorOptions& options,
+                                                std::string_view where, Ranks& ranks = one_rank());
+/// The same of an array in memory, in C order.
+/// \throws Error  kInvalidArgument also if the values do not fill the shape.
 [[nodiscard]] NetworkTensor make_network_tensor(std::span<const float> values, std::span<const std::size_t> shape,
-                                                const NetworkTensorOptions& options, std::string_view where);
+                                                const NetworkTensorOptions& options, std::string_view where,
+                                                Ranks& ranks = one_rank());
 
 /// The values with something in place of absent entries that makes no contrast of its own, for transforms that need a
 /// whole tensor: zero for patterns; for scores the mean of what is present in the head.
