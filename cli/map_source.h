@@ -16,15 +16,15 @@ namespace headscope::cli {
 
 /// Which maps a command works on, as typed.
 struct MapSourceArgs {
-  std::filesystem::path source;
+  std::filesystem::path source = {};
   std::string what = "pattern";
   std::string axes = "hqk";
-  std::string array;  ///< Name of the array in an npz or safetensors file.
-  std::string mask;   ///< Empty: what the source says, else none.
-  std::vector<std::string> layers;
-  std::vector<std::string> heads;
-  std::string queries;
-  std::string keys;
+  std::string array = {};  ///< Name of the array in an npz or safetensors file.
+  std::string mask = {};   ///< Empty: what the source says, else none.
+  std::vector<std::string> layers = {};
+  std::vector<std::string> heads = {};
+  std::string queries = {};
+  std::string keys = {};
   std::size_t skip_first = 0;
 };
 

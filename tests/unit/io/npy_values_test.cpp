@@ -108,5 +108,30 @@ TEST(NpyValues, RefusesAViewWhoseBytesDoNotFitItsShape) {
                "20 bytes do not fill an array of shape [2, 3]");
 }
 
+TEST(ReadNpy, TakesElementsOfAnyTypeFromTheMiddle) {
+  const std::vector<std::int16_t> values = {-3, 5, 7, 11, 13};
+  std::vector<double> out(2);
+  read_npy<double>(view_of(values, 'i', {5}), 2, out, "x");
+  EXPECT_EQ(out, (std::vector<double>{7, 11}));
+  std::vector<std::int64_t> integers(5);
+  read_npy<std::int64_t>(view_of(values, 'i', {5}), 0, integers, "x");
+  EXPECT_EQ(integers, (std::vector<std::int64_t>{-3, 5, 7, 11, 13}));
+}
+
+TEST(ReadNpy, RefusesWhatIsNotThereAndFortranOrder) {
+  const std::vector<float> values(6);
+  NpyView array = view_of(values, 'f', {2, 3});
+  std::vector<float> out(3);
+  EXPECT_ERROR(read_npy<float>(array, 4, out, "x.npy"), ErrorKind::kInvalidArgument,
+               "x.npy: elements 4 to 7 asked for, expected some of the 6");
+  EXPECT_ERROR(read_npy<float>(array, std::numeric_limits<std::size_t>::max(), out, "x"), ErrorKind::kInvalidArgument,
+               "asked for");
+  array.fortran_order = true;
+  EXPECT_ERROR(read_npy<float>(array, 0, out, "x"), ErrorKind::kInvalidArgument, "an array in C order");
+  std::vector<std::int64_t> integers(1);
+  EXPECT_ERROR(read_npy<std::int64_t>(view_of(values, 'f', {6}), 0, integers, "x"), ErrorKind::kUnsupported,
+               "elements of type f4 do not convert to int64");
+}
+
 }  // namespace
 }  // namespace headscope

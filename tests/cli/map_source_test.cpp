@@ -1,0 +1,145 @@
+#include "cli/map_source.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+#include <vector>
+
+#include "cli/host.h"
+#include "cli/map_array.h"
+#include "headscope/io/npy.h"
+#include "support/expect_error.h"
+#include "support/map_files.h"
+#include "support/npy_formula.h"
+#include "support/run_program.h"
+#include "support/temporary_folder.h"
+#include "support/thread_ranks.h"
+
+namespace headscope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using test::TemporaryFolder;
+
+constexpr std::size_t kEnough = std::size_t{1} << 30;
+
+MapSource load(const MapSourceArgs& args, Ranks& ranks = one_rank(), std::size_t memory = kEnough) {
+  std::ostringstream out;
+  return load_maps(args, /*keep_absent=*/false, memory, {.out = out, .err = out}, ranks);
+}
+
+void expect_part(const MapSource& part, const MapSource& whole, Ranks& ranks) {
+  const TensorShare share = part.share(ranks);
+  EXPECT_EQ(share.extents(), whole.tensor.extents);
+  EXPECT_EQ(share.head_names(), whole.tensor.head_names);
+  EXPECT_EQ(part.head_names, whole.tensor.head_names);
+  EXPECT_EQ(part.absent, whole.absent);
+  EXPECT_EQ(part.fingerprint, whole.fingerprint);
+  EXPECT_EQ(part.file, whole.file);
+  EXPECT_EQ(part.query_names, whole.query_names);
+  EXPECT_EQ(part.key_names, whole.key_names);
+  EXPECT_EQ(part.tensor.notes, whole.tensor.notes);
+  const Share own = share.own_heads();
+  ASSERT_EQ(part.tensor.heads(), own.size());
+  for (std::size_t h = own.begin; h < own.end; ++h) {
+    EXPECT_TRUE(std::ranges::equal(part.tensor.map(h - own.begin), whole.tensor.map(h)));
+    EXPECT_TRUE(std::ranges::equal(part.tensor.mask(h - own.begin), whole.tensor.mask(h)));
+  }
+}
+
+TEST(MapSource, RanksHaveTheirHeadsOfWhatOneProcessLoads) {
+  const TemporaryFolder folder;
+  const fs::path maps = test::write_maps(folder, "maps", {2, 3, 6, 7});
+  std::vector<float> mask(2 * 3 * 6 * 7, 1.0F);
+  for (std::size_t i = 0; i < mask.size(); i += 5) mask[i] = 0;
+  write_npy<float>(folder.path() / "mask.npy", mask, Shape{2, 3, 6, 7});
+  const fs::path run = test::write_run(folder, 2, 3, 9);
+  fs::create_directories(folder.path() / "windowed");
+  fs::copy_file(run / "pattern.npy", folder.path() / "windowed/pattern.npy");
+  folder.write("windowed/tokens.json",
+               R"({"mask": "causal", "windows": [0, 4], "heads": ["L0H0","L0H1","L0H2","L1H0","L1H1","L1H2"]})");
+  const std::vector<MapSourceArgs> all = {
+      {.source = maps, .axes = "lhqk"},
+      {.source = maps, .axes = "lhqk", .mask = "causal", .layers = {"1"}},
+      {.source = maps, .axes = "lhqk", .mask = (folder.path() / "mask.npy").string(), .heads = {"L0H1", "2"}},
+      {.source = run, .skip_first = 1},
+      {.source = folder.path() / "windowed"}};
+  for (const MapSourceArgs& args : all) {
+    const MapSource whole = load(args);
+    for (std::size_t size = 1; size <= 4; ++size) {
+      test::on_ranks(size, [&](Ranks& ranks) { expect_part(load(args, ranks), whole, ranks); });
+    }
+  }
+}
+
+TEST(MapSource, LayersMayHaveWindows) {
+  const TemporaryFolder folder;
+  test::write_maps(folder, "run/pattern", {2, 5, 5});
+  folder.write("run/tokens.json", R"({"mask": "causal", "windows": [0, 2], "heads": ["L0H0", "L1H0"]})");
+  const MapSource source = load({.source = folder.path() / "run"});
+  for (std::size_t h = 0; h < 2; ++h) {
+    for (std::size_t q = 0; q < 5; ++q) {
+      for (std::size_t k = 0; k < 5; ++k) {
+        EXPECT_EQ(source.tensor.mask(h)[q * 5 + k] != 0, k <= q && (h == 0 || k + 2 > q)) << h << q << k;
+      }
+    }
+  }
+  EXPECT_DOUBLE_EQ(source.absent, (10 + 16) / 50.0);
+}
+
+// The values as the program has given them since it writes fingerprints.
+TEST(MapSource, FingerprintsStayAsTheyAre) {
+  const auto read = [](std::size_t first, std::span<float> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(test::formula_value('f', first + i));
+  };
+  EXPECT_EQ(fingerprint_of(ArraySource({3, 5, 7}, read)), "4f016eea28d5c921");
+  std::size_t touched = 0;
+  const ArraySource large({9, 1000, 1024}, [&](std::size_t first, std::span<float> out) {
+    touched += out.size();
+    read(first, out);
+  });
+  EXPECT_EQ(fingerprint_of(large), "48529e446dcb8ad6");
+  EXPECT_LT(touched, large.size() * 6 / 10);
+}
+
+TEST(MapSource, TheBudgetIsThatOfWhatARankHolds) {
+  const TemporaryFolder folder;
+  const fs::path maps = test::write_maps(folder, "maps", {5, 8, 8});
+  const std::size_t head = 3 * sizeof(float) * 64;
+  EXPECT_EQ(load({.source = maps}, one_rank(), 5 * head).head_names.size(), 5u);
+  EXPECT_ERROR(load({.source = maps}, one_rank(), 5 * head - 1), ErrorKind::kResource,
+               "maps.npy: an array of [5, 8, 8] takes three times its size here, more than the budget of 0 MB; raise "
+               "--memory");
+  EXPECT_EQ(load({.source = maps, .heads = {"0-1"}}, one_rank(), 2 * head).tensor.heads(), 2u);
+  test::on_ranks(2, [&](Ranks& ranks) {
+    EXPECT_EQ(load({.source = maps}, ranks, 3 * head).head_names.size(), 5u);
+    EXPECT_ERROR(load({.source = maps}, ranks, 3 * head - 1), ErrorKind::kResource,
+                 "3 of the 5 heads of an array of [5, 8, 8] take three times their size here, more than the budget of "
+                 "0 MB; raise --memory or start more ranks");
+  });
+}
+
+TEST(MapSource, ARankThatLacksTheFileOrSeesAnotherEndsAll) {
+  const TemporaryFolder folder;
+  const fs::path maps = test::write_maps(folder, "maps", {5, 8, 8});
+  const fs::path other = test::write_maps(folder, "other", {4, 8, 8}, 2);
+  test::on_ranks(3, [&](Ranks& ranks) {
+    const fs::path absent = folder.path() / "absent.npy";
+    EXPECT_ERROR(load({.source = ranks.rank() == 1 ? absent : maps}, ranks), ErrorKind::kBackend,
+                 "rank 1 on machine1: " + absent.string() + ": no such file or folder");
+    EXPECT_ERROR(load({.source = absent}, ranks), ErrorKind::kIo, absent.string() + ": no such file or folder");
+    EXPECT_ERROR(load({.source = ranks.rank() == 2 ? other : maps}, ranks), ErrorKind::kBackend,
+                 "rank 2 on machine2: sees another array");
+  });
+}
+
+TEST(MapSource, AnEmptyAxisIsSaidWhateverTheOthersAre) {
+  const TemporaryFolder folder;
+  folder.write("empty.npy", npy_header(npy_type<float>(), Shape{std::size_t{1} << 60, 0, 3}));
+  EXPECT_ERROR(load({.source = folder.path() / "empty.npy"}), ErrorKind::kFormat, "expected no empty axis");
+}
+
+}  // namespace
+}  // namespace headscope::cli
