@@ -96,13 +96,14 @@ ArraySource window_mask(const RunMaps& maps, const Shape& shape) {
   }
   const auto read = [windows, shape, causal = maps.causal, offset = maps.first_query.value_or(0)](
                         std::size_t first, std::span<float> out) {
-    for (std::size_t i = 0; i < out.size(); ++i) {
+    for (std::size_t i = 0; i < out.size();) {  // row by row
       const std::size_t row = (first + i) / shape[2];
-      const std::size_t query = row % shape[1] + offset;
-      const std::size_t key = (first + i) % shape[2];
       const std::size_t head = row / shape[1];
+      const std::size_t query = row % shape[1] + offset;
       const std::size_t window = head < windows.size() ? windows[head] : 0;
-      out[i] = (!causal || key <= query) && (window == 0 || key + window > query) ? 1.0F : 0.0F;
+      for (std::size_t key = (first + i) % shape[2]; key < shape[2] && i < out.size(); ++key) {
+        out[i++] = (!causal || key <= query) && (window == 0 || key + window > query) ? 1.0F : 0.0F;
+      }
     }
   };
   return {shape, read};
@@ -244,19 +245,19 @@ struct OpenedMaps {
   RunMaps about;
   NetworkTensorOptions options;
   std::vector<std::string> head_names;  // of the chosen ones
-  std::string fingerprint;
+  ArraySource whole;                    // the array as it came
+  std::string fingerprint = {};         // of that
 };
 
 // As many heads as the rank with most of them has must fit the budget.
 void check_size(const OpenedMaps& maps, std::size_t ranks, std::size_t memory) {
-  const ArraySource& array = maps.array.values;
   const std::size_t all = std::max<std::size_t>(1, maps.options.head_names.size());
-  const std::size_t held = (maps.head_names.size() + ranks - 1) / ranks;
-  if (array.size() / all <= floats_within(memory) / std::max<std::size_t>(1, held)) return;
-  const std::string what = held == all
-                               ? fmt::format("an array of {} takes three times its size", to_string(array.shape()))
-                               : fmt::format("{} of the {} heads of an array of {} take three times their size", held,
-                                             all, to_string(array.shape()));
+  const std::size_t held = std::max<std::size_t>(1, (maps.head_names.size() + ranks - 1) / ranks);
+  if (maps.whole.size() / all <= floats_within(memory) / held) return;
+  const std::string shape = to_string(maps.whole.shape());
+  const std::string what =
+      held == all ? fmt::format("an array of {} takes three times its size", shape)
+                  : fmt::format("{} of the {} heads of an array of {} take three times their size", held, all, shape);
   throw Error(ErrorKind::kResource,
               fmt::format("{}: {} here, more than the budget of {} MB; raise --memory{}", maps.array.where, what,
                           memory >> 20, ranks > 1 ? " or start more ranks" : ""));
@@ -275,8 +276,8 @@ OpenedMaps open_maps(const MapSourceArgs& args, std::size_t memory, const Sessio
                 fmt::format("{}: has no {}.npy; 'headscope capture' writes maps, or name a file of them",
                             args.source.string(), args.what));
   }
-  OpenedMaps maps{open_map_array(file, args.array, memory, session), {}, {}, {}, {}};
-  maps.fingerprint = fingerprint_of(maps.array.values);
+  const MapArray array = open_map_array(file, args.array, memory, session);
+  OpenedMaps maps{array, {}, {}, {}, array.values, {}};
   if (is_run) maps.about = read_tokens(args.source / "tokens.json");
   if (given != nullptr) maps.about = given_tokens(*given);
 
@@ -314,6 +315,7 @@ MapSource load_maps(const MapSourceArgs& args, bool keep_absent, std::size_t mem
   OpenedMaps maps = ranks.together([&] {
     OpenedMaps opened = open_maps(args, memory, session);
     check_size(opened, ranks.size(), memory);
+    opened.fingerprint = fingerprint_of(opened.whole);
     return opened;
   });
   check_same_everywhere(ranks, "array", maps.fingerprint);
