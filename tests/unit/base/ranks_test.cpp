@@ -37,6 +37,17 @@ TEST(Ranks, OneRankNeedsNobody) {
   EXPECT_ERROR(ranks.agree(Error(ErrorKind::kNumeric, "a NaN")), ErrorKind::kNumeric, "a NaN");
 }
 
+// It may be one of a job of several that wait for it: those are told of an Error, not of what all know already.
+TEST(Ranks, OneRankAloneThrowsItsOwnError) {
+  try {
+    (void)one_rank().together([]() -> int { throw Error(ErrorKind::kIo, "model: no such file"); });
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(dynamic_cast<const AgreedError*>(&error), nullptr);
+    EXPECT_EQ(error.kind(), ErrorKind::kIo);
+  }
+}
+
 TEST(Ranks, GatherGivesRankZeroWhatEveryoneHas) {
   test::on_ranks(4, [](Ranks& ranks) {
     std::vector<std::size_t> found;
