@@ -2,52 +2,20 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cassert>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <mutex>
+#include <type_traits>
 #include <vector>
+
+#include "headscope/base/parallel.h"
+#include "organize/contrast_bins.h"
 
 namespace headscope {
 namespace {
-
-constexpr std::size_t kMostInBin = 65536;
-
-// -log2 of the volume of every coefficient of an axis; infinite for one that is no contrast there.
-std::vector<double> depths(const TensorHaar& haar, std::size_t axis) {
-  std::vector<double> result(haar.extents[axis], 0);
-  if (haar.bases[axis] == nullptr || haar.extents[axis] == 1) return result;
-  const auto volumes = haar.bases[axis]->volumes();
-  for (std::size_t k = 0; k < result.size(); ++k) result[k] = -std::log2(volumes[k]);
-  result[0] = std::numeric_limits<double>::infinity();
-  return result;
-}
-
-struct Bin {
-  std::size_t count = 0;
-  std::size_t seen = 0;
-  double depth = 0;  // sum
-  std::vector<double> magnitudes;
-};
-
-// Calls visit(index, bin, depth) for every coefficient that is taken, in order.
-template <typename Visit>
-void for_each_contrast(const TensorHaar& haar, const Visit& visit) {
-  const std::array<std::vector<double>, 3> depth = {depths(haar, 0), depths(haar, 1), depths(haar, 2)};
-  std::size_t index = 0;
-  for (const double first : depth[0]) {
-    for (const double second : depth[1]) {
-      const double both = first + second;
-      if (std::isinf(both)) {
-        index += depth[2].size();
-        continue;
-      }
-      for (const double third : depth[2]) {
-        if (!std::isinf(third)) visit(index, static_cast<std::size_t>(std::lround(both + third)), both + third);
-        ++index;
-      }
-    }
-  }
-}
 
 // A weighted line through points: slope and its standard error.
 struct Line {
@@ -85,30 +53,60 @@ Line fit_line(std::span<const Point> points) {
   return {slope, std::sqrt(residual / static_cast<double>(points.size() - 2) / xx)};
 }
 
+// The number that `rank` of them are below, were they sorted. None is negative.
+template <typename T>
+T select(std::span<T> magnitudes, std::size_t rank) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  constexpr std::size_t kFew = 1024;
+  constexpr int kLeading = 12;
+  constexpr int kShift = static_cast<int>(8 * sizeof(T)) - 1 - kLeading;
+  // Magnitudes are ordered as their bits are: counting the leading ones leaves few to compare.
+  if (magnitudes.size() > kFew) {
+    std::array<std::uint32_t, std::size_t{1} << kLeading> counts{};
+    for (const T value : magnitudes) ++counts[std::bit_cast<Bits>(value) >> kShift];
+    std::size_t leading = 0;
+    while (rank >= counts[leading]) rank -= counts[leading++];
+    const auto others = std::partition(magnitudes.begin(), magnitudes.end(),
+                                       [&](T value) { return std::bit_cast<Bits>(value) >> kShift == leading; });
+    magnitudes = magnitudes.first(static_cast<std::size_t>(others - magnitudes.begin()));
+  }
+  const auto found = magnitudes.begin() + static_cast<std::ptrdiff_t>(rank);
+  std::nth_element(magnitudes.begin(), found, magnitudes.end());
+  return *found;
+}
+
 template <typename T>
 Regularity fit(std::span<const T> coefficients, const TensorHaar& haar, const RegularityOptions& options) {
   assert(coefficients.size() == haar.size());
-  std::vector<Bin> bins;
-  for_each_contrast(haar, [&](std::size_t, std::size_t bin, double depth) {
-    if (bin >= bins.size()) bins.resize(bin + 1);
-    ++bins[bin].count;
-    bins[bin].depth += depth;
+  const ContrastBins bins(haar);
+  const std::size_t map = haar.extents[1] * haar.extents[2];
+  BinSamples<T> samples;
+  std::mutex mutex;
+  parallel_for(haar.extents[0], [&](std::size_t head) {
+    BinSamples<T> of_head;
+    bins.sample(head, 0, coefficients.subspan(head * map, map), of_head);
+    const std::lock_guard lock(mutex);
+    add_samples(samples, std::move(of_head));
   });
-  for_each_contrast(haar, [&](std::size_t index, std::size_t bin, double) {
-    Bin& here = bins[bin];
-    const std::size_t stride = (here.count + kMostInBin - 1) / kMostInBin;
-    if (here.seen++ % stride == 0) here.magnitudes.push_back(std::abs(static_cast<double>(coefficients[index])));
+  return fit_regularity(bins, std::move(samples), options);
+}
+
+}  // namespace
+
+template <typename T>
+Regularity fit_regularity(const ContrastBins& bins, BinSamples<T> samples, const RegularityOptions& options) {
+  std::vector<double> bounds(bins.bins().size(), 0);
+  parallel_for(bounds.size(), [&](std::size_t b) {
+    if (bins.bins()[b].count < options.smallest_bin || samples[b].empty()) return;
+    const double rank = options.quantile * static_cast<double>(samples[b].size() - 1);
+    bounds[b] = static_cast<double>(select(std::span(samples[b]), static_cast<std::size_t>(rank)));
   });
   std::vector<Point> points;
-  for (Bin& bin : bins) {
-    if (bin.count < options.smallest_bin) continue;
-    const auto rank = static_cast<std::ptrdiff_t>(options.quantile * static_cast<double>(bin.magnitudes.size() - 1));
-    std::nth_element(bin.magnitudes.begin(), bin.magnitudes.begin() + rank, bin.magnitudes.end());
-    const double bound = bin.magnitudes[static_cast<std::size_t>(rank)];
-    if (bound <= 0) continue;
+  for (std::size_t b = 0; b < bounds.size(); ++b) {
+    if (bounds[b] <= 0) continue;
     // The variance of a sample quantile falls with the size of the sample.
-    const auto count = static_cast<double>(bin.count);
-    points.push_back({-bin.depth / count, std::log2(bound), count});
+    const auto count = static_cast<double>(bins.bins()[b].count);
+    points.push_back({-bins.bins()[b].depth / count, std::log2(bounds[b]), count});
   }
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   if (points.size() < 3) return {kNone, kNone, kNone, points.size()};
@@ -118,7 +116,8 @@ Regularity fit(std::span<const T> coefficients, const TensorHaar& haar, const Re
   return {alpha, alpha - half, alpha + half, points.size()};
 }
 
-}  // namespace
+template Regularity fit_regularity(const ContrastBins&, BinSamples<float>, const RegularityOptions&);
+template Regularity fit_regularity(const ContrastBins&, BinSamples<double>, const RegularityOptions&);
 
 Regularity fit_regularity(std::span<const float> coefficients, const TensorHaar& haar,
                           const RegularityOptions& options) {

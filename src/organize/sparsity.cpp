@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
+#include <utility>
 
 #include "headscope/base/error.h"
-#include "headscope/base/parallel.h"
+#include "headscope/base/message.h"
 #include "headscope/organize/tensor_haar.h"
 #include "headscope/tree/tree_agreement.h"
-#include "organize/magnitudes.h"
+#include "organize/coefficient_summary.h"
+#include "organize/heads_to_positions.h"
 
 namespace headscope {
 namespace {
@@ -23,130 +24,70 @@ SparsityFigures from_list(std::span<const double> list) {
   return {list[0], list[1], list[2], list[3], list[4], list[5], list[6], list[7], list[8]};
 }
 
-// 1, 2, 3, 5, 7, 10, 20, ... up to the last.
-std::vector<std::size_t> curve_ranks(std::size_t count) {
-  std::vector<std::size_t> ranks;
-  for (std::size_t decade = 1; decade <= count; decade *= 10) {
-    for (const std::size_t digit : {1u, 2u, 3u, 5u, 7u}) {
-      if (digit * decade <= count) ranks.push_back(digit * decade);
-    }
-  }
-  return ranks;
-}
+using Figures = CoefficientSummary::Figures;
+using Trees = std::array<const PartitionTree*, 3>;
 
-// One measurement, under one set of trees.
+// Under one set of trees.
 struct Measured {
-  SparsityFigures figures;
-  Regularity regularity;
-  std::vector<double> curve;
+  std::vector<Figures> heads;  // of this rank
+  Figures network;             // on rank 0
 };
 
-// Indices of the coefficients of largest support, ties by index.
-std::vector<std::size_t> largest_supports(const TensorHaar& haar, std::size_t count) {
-  // The largest products are among products of the largest factors: so many of each axis are enough.
-  std::array<std::vector<std::size_t>, 3> order;
-  const auto support = [&](std::size_t axis, std::size_t k) {
-    return haar.bases[axis] == nullptr ? 1 : haar.bases[axis]->supports()[k];
-  };
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    order[axis].resize(haar.extents[axis]);
-    std::iota(order[axis].begin(), order[axis].end(), std::size_t{0});
-    std::stable_sort(order[axis].begin(), order[axis].end(),
-                     [&](std::size_t a, std::size_t b) { return support(axis, a) > support(axis, b); });
-    order[axis].resize(std::min(count, order[axis].size()));
+// Figures of the network, on rank 0, from what all ranks know of their parts.
+Figures put_together(const CoefficientPlan& plan, CoefficientSummary own, Ranks& ranks) {
+  if (ranks.size() > 1) {
+    MessageWriter message;
+    if (!ranks.is_root()) own.put(message);
+    ranks.gather(message.bytes(), [&](std::size_t, std::span<const std::byte> bytes) {
+      MessageReader reader(bytes);
+      own.add(CoefficientSummary::take(plan, reader));
+    });
   }
-  std::vector<std::pair<double, std::size_t>> products;
-  for (std::size_t a = 0; a < order[0].size(); ++a) {
-    for (std::size_t b = 0; b < order[1].size() && (a + 1) * (b + 1) <= count; ++b) {
-      for (std::size_t c = 0; c < order[2].size() && (a + 1) * (b + 1) * (c + 1) <= count; ++c) {
-        const double product = support(0, order[0][a]) * support(1, order[1][b]) * support(2, order[2][c]);
-        const std::size_t index = (order[0][a] * haar.extents[1] + order[1][b]) * haar.extents[2] + order[2][c];
-        products.emplace_back(-product, index);
-      }
-    }
-  }
-  std::sort(products.begin(), products.end());
-  products.resize(std::min(count, products.size()));
-  std::vector<std::size_t> chosen;
-  for (const auto& [ignored, index] : products) chosen.push_back(index);
-  return chosen;
+  return ranks.is_root() ? std::move(own).finish() : Figures{};
 }
 
-Measured summarize(std::span<const float> coefficients, const TensorHaar& haar, Magnitudes magnitudes,
-                   std::size_t entropy_terms) {
-  magnitudes.remove(coefficients[0]);
-  const double count = std::max(1.0, magnitudes.count());
-  const double energy = magnitudes.energy();
-  const auto share = [&](double part) {
-    return energy > 0 ? std::min(1.0, magnitudes.top_energy(std::max(1.0, std::floor(part * count))) / energy) : 0;
-  };
-  Measured result;
-  SparsityFigures& figures = result.figures;
-  figures.l1 = energy > 0 ? magnitudes.l1() / std::sqrt(energy) : 0;
-  figures.needed_99 = magnitudes.needed(0.99 * energy) / count;
-  figures.top_001 = share(0.001);
-  figures.top_01 = share(0.01);
-  figures.top_10 = share(0.1);
-  figures.error_01 = energy > 0 ? std::sqrt(1 - figures.top_01) : 0;
-  figures.error_10 = energy > 0 ? std::sqrt(1 - figures.top_10) : 0;
-  for (const std::size_t index : largest_supports(haar, entropy_terms)) {
-    figures.entropy += std::abs(static_cast<double>(coefficients[index]));
-  }
-  result.regularity = fit_regularity(coefficients, haar);
-  figures.alpha = result.regularity.alpha;
-  result.curve = magnitudes.at_ranks(curve_ranks(static_cast<std::size_t>(magnitudes.count())));
-  for (double& value : result.curve) value = energy > 0 ? value / std::sqrt(energy) : 0;
-  return result;
-}
-
-// Heads first, the network last.
-std::vector<Measured> measure(const NetworkTensor& tensor, const std::array<const PartitionTree*, 3>& trees,
-                              std::size_t entropy_terms, Buffer<float>& work) {
+Measured measure(const TensorShare& tensor, const Trees& trees, std::size_t entropy_terms, Buffer<float>& work) {
   const HaarBasis head(*trees[0]);
   const HaarBasis query(*trees[1]);
   const HaarBasis key(*trees[2]);
-  const std::size_t map = tensor.map_size();
-  std::vector<Measured> result(tensor.heads() + 1);
-  fill_values(tensor, work);
-  transform(work.values(), {tensor.extents, {nullptr, &query, &key}}, HaarDirection::kForward);
-  const TensorHaar of_head{{1, tensor.queries(), tensor.keys()}, {nullptr, &query, &key}};
-  parallel_for(tensor.heads(), [&](std::size_t h) {
-    const auto coefficients = std::span<const float>(work.values()).subspan(h * map, map);
-    Magnitudes magnitudes;
-    magnitudes.add(coefficients);
-    result[h] = summarize(coefficients, of_head, std::move(magnitudes), entropy_terms);
-  });
+  Measured result;
+  result.heads.resize(tensor.own().heads());
+  const CoefficientPlan of_head({{1, trees[1]->size(), trees[2]->size()}, {nullptr, &query, &key}}, entropy_terms);
+  const PositionShares positions = share_positions(tensor, head);
+  heads_to_positions(
+      tensor, positions,
+      [&](std::size_t h, std::span<float> entries) {
+        fill_map(tensor.own(), h, entries);
+        transform(entries, of_head.haar, HaarDirection::kForward);
+        result.heads[h] = summarize(of_head, 0, entries.size(), entries).finish();
+      },
+      work);
 
-  const TensorHaar of_network{tensor.extents, {&head, &query, &key}};
-  haar_transform(work.values(), 1, head, map, HaarDirection::kForward);
-  // Parts whose number does not depend on that of the threads.
-  constexpr std::size_t kParts = 16;
-  std::vector<Magnitudes> parts(kParts);
-  const std::span<const float> all = work.values();
-  parallel_for(kParts, [&](std::size_t p) {
-    const std::size_t begin = p * all.size() / kParts;
-    parts[p].add(all.subspan(begin, (p + 1) * all.size() / kParts - begin));
-  });
-  for (std::size_t p = 1; p < kParts; ++p) parts[0].add(parts[p]);
-  result.back() = summarize(all, of_network, std::move(parts[0]), entropy_terms);
+  const CoefficientPlan of_network({tensor.extents(), {&head, &query, &key}}, entropy_terms);
+  const Share here = positions.of(tensor.ranks().rank());
+  haar_transform(work.values(), 1, head, here.size(), HaarDirection::kForward);
+  CoefficientSummary own = summarize(of_network, here.begin, here.size(), std::as_const(work).values());
+  result.network = put_together(of_network, std::move(own), tensor.ranks());
   return result;
 }
 
-// What the draws say about one head or the network.
-void compare(SparsityRow& row, const Measured& found, std::span<const std::vector<Measured>> draws, std::size_t index,
-             std::size_t coefficients) {
-  row.found = found.figures;
-  row.alpha_low = found.regularity.low;
-  row.alpha_high = found.regularity.high;
+// What the draws say about one head or the network, which `pick` takes out of a measurement.
+template <typename Pick>
+SparsityRow compare(const Measured& found, std::span<const Measured> draws, const Pick& pick,
+                    std::size_t coefficients) {
+  SparsityRow row;
+  row.found = pick(found).figures;
+  row.alpha_low = pick(found).regularity.low;
+  row.alpha_high = pick(found).regularity.high;
   const auto n = static_cast<double>(draws.size());
   std::vector<double> mean(kNames.size(), 0);
   std::vector<double> square(kNames.size(), 0);
-  for (const auto& draw : draws) {
-    const auto list = as_list(draw[index].figures);
+  for (const Measured& draw : draws) {
+    const auto list = as_list(pick(draw).figures);
     for (std::size_t i = 0; i < list.size(); ++i) mean[i] += list[i] / n;
   }
-  for (const auto& draw : draws) {
-    const auto list = as_list(draw[index].figures);
+  for (const Measured& draw : draws) {
+    const auto list = as_list(pick(draw).figures);
     for (std::size_t i = 0; i < list.size(); ++i) square[i] += (list[i] - mean[i]) * (list[i] - mean[i]);
   }
   std::vector<double> low(mean);
@@ -162,18 +103,56 @@ void compare(SparsityRow& row, const Measured& found, std::span<const std::vecto
   const auto ranks = curve_ranks(coefficients - 1);
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     double shuffled = 0;
-    for (const auto& draw : draws) shuffled += draw[index].curve[r] / n;
-    row.decay.push_back({ranks[r], found.curve[r], shuffled});
+    for (const Measured& draw : draws) shuffled += pick(draw).curve[r] / n;
+    row.decay.push_back({ranks[r], pick(found).curve[r], shuffled});
   }
+  return row;
 }
 
-void check(const NetworkTensor& tensor, const std::array<const PartitionTree*, 3>& trees,
-           const SparsityOptions& options) {
+// Rows, their names aside, for rank 0.
+std::vector<std::byte> pack(std::span<const SparsityRow> rows) {
+  MessageWriter message;
+  for (const SparsityRow& row : rows) {
+    for (const SparsityFigures& figures : {row.found, row.mean, row.low, row.high}) message.put(figures);
+    message.put(row.alpha_low);
+    message.put(row.alpha_high);
+    message.put(row.decay.size());
+    message.put_all(std::span(row.decay));
+  }
+  return std::move(message).release();
+}
+
+SparsityRow unpack(MessageReader& message) {
+  SparsityRow row;
+  for (SparsityFigures* figures : {&row.found, &row.mean, &row.low, &row.high}) {
+    *figures = message.take<SparsityFigures>();
+  }
+  row.alpha_low = message.take<double>();
+  row.alpha_high = message.take<double>();
+  row.decay.resize(message.take<std::size_t>());
+  message.take_all(std::span(row.decay));
+  return row;
+}
+
+// The rows of all heads, on rank 0; elsewhere none.
+std::vector<SparsityRow> gather_heads(const TensorShare& tensor, std::vector<SparsityRow> rows) {
+  Ranks& ranks = tensor.ranks();
+  const bool root = ranks.is_root();
+  ranks.gather(root ? std::vector<std::byte>() : pack(rows), [&](std::size_t, std::span<const std::byte> bytes) {
+    MessageReader message(bytes);
+    while (message.remaining() > 0) rows.push_back(unpack(message));
+  });
+  if (!root) return {};
+  for (std::size_t h = 0; h < rows.size(); ++h) rows[h].name = tensor.head_names()[h];
+  return rows;
+}
+
+void check(const TensorShare& tensor, const Trees& trees, const SparsityOptions& options) {
   for (const TensorAxis axis : kTensorAxes) {
     const auto a = static_cast<std::size_t>(axis);
-    if (trees[a]->size() == tensor.extents[a]) continue;
+    if (trees[a]->size() == tensor.extents()[a]) continue;
     throw Error(ErrorKind::kInvalidArgument, fmt::format("sparsity: the {} tree has {} elements, the tensor {}",
-                                                         to_string(axis), trees[a]->size(), tensor.extents[a]));
+                                                         to_string(axis), trees[a]->size(), tensor.extents()[a]));
   }
   if (options.draws < 2) {
     throw Error(ErrorKind::kInvalidArgument,
@@ -191,17 +170,16 @@ std::vector<double> as_list(const SparsityFigures& f) {
   return {f.l1, f.needed_99, f.top_001, f.top_01, f.top_10, f.error_01, f.error_10, f.entropy, f.alpha};
 }
 
-Sparsity measure_sparsity(const NetworkTensor& tensor, const PartitionTree& head, const PartitionTree& query,
+Sparsity measure_sparsity(const TensorShare& tensor, const PartitionTree& head, const PartitionTree& query,
                           const PartitionTree& key, const SparsityOptions& options) {
-  const std::array<const PartitionTree*, 3> trees = {&head, &query, &key};
-  check(tensor, trees, options);
+  check(tensor, {&head, &query, &key}, options);
   Buffer<float> work;
   const auto report = [&](std::size_t done) {
     if (options.progress) options.progress(static_cast<double>(done) / static_cast<double>(options.draws + 1));
   };
-  const std::vector<Measured> found = measure(tensor, trees, options.entropy_terms, work);
+  const Measured found = measure(tensor, {&head, &query, &key}, options.entropy_terms, work);
   report(1);
-  std::vector<std::vector<Measured>> draws;
+  std::vector<Measured> draws;
   for (std::size_t d = 0; d < options.draws; ++d) {
     const PartitionTree h = shuffled(head, options.seed, 3 * d);
     const PartitionTree q = shuffled(query, options.seed, 3 * d + 1);
@@ -209,14 +187,17 @@ Sparsity measure_sparsity(const NetworkTensor& tensor, const PartitionTree& head
     draws.push_back(measure(tensor, {&h, &q, &k}, options.entropy_terms, work));
     report(d + 2);
   }
-  Sparsity result;
-  result.heads.resize(tensor.heads());
-  for (std::size_t i = 0; i < tensor.heads(); ++i) {
-    result.heads[i].name = tensor.head_names[i];
-    compare(result.heads[i], found[i], draws, i, tensor.map_size());
+  std::vector<SparsityRow> own;
+  for (std::size_t i = 0; i < found.heads.size(); ++i) {
+    own.push_back(compare(
+        found, draws, [&](const Measured& m) -> const Figures& { return m.heads[i]; }, tensor.own().map_size()));
   }
+  Sparsity result;
+  result.heads = gather_heads(tensor, std::move(own));
+  if (!tensor.ranks().is_root()) return result;
+  result.network = compare(
+      found, draws, [](const Measured& m) -> const Figures& { return m.network; }, tensor.size());
   result.network.name = "network";
-  compare(result.network, found.back(), draws, tensor.heads(), tensor.values.size());
   return result;
 }
 

@@ -3,28 +3,65 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <numeric>
 
-#include "headscope/base/parallel.h"
+#include "headscope/base/message.h"
+#include "organize/heads_to_positions.h"
 
 namespace headscope {
 namespace {
 
-// Queries and keys of every head, after `prepare` has made its map.
-template <typename Prepare>
-void transform_maps(std::span<float> values, const TensorHaar& haar, HaarDirection direction, const Prepare& prepare) {
-  const std::size_t heads = haar.extents[0];
+// Queries and keys of one head.
+void transform_map(std::span<float> entries, const TensorHaar& haar, HaarDirection direction) {
   const std::size_t queries = haar.extents[1];
   const std::size_t keys = haar.extents[2];
-  const std::size_t map = queries * keys;
-  const auto transform_map = [&](std::size_t head) {
-    const auto entries = values.subspan(head * map, map);
-    prepare(head, entries);
-    if (haar.bases[2] != nullptr) haar_transform(entries, queries, *haar.bases[2], 1, direction);
-    if (haar.bases[1] != nullptr) haar_transform(entries, 1, *haar.bases[1], keys, direction);
-  };
-  // A head a thread where there are heads enough, else threads within a head; the numbers are the same.
-  if (heads >= thread_count()) return parallel_for(heads, transform_map);
-  for (std::size_t head = 0; head < heads; ++head) transform_map(head);
+  if (haar.bases[2] != nullptr) haar_transform(entries, queries, *haar.bases[2], 1, direction);
+  if (haar.bases[1] != nullptr) haar_transform(entries, 1, *haar.bases[1], keys, direction);
+}
+
+// The coefficients of one head of this rank along queries and keys.
+void transform_own(const TensorShare& tensor, std::size_t head, const TensorHaar& haar, std::span<float> entries) {
+  fill_map(tensor.own(), head, entries);
+  transform_map(entries, haar, HaarDirection::kForward);
+}
+
+// Added rank after rank in their order: one rank with all the numbers gets the same bits.
+double add_in_order(Ranks& ranks, std::span<const double> numbers) {
+  double sum = std::accumulate(numbers.begin(), numbers.end(), 0.0);
+  if (ranks.size() == 1) return sum;
+  ranks.gather(std::as_bytes(numbers), [&](std::size_t, std::span<const std::byte> bytes) {
+    MessageReader message(bytes);
+    while (message.remaining() > 0) sum += message.take<double>();
+  });
+  MessageWriter known;
+  known.put(sum);
+  std::vector<std::byte> everywhere = std::move(known).release();
+  ranks.broadcast(everywhere);
+  return MessageReader(everywhere).take<double>();
+}
+
+// Some megabytes at a time.
+template <typename Visit>
+void for_each_piece(std::size_t count, const Visit& visit) {
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  for (std::size_t begin = 0; begin < count; begin += kPiece) visit(Share{begin, std::min(count, begin + kPiece)});
+}
+
+std::span<const float> part(const Buffer<float>& values, const Share& share) {
+  return values.values().subspan(share.begin, share.size());
+}
+
+// Coefficients [all heads, positions of one rank] from number `begin` on, head by head.
+void consume_runs(std::span<const float> values, std::size_t begin, const Share& positions, std::size_t map,
+                  const std::function<void(std::size_t, std::span<const float>)>& consume) {
+  while (!values.empty()) {
+    const std::size_t head = begin / positions.size();
+    const std::size_t within = begin % positions.size();
+    const std::size_t count = std::min(values.size(), positions.size() - within);
+    consume(head * map + positions.begin + within, values.first(count));
+    values = values.subspan(count);
+    begin += count;
+  }
 }
 
 double energy(std::span<const float> values) {
@@ -55,21 +92,56 @@ Kept keep_if(std::span<float> coefficients, const Keeps& keeps) {
 
 void transform(std::span<float> values, const TensorHaar& haar, HaarDirection direction) {
   assert(values.size() == haar.size());
-  transform_maps(values, haar, direction, [](std::size_t, std::span<float>) {});
-  if (haar.bases[0] == nullptr) return;
-  haar_transform(values, 1, *haar.bases[0], haar.extents[1] * haar.extents[2], direction);
+  const std::size_t map = haar.extents[1] * haar.extents[2];
+  for_each_head(haar.extents[0],
+                [&](std::size_t head) { transform_map(values.subspan(head * map, map), haar, direction); });
+  if (haar.bases[0] != nullptr) haar_transform(values, 1, *haar.bases[0], map, direction);
 }
 
-double coefficient_l1(const NetworkTensor& tensor, const TensorHaar& haar, Buffer<float>& work) {
-  assert(tensor.extents == haar.extents);
-  if (work.size() != haar.size()) work = Buffer<float>(haar.size());
-  const std::span<float> values = work.values();
-  transform_maps(values, haar, HaarDirection::kForward,
-                 [&](std::size_t head, std::span<float> entries) { fill_map(tensor, head, entries); });
-  if (haar.bases[0] != nullptr) return haar_l1(values, 1, *haar.bases[0], haar.extents[1] * haar.extents[2]);
-  double sum = 0;
-  for (const float value : values) sum += std::abs(static_cast<double>(value));
-  return sum;
+double coefficient_l1(const TensorShare& tensor, const TensorHaar& haar, Buffer<float>& work) {
+  assert(tensor.extents() == haar.extents);
+  const NetworkTensor& own = tensor.own();
+  const auto make = [&](std::size_t head, std::span<float> entries) { transform_own(tensor, head, haar, entries); };
+  if (haar.bases[0] != nullptr) {
+    const PositionShares positions = share_positions(tensor, *haar.bases[0]);
+    heads_to_positions(tensor, positions, make, work);
+    const std::size_t here = positions.of(tensor.ranks().rank()).size();
+    return add_in_order(tensor.ranks(), haar_l1_blocks(work.values(), *haar.bases[0], here, positions.block()));
+  }
+  // Every head on its own: they stay where they are.
+  if (work.size() != own.values.size()) work = Buffer<float>(own.values.size());
+  std::vector<double> sums(own.heads(), 0);
+  for_each_head(own.heads(), [&](std::size_t head) {
+    const std::span<float> entries = work.values().subspan(head * own.map_size(), own.map_size());
+    make(head, entries);
+    for (const float value : entries) sums[head] += std::abs(static_cast<double>(value));
+  });
+  return add_in_order(tensor.ranks(), sums);
+}
+
+void stream_coefficients(const TensorShare& tensor, const TensorHaar& haar,
+                         const std::function<void(std::size_t, std::span<const float>)>& consume) {
+  assert(tensor.extents() == haar.extents && haar.bases[0] != nullptr);
+  Ranks& ranks = tensor.ranks();
+  const PositionShares positions = share_positions(tensor, *haar.bases[0]);
+  const auto make = [&](std::size_t head, std::span<float> entries) { transform_own(tensor, head, haar, entries); };
+  Buffer<float> own;
+  heads_to_positions(tensor, positions, make, own);
+  haar_transform(own.values(), 1, *haar.bases[0], positions.of(ranks.rank()).size(), HaarDirection::kForward);
+
+  if (!ranks.is_root()) {
+    for_each_piece(own.size(), [&](const Share& piece) { ranks.send(0, std::as_bytes(part(own, piece))); });
+    return;
+  }
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    const Share there = positions.of(rank);
+    for_each_piece(tensor.heads() * there.size(), [&](const Share& piece) {
+      if (rank == 0) return consume_runs(part(own, piece), piece.begin, there, tensor.own().map_size(), consume);
+      Buffer<float> received(piece.size());
+      MessageReader(ranks.receive(rank)).take_all(received.values());
+      consume_runs(received.values(), piece.begin, there, tensor.own().map_size(), consume);
+    });
+  }
 }
 
 double folder_volume(const TensorHaar& haar, std::size_t coefficient) {

@@ -63,12 +63,18 @@ class Lines {
 
  public:
   Lines(std::size_t outer, const HaarBasis& basis, std::size_t inner)
-      : basis_(basis), n_(basis.size()), outer_(outer), inner_(inner) {
+      : Lines(outer, basis, inner, good_width(basis.size(), inner == 1 ? outer : inner)) {}
+  Lines(std::size_t outer, const HaarBasis& basis, std::size_t inner, std::size_t width)
+      : basis_(basis), n_(basis.size()), outer_(outer), inner_(inner), width_(width) {
+    assert(width_ % kHaarWidthUnit == 0);
     const std::size_t lines = inner_ == 1 ? outer_ : inner_;
-    const std::size_t most = std::max(kHaarWidthUnit, kBlockBytes / (n_ * sizeof(T)));
-    const std::size_t wanted = std::min<std::size_t>({most, lines, kMostLines});
-    width_ = (wanted + kHaarWidthUnit - 1) / kHaarWidthUnit * kHaarWidthUnit;
     across_ = (lines + width_ - 1) / width_;
+  }
+
+  [[nodiscard]] static std::size_t good_width(std::size_t n, std::size_t lines) noexcept {
+    const std::size_t most = std::max(kHaarWidthUnit, kBlockBytes / (n * sizeof(T)));
+    const std::size_t wanted = std::min<std::size_t>({most, lines, kMostLines});
+    return (wanted + kHaarWidthUnit - 1) / kHaarWidthUnit * kHaarWidthUnit;
   }
 
   [[nodiscard]] std::size_t blocks() const noexcept { return inner_ == 1 ? across_ : across_ * outer_; }
@@ -165,7 +171,7 @@ class Lines {
   std::size_t n_;
   std::size_t outer_;
   std::size_t inner_;
-  std::size_t width_ = 0;
+  std::size_t width_;
   std::size_t across_ = 0;  // blocks side by side
 };
 
@@ -185,6 +191,19 @@ void transform(std::span<T> values, std::size_t outer, const HaarBasis& basis, s
   });
 }
 
+// Sums of the magnitudes of the coefficients of every block.
+std::vector<double> block_sums(std::span<const float> values, const Lines<float>& lines, const HaarBasis& basis) {
+  std::vector<double> sums(lines.blocks());
+  parallel_for(lines.blocks(), [&](std::size_t index) {
+    thread_local Scratch<float> scratch;
+    float* rows = scratch.reserve(basis.size() * lines.width());
+    lines.load(values.data(), index, /*placed=*/true, rows);
+    reflect_rows(rows, lines.width(), basis.reflections(), /*backwards=*/false);
+    sums[index] = sum_of_magnitudes(rows, basis.size(), lines.width());
+  });
+  return sums;
+}
+
 }  // namespace
 
 void haar_transform(std::span<float> values, std::size_t outer, const HaarBasis& basis, std::size_t inner,
@@ -200,16 +219,19 @@ void haar_transform(std::span<double> values, std::size_t outer, const HaarBasis
 double haar_l1(std::span<const float> values, std::size_t outer, const HaarBasis& basis, std::size_t inner) {
   assert(values.size() == outer * basis.size() * inner);
   if (values.empty()) return 0;
-  const Lines<float> lines(outer, basis, inner);
-  std::vector<double> sums(lines.blocks());
-  parallel_for(lines.blocks(), [&](std::size_t index) {
-    thread_local Scratch<float> scratch;
-    float* rows = scratch.reserve(basis.size() * lines.width());
-    lines.load(values.data(), index, /*placed=*/true, rows);
-    reflect_rows(rows, lines.width(), basis.reflections(), /*backwards=*/false);
-    sums[index] = sum_of_magnitudes(rows, basis.size(), lines.width());
-  });
+  const std::vector<double> sums = block_sums(values, Lines<float>(outer, basis, inner), basis);
   return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+std::size_t haar_block_lines(const HaarBasis& basis, std::size_t inner) {
+  return Lines<float>::good_width(basis.size(), inner);
+}
+
+std::vector<double> haar_l1_blocks(std::span<const float> values, const HaarBasis& basis, std::size_t inner,
+                                   std::size_t lines) {
+  assert(values.size() == basis.size() * inner);
+  if (values.empty()) return {};
+  return block_sums(values, Lines<float>(1, basis, inner, lines), basis);
 }
 
 }  // namespace headscope

@@ -27,7 +27,8 @@ struct Regularity {
 /// binned by log2 of the product of their folder volumes, in bins one wide; a line is fitted to the log of the upper
 /// quantile of |c| in each bin over the mean log volume of the bin, weighted by the number of coefficients. Its slope
 /// is alpha + 1/2; the interval is Student's for a slope. Bins where the quantile is zero are left out. Of a bin of
-/// more than 65536 coefficients, evenly spaced ones are taken. O(size).
+/// more than 65536 coefficients about so many are taken, spread evenly over it: whether one is depends on its place in
+/// the tensor alone, so that threads and ranks that see parts of it choose the same. O(size).
 [[nodiscard]] Regularity fit_regularity(std::span<const float> coefficients, const TensorHaar& haar,
                                         const RegularityOptions& options = {});
 [[nodiscard]] Regularity fit_regularity(std::span<const double> coefficients, const TensorHaar& haar,

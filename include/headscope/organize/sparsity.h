@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "headscope/organize/network_tensor.h"
 #include "headscope/organize/regularity.h"
+#include "headscope/organize/tensor_share.h"
 #include "headscope/tree/partition_tree.h"
 
 namespace headscope {
@@ -73,10 +73,14 @@ struct Sparsity {
 /// Sparsity and regularity of every head and of the network in the Haar bases of the trees, beside those of the same
 /// trees with their elements shuffled: what the organization gains. Absent entries are as in `filled_values`.
 ///
-/// Cost: O(size) for the trees and for each draw; memory twice the tensor.
+/// All ranks call it. Heads are measured where they are; for the network, all heads of some positions come to one rank.
+/// Rank 0 gets the result, the same bits on any number of ranks and threads; the others get no heads and an empty row.
+///
+/// Cost: O(size / ranks) for the trees and for each draw, and as much to exchange; memory twice the rank's share of the
+/// tensor, and with several ranks what is under way between them, some 50 MB.
 ///
 /// \throws Error  kInvalidArgument if a tree does not fit the tensor, or there are fewer than two draws.
-[[nodiscard]] Sparsity measure_sparsity(const NetworkTensor& tensor, const PartitionTree& head,
+[[nodiscard]] Sparsity measure_sparsity(const TensorShare& tensor, const PartitionTree& head,
                                         const PartitionTree& query, const PartitionTree& key,
                                         const SparsityOptions& options = {});
 

@@ -2,11 +2,12 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <vector>
 
 #include "headscope/base/buffer.h"
-#include "headscope/organize/network_tensor.h"
+#include "headscope/organize/tensor_share.h"
 #include "headscope/tree/haar.h"
 
 namespace headscope {
@@ -28,8 +29,18 @@ struct TensorHaar {
 void transform(std::span<float> values, const TensorHaar& haar, HaarDirection direction);
 
 /// Sum of the magnitudes of all coefficients of a tensor, absent entries as `fill_values` has them. `work` is work
-/// space; given again, it need not be made anew.
-[[nodiscard]] double coefficient_l1(const NetworkTensor& tensor, const TensorHaar& haar, Buffer<float>& work);
+/// space; given again, it need not be made anew. `haar` is that of the whole tensor.
+///
+/// All ranks call it and get the same bits, those of one rank alone. Each transforms its own heads along queries and
+/// keys; then all heads of some positions come to one rank, which transforms along heads: a rank's share of the time,
+/// of the memory and of one exchange of the tensor.
+[[nodiscard]] double coefficient_l1(const TensorShare& tensor, const TensorHaar& haar, Buffer<float>& work);
+
+/// All coefficients in a basis on all three axes, given to rank 0 some megabytes at a time: `consume(first, values)`
+/// there gets those from coefficient `first` on, each exactly once, in no order that matters. All ranks call it; none
+/// ever has more of them than its share and what is under way.
+void stream_coefficients(const TensorShare& tensor, const TensorHaar& haar,
+                         const std::function<void(std::size_t, std::span<const float>)>& consume);
 
 /// The share of the tensor that the folders of a coefficient take: the product of `HaarBasis::volumes` over the axes
 /// that have a basis. O(1).

@@ -77,4 +77,13 @@ void haar_transform(std::span<double> values, std::size_t outer, const HaarBasis
 [[nodiscard]] double haar_l1(std::span<const float> values, std::size_t outer, const HaarBasis& basis,
                              std::size_t inner);
 
+/// How many neighboring lines of an array [n, inner] are transformed side by side, and summed together by `haar_l1`.
+[[nodiscard]] std::size_t haar_block_lines(const HaarBasis& basis, std::size_t inner);
+/// The sums of `haar_l1` of an array [n, inner], one for every `lines` neighboring lines; the last may have fewer.
+///
+/// With `haar_block_lines` of the whole array, the sums of parts that were cut between blocks are those of the whole,
+/// and added up in order they are `haar_l1` of it, to the bit.
+[[nodiscard]] std::vector<double> haar_l1_blocks(std::span<const float> values, const HaarBasis& basis,
+                                                 std::size_t inner, std::size_t lines);
+
 }  // namespace headscope

@@ -1,0 +1,118 @@
+#include "organize/heads_to_positions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "headscope/base/error.h"
+#include "headscope/base/parallel.h"
+
+namespace headscope {
+namespace {
+
+constexpr std::size_t kRoundFloats = std::size_t{4} << 20;  // that a rank makes before they leave
+
+// Heads are made and exchanged in rounds, of which every rank has the same number; a rank that has fewer heads makes
+// none in the last ones.
+class Rounds {
+ public:
+  Rounds(const TensorShare& tensor, const PositionShares& positions)
+      : tensor_(tensor),
+        positions_(positions),
+        ranks_(tensor.ranks()),
+        map_(tensor.own().map_size()),
+        here_(positions.of(ranks_.rank()).size()),
+        heads_(std::max<std::size_t>(1, kRoundFloats / std::max<std::size_t>(1, map_))) {}
+
+  [[nodiscard]] std::size_t count() const noexcept {
+    std::size_t most = 0;
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) most = std::max(most, tensor_.heads_of(rank).size());
+    return (most + heads_ - 1) / heads_;
+  }
+  // Heads of the tensor that a rank makes in a round.
+  [[nodiscard]] Share heads(std::size_t rank, std::size_t round) const noexcept {
+    const Share all = tensor_.heads_of(rank);
+    return {std::min(all.end, all.begin + round * heads_), std::min(all.end, all.begin + (round + 1) * heads_)};
+  }
+
+  // The maps of a round cut into what each rank gets.
+  [[nodiscard]] std::vector<Buffer<float>> pack(const Buffer<float>& maps, std::size_t heads) const {
+    std::vector<Buffer<float>> parts;
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) parts.emplace_back(heads * positions_.of(rank).size());
+    parallel_for(heads, [&](std::size_t head) {
+      for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+        const Share there = positions_.of(rank);
+        copy(maps.data() + head * map_ + there.begin, there.size(), parts[rank].data() + head * there.size());
+      }
+    });
+    return parts;
+  }
+
+  void unpack(const std::vector<Buffer<float>>& parts, std::size_t round, Buffer<float>& result) const {
+    for (std::size_t rank = 0; rank < parts.size(); ++rank) {
+      if (parts[rank].size() == heads(rank, round).size() * here_) continue;
+      throw Error(ErrorKind::kBackend, fmt::format("rank {} gave {} numbers of its heads, expected {}: do all run the "
+                                                   "same command?",
+                                                   rank, parts[rank].size(), heads(rank, round).size() * here_));
+    }
+    parallel_for(parts.size(), [&](std::size_t rank) {
+      copy(parts[rank].data(), parts[rank].size(), result.data() + heads(rank, round).begin * here_);
+    });
+  }
+
+ private:
+  static void copy(const float* from, std::size_t count, float* to) noexcept {
+    if (count > 0) std::memcpy(to, from, count * sizeof(float));
+  }
+
+  const TensorShare& tensor_;
+  const PositionShares& positions_;
+  const Ranks& ranks_;
+  std::size_t map_;
+  std::size_t here_;   // positions of this rank
+  std::size_t heads_;  // in a round, at most
+};
+
+}  // namespace
+
+Share PositionShares::of(std::size_t rank) const noexcept {
+  const Share blocks = share_of((positions_ + block_ - 1) / block_, rank, ranks_);
+  return {std::min(positions_, blocks.begin * block_), std::min(positions_, blocks.end * block_)};
+}
+
+PositionShares share_positions(const TensorShare& tensor, const HaarBasis& head) {
+  const std::size_t positions = tensor.own().map_size();
+  return {positions, haar_block_lines(head, positions), tensor.ranks().size()};
+}
+
+void for_each_head(std::size_t heads, const std::function<void(std::size_t)>& make) {
+  if (heads >= thread_count()) return parallel_for(heads, make);
+  for (std::size_t head = 0; head < heads; ++head) make(head);
+}
+
+void heads_to_positions(const TensorShare& tensor, const PositionShares& positions,
+                        const std::function<void(std::size_t, std::span<float>)>& make, Buffer<float>& result) {
+  Ranks& ranks = tensor.ranks();
+  const std::size_t map = tensor.own().map_size();
+  const std::size_t size = tensor.heads() * positions.of(ranks.rank()).size();
+  if (result.size() != size) result = Buffer<float>(size);
+  const auto make_some = [&](const Share& heads, std::span<float> maps) {
+    for_each_head(heads.size(),
+                  [&](std::size_t h) { make(heads.begin + h - tensor.own_heads().begin, maps.subspan(h * map, map)); });
+  };
+  if (ranks.size() == 1) return make_some(tensor.own_heads(), result.values());
+
+  const Rounds rounds(tensor, positions);
+  Buffer<float> maps(rounds.heads(ranks.rank(), 0).size() * map);
+  for (std::size_t round = 0; round < rounds.count(); ++round) {
+    const Share heads = rounds.heads(ranks.rank(), round);
+    make_some(heads, maps.values());
+    if (round > 0) rounds.unpack(ranks.finish_exchange(), round - 1, result);
+    ranks.begin_exchange(rounds.pack(maps, heads.size()));
+  }
+  rounds.unpack(ranks.finish_exchange(), rounds.count() - 1, result);
+}
+
+}  // namespace headscope
