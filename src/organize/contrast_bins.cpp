@@ -74,10 +74,22 @@ const std::uint8_t* ContrastBins::bins_of_row(std::size_t head, std::size_t quer
   return bin_of_.data() + row * axes_[2].depths.size();
 }
 
+// For about as many as are taken of so many coefficients, if they are anywhere in the tensor.
+template <typename T>
+BinSamples<T> ContrastBins::room_for(std::size_t coefficients) const {
+  const std::size_t all = axes_[0].classes.size() * axes_[1].classes.size() * axes_[2].classes.size();
+  const double share = static_cast<double>(coefficients) / static_cast<double>(all);
+  BinSamples<T> samples(bins_.size());
+  for (std::size_t b = 0; b < bins_.size(); ++b) {
+    samples[b].reserve(static_cast<std::size_t>(share * static_cast<double>(std::min(bins_[b].count, kMostTaken))));
+  }
+  return samples;
+}
+
 template <typename T>
 void ContrastBins::sample(std::size_t head, std::size_t first, std::span<const T> coefficients,
                           BinSamples<T>& samples) const {
-  samples.resize(bins_.size());
+  if (samples.empty()) samples = room_for<T>(coefficients.size());
   if (head < axes_[0].begin || coefficients.empty()) return;
   const std::size_t queries = axes_[1].classes.size();
   const std::size_t keys = axes_[2].classes.size();

@@ -57,6 +57,8 @@ class ContrastBins {
     std::vector<std::size_t> occurrences;  // of every class, among contrasts
   };
 
+  template <typename T>
+  [[nodiscard]] BinSamples<T> room_for(std::size_t coefficients) const;
   [[nodiscard]] const std::uint8_t* bins_of_row(std::size_t head, std::size_t query) const noexcept;
 
   std::array<Axis, 3> axes_;

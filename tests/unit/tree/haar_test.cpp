@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "headscope/base/parallel.h"
@@ -145,6 +146,31 @@ TEST(HaarTransform, KeepsTheNormToFloatRounding) {
   double after = 0;
   for (const float value : values) after += static_cast<double>(value) * static_cast<double>(value);
   EXPECT_NEAR(after / before, 1, 1e-6);
+}
+
+TEST(HaarTransform, HasTheSumsOfTheWholeInPartsCutBetweenBlocks) {
+  const std::size_t n = 70, inner = 4000;
+  const HaarBasis basis(test::random_tree(n, 1));
+  const std::vector<float> values = test::normals(n * inner, 9);
+  const std::size_t lines = haar_block_lines(basis, inner);
+  const std::vector<double> whole = haar_l1_blocks(values, basis, inner, lines);
+  ASSERT_GT(whole.size(), 2u);
+  EXPECT_EQ(std::accumulate(whole.begin(), whole.end(), 0.0), haar_l1(values, 1, basis, inner));
+  for (const std::size_t blocks : {1u, 2u}) {
+    std::vector<double> sums;
+    for (std::size_t begin = 0; begin < inner; begin += blocks * lines) {
+      const std::size_t width = std::min(blocks * lines, inner - begin);
+      std::vector<float> part;
+      for (std::size_t i = 0; i < n; ++i) {
+        const auto row = values.begin() + static_cast<std::ptrdiff_t>(i * inner + begin);
+        part.insert(part.end(), row, row + static_cast<std::ptrdiff_t>(width));
+      }
+      const auto some = haar_l1_blocks(part, basis, width, lines);
+      sums.insert(sums.end(), some.begin(), some.end());
+    }
+    EXPECT_EQ(sums, whole);
+  }
+  EXPECT_TRUE(haar_l1_blocks({}, basis, 0, lines).empty());
 }
 
 TEST(HaarTransform, DoesNotDependOnTheNumberOfThreads) {

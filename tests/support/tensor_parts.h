@@ -1,0 +1,44 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+
+#include "headscope/organize/tensor_share.h"
+#include "support/thread_ranks.h"
+
+namespace headscope::test {
+
+/// What one of `size` ranks has of a tensor.
+inline NetworkTensor tensor_part(const NetworkTensor& whole, std::size_t rank, std::size_t size) {
+  const Share heads = share_of(whole.heads(), rank, size);
+  const auto cut = [&](std::size_t head) { return static_cast<std::ptrdiff_t>(head * whole.map_size()); };
+  NetworkTensor part;
+  part.extents = {heads.size(), whole.queries(), whole.keys()};
+  part.values = Buffer<float>(heads.size() * whole.map_size());
+  std::copy(whole.values.values().begin() + cut(heads.begin), whole.values.values().begin() + cut(heads.end),
+            part.values.values().begin());
+  // A single head has a mask of the size that heads share.
+  if (whole.shared_mask() || whole.present.empty()) {
+    part.present = whole.present;
+  } else {
+    part.present.assign(whole.present.begin() + cut(heads.begin), whole.present.begin() + cut(heads.end));
+  }
+  part.kind = whole.kind;
+  part.head_names.assign(whole.head_names.begin() + static_cast<std::ptrdiff_t>(heads.begin),
+                         whole.head_names.begin() + static_cast<std::ptrdiff_t>(heads.end));
+  part.query_positions = whole.query_positions;
+  part.key_positions = whole.key_positions;
+  return part;
+}
+
+/// Runs `work(share)` on `size` ranks at once, each with its part of the tensor.
+inline void on_shares(const NetworkTensor& whole, std::size_t size,
+                      const std::function<void(const TensorShare&)>& work) {
+  on_ranks(size, [&](Ranks& ranks) {
+    const NetworkTensor part = tensor_part(whole, ranks.rank(), size);
+    work(TensorShare(part, whole.head_names, ranks));
+  });
+}
+
+}  // namespace headscope::test
