@@ -138,6 +138,7 @@ void run_organize(const Args& args, Session& session) {
   if (!run) return;
   run->circumstances().insert(shared.begin(), shared.end());
   add_organize_files(*run, source, *result);
+  add_haar_file(&*run, source.tensor, result->organization);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   run->circumstances()["seconds"] = fmt::format("{:.2f}", seconds);
   run->circumstances()["peak_memory"] = std::to_string(peak_memory());

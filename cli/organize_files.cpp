@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 
 #include "headscope/base/error.h"
 #include "headscope/io/csv.h"
@@ -54,21 +55,6 @@ void add_axis(RunFolder& run, TensorAxis axis, const AxisOrganization& organized
                  .shape = {n},
                  .axes = {word}},
                 order);
-}
-
-void add_haar(RunFolder& run, const NetworkTensor& tensor, const Organization& organization) {
-  const HaarBasis head(organization.head.tree);
-  const HaarBasis query(organization.query.tree);
-  const HaarBasis key(organization.key.tree);
-  Buffer<float> coefficients = filled_values(tensor);
-  transform(coefficients.values(), {tensor.extents, {&head, &query, &key}}, HaarDirection::kForward);
-  run.add_array({.name = "haar/network.npy",
-                 .kind = "array",
-                 .about = "Tri-Haar coefficients of the network tensor; coefficient 0 of an axis is the constant, then "
-                          "contrasts folder by folder from the root down.",
-                 .shape = {tensor.heads(), tensor.queries(), tensor.keys()},
-                 .axes = {"head coefficient", "query coefficient", "key coefficient"}},
-                std::span<const float>(coefficients.values()));
 }
 
 void add_sparsity(RunFolder& run, const Sparsity& sparsity) {
@@ -178,9 +164,26 @@ void add_organize_files(RunFolder& run, const MapSource& source, const OrganizeR
   add_axis(run, TensorAxis::kHead, o.head, result.embeddings[0], source.tensor.head_names);
   add_axis(run, TensorAxis::kQuery, o.query, result.embeddings[1], source.query_names);
   add_axis(run, TensorAxis::kKey, o.key, result.embeddings[2], source.key_names);
-  add_haar(run, source.tensor, o);
   add_sparsity(run, result.sparsity);
   add_convergence(run, o, result.embeddings);
+}
+
+void add_haar_file(RunFolder* run, const TensorShare& tensor, const Organization& organization) {
+  const HaarBasis head(organization.head.tree);
+  const HaarBasis query(organization.query.tree);
+  const HaarBasis key(organization.key.tree);
+  std::optional<RunArray> array;
+  if (run != nullptr) {
+    array = run->add_array({.name = "haar/network.npy",
+                            .kind = "array",
+                            .about = "Tri-Haar coefficients of the network tensor; coefficient 0 of an axis is the "
+                                     "constant, then contrasts folder by folder from the root down.",
+                            .shape = {tensor.heads(), tensor.own().queries(), tensor.own().keys()},
+                            .axes = {"head coefficient", "query coefficient", "key coefficient"}},
+                           RunFloat::kF32);
+  }
+  stream_coefficients(tensor, {tensor.extents(), {&head, &query, &key}},
+                      [&](std::size_t first, std::span<const float> values) { array->write(first, values); });
 }
 
 void print_organize_summary(std::ostream& out, const MapSource& source, const OrganizeResult& result) {

@@ -51,9 +51,10 @@ std::span<const float> part(const Buffer<float>& values, const Share& share) {
   return values.values().subspan(share.begin, share.size());
 }
 
-// Coefficients [all heads, positions of one rank] from number `begin` on, head by head.
+// Coefficients [all heads, positions of one rank] from number `begin` on, as runs of the whole.
 void consume_runs(std::span<const float> values, std::size_t begin, const Share& positions, std::size_t map,
                   const std::function<void(std::size_t, std::span<const float>)>& consume) {
+  if (positions.size() == map) return consume(begin, values);
   while (!values.empty()) {
     const std::size_t head = begin / positions.size();
     const std::size_t within = begin % positions.size();
