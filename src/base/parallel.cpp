@@ -158,12 +158,16 @@ std::size_t thread_count() noexcept {
   return chosen != 0 ? chosen : available_processors();
 }
 
+std::size_t threads_here() noexcept {
+  return inside_parallel_for ? 1 : thread_count();
+}
+
 void set_thread_count(std::size_t threads) noexcept {
   chosen_threads.store(threads, std::memory_order_relaxed);
 }
 
 void parallel_for(std::size_t count, const std::function<void(std::size_t)>& body) {
-  const std::size_t threads = inside_parallel_for ? 1 : std::min(count, thread_count());
+  const std::size_t threads = std::min(count, threads_here());
   if (threads <= 1) {
     for (std::size_t i = 0; i < count; ++i) body(i);
     return;

@@ -127,9 +127,10 @@ CoefficientSummary::Figures CoefficientSummary::finish() && {
 CoefficientSummary summarize(const CoefficientPlan& plan, std::size_t first, std::size_t positions,
                              std::span<const float> coefficients) {
   CoefficientSummary result(plan);
-  // A part for every thread and some to spare, none so small that putting it together takes longer than itself.
-  constexpr std::size_t kSmallest = std::size_t{1} << 17;
-  const std::size_t parts = std::clamp<std::size_t>(coefficients.size() / kSmallest, 1, 4 * thread_count());
+  // Some parts a thread, none so small that putting them together takes longer than making them.
+  constexpr std::size_t kSmallest = std::size_t{1} << 16;
+  const std::size_t most = threads_here() == 1 ? 1 : 4 * threads_here();
+  const std::size_t parts = std::clamp<std::size_t>(coefficients.size() / kSmallest, 1, most);
   std::mutex mutex;
   parallel_for(parts, [&](std::size_t p) {
     CoefficientSummary part(plan);

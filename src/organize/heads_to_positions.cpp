@@ -87,8 +87,9 @@ PositionShares share_positions(const TensorShare& tensor, const HaarBasis& head)
   return {positions, haar_block_lines(head, positions), tensor.ranks().size()};
 }
 
-void for_each_head(std::size_t heads, const std::function<void(std::size_t)>& make) {
-  if (heads >= thread_count()) return parallel_for(heads, make);
+void for_each_head(std::size_t heads, std::size_t map_size, const std::function<void(std::size_t)>& make) {
+  constexpr std::size_t kBlock = std::size_t{1} << 16;  // of a map, what one thread transforms at a time
+  if (heads >= std::min(thread_count(), map_size / kBlock + 1)) return parallel_for(heads, make);
   for (std::size_t head = 0; head < heads; ++head) make(head);
 }
 
@@ -99,7 +100,7 @@ void heads_to_positions(const TensorShare& tensor, const PositionShares& positio
   const std::size_t size = tensor.heads() * positions.of(ranks.rank()).size();
   if (result.size() != size) result = Buffer<float>(size);
   const auto make_some = [&](const Share& heads, std::span<float> maps) {
-    for_each_head(heads.size(),
+    for_each_head(heads.size(), map,
                   [&](std::size_t h) { make(heads.begin + h - tensor.own_heads().begin, maps.subspan(h * map, map)); });
   };
   if (ranks.size() == 1) return make_some(tensor.own_heads(), result.values());

@@ -29,9 +29,9 @@ class PositionShares {
 /// Blocks of positions that are also the blocks of lines in which the Haar transform along heads goes.
 [[nodiscard]] PositionShares share_positions(const TensorShare& tensor, const HaarBasis& head);
 
-/// Calls `make(head)` for heads from 0 on: a head a thread where there are heads enough, else one after
-/// another on the calling thread, and then `make` may use threads itself.
-void for_each_head(std::size_t heads, const std::function<void(std::size_t)>& make);
+/// Calls `make(head)` for heads from 0 on, whose maps have so many entries: on a thread each, or one after another on
+/// the calling thread where a large map gives the threads more to do, which `make` then uses.
+void for_each_head(std::size_t heads, std::size_t map_size, const std::function<void(std::size_t)>& make);
 
 /// `make(own head, map)` for every head of this rank, and what all ranks have made, [all heads, own positions], as
 /// `result`, which need not be made anew if it has the size.

@@ -94,7 +94,7 @@ Kept keep_if(std::span<float> coefficients, const Keeps& keeps) {
 void transform(std::span<float> values, const TensorHaar& haar, HaarDirection direction) {
   assert(values.size() == haar.size());
   const std::size_t map = haar.extents[1] * haar.extents[2];
-  for_each_head(haar.extents[0],
+  for_each_head(haar.extents[0], map,
                 [&](std::size_t head) { transform_map(values.subspan(head * map, map), haar, direction); });
   if (haar.bases[0] != nullptr) haar_transform(values, 1, *haar.bases[0], map, direction);
 }
@@ -112,7 +112,7 @@ double coefficient_l1(const TensorShare& tensor, const TensorHaar& haar, Buffer<
   // Every head on its own: they stay where they are.
   if (work.size() != own.values.size()) work = Buffer<float>(own.values.size());
   std::vector<double> sums(own.heads(), 0);
-  for_each_head(own.heads(), [&](std::size_t head) {
+  for_each_head(own.heads(), own.map_size(), [&](std::size_t head) {
     const std::span<float> entries = work.values().subspan(head * own.map_size(), own.map_size());
     make(head, entries);
     for (const float value : entries) sums[head] += std::abs(static_cast<double>(value));

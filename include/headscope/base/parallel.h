@@ -9,6 +9,9 @@ namespace headscope {
 /// the number of processors this process may run on.
 [[nodiscard]] std::size_t thread_count() noexcept;
 
+/// How many a `parallel_for` that is called here may use: one inside another.
+[[nodiscard]] std::size_t threads_here() noexcept;
+
 /// 0 restores the default.
 void set_thread_count(std::size_t threads) noexcept;
 

@@ -36,6 +36,14 @@ TEST_P(ParallelFor, RunsOnOneThreadInsideAnother) {
   EXPECT_EQ(sum, 64);
 }
 
+TEST_P(ParallelFor, SaysHowManyThreadsItMayUse) {
+  EXPECT_EQ(threads_here(), thread_count());
+  std::vector<std::size_t> inside(8, 0);
+  parallel_for(8, [&](std::size_t i) { inside[i] = threads_here(); });
+  EXPECT_EQ(inside, std::vector<std::size_t>(8, 1));
+  EXPECT_EQ(threads_here(), thread_count());
+}
+
 TEST_P(ParallelFor, CanBeCalledFromSeveralThreadsAtOnce) {
   std::atomic<int> sum = 0;
   {
