@@ -89,7 +89,7 @@ TEST(TensorShare, IsDealtOutInBlocksThatCoverAllPositions) {
 }
 
 TEST(TensorShare, HasAllHeadsOfItsPositionsAfterTheExchange) {
-  // Maps of 4 MB: the first rank needs more than one round for its heads.
+  // Maps of 4 MB: of two ranks, the one with five heads needs more rounds for them than the other.
   const Extents shape = {9, 1024, 1024};
   NetworkTensor tensor;
   tensor.extents = shape;
