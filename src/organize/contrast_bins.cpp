@@ -57,7 +57,7 @@ ContrastBins::ContrastBins(const TensorHaar& haar) : axes_{Axis(haar, 0), Axis(h
       for (std::size_t k = 0; k < keys.depths.size(); ++k) {
         const double depth = heads.depths[h] + queries.depths[q] + keys.depths[k];
         // Three times 64 doublings at most: a byte is enough.
-        const auto bin = static_cast<std::size_t>(depth + 0.5);
+        const auto bin = static_cast<std::size_t>(std::lround(depth));
         bin_of_.push_back(static_cast<std::uint8_t>(bin));
         if (bin >= bins_.size()) bins_.resize(bin + 1);
         const std::size_t count = heads.occurrences[h] * queries.occurrences[q] * keys.occurrences[k];

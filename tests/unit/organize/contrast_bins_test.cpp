@@ -123,7 +123,8 @@ TEST(ContrastBins, TakeAboutAsManyOfALargeBinSpreadOverIt) {
       for (std::size_t i = 0; i < map; ++i) {
         c[i] = static_cast<float>(keys ? i % shape[2] : i / shape[2]);
         const std::size_t index = h * map + i;
-        if (is_contrast(haar, index) && static_cast<std::size_t>(-std::log2(folder_volume(haar, index)) + 0.5) == bin) {
+        if (is_contrast(haar, index) &&
+            static_cast<std::size_t>(std::lround(-std::log2(folder_volume(haar, index)))) == bin) {
           ++all[static_cast<std::size_t>(c[i])];
         }
       }
