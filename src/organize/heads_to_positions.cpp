@@ -37,14 +37,20 @@ class Rounds {
     return {std::min(all.end, all.begin + round * heads_), std::min(all.end, all.begin + (round + 1) * heads_)};
   }
 
-  // The maps of a round cut into what each rank gets.
-  [[nodiscard]] std::vector<Buffer<float>> pack(const Buffer<float>& maps, std::size_t heads) const {
-    std::vector<Buffer<float>> parts;
-    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) parts.emplace_back(heads * positions_.of(rank).size());
-    parallel_for(heads, [&](std::size_t head) {
+  // The maps of a round cut into what each rank gets; what stays here goes to its place at once.
+  [[nodiscard]] std::vector<Buffer<float>> pack(const Buffer<float>& maps, std::size_t round,
+                                                Buffer<float>& result) const {
+    const Share own = heads(ranks_.rank(), round);
+    std::vector<Buffer<float>> parts(ranks_.size());
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      if (rank != ranks_.rank()) parts[rank] = Buffer<float>(own.size() * positions_.of(rank).size());
+    }
+    parallel_for(own.size(), [&](std::size_t head) {
       for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
         const Share there = positions_.of(rank);
-        copy(maps.data() + head * map_ + there.begin, there.size(), parts[rank].data() + head * there.size());
+        float* to = rank == ranks_.rank() ? result.data() + (own.begin + head) * here_
+                                          : parts[rank].data() + head * there.size();
+        copy(maps.data() + head * map_ + there.begin, there.size(), to);
       }
     });
     return parts;
@@ -52,10 +58,11 @@ class Rounds {
 
   void unpack(const std::vector<Buffer<float>>& parts, std::size_t round, Buffer<float>& result) const {
     for (std::size_t rank = 0; rank < parts.size(); ++rank) {
-      if (parts[rank].size() == heads(rank, round).size() * here_) continue;
+      const std::size_t expected = heads(rank, round).size() * here_;
+      if (rank == ranks_.rank() || parts[rank].size() == expected) continue;
       throw Error(ErrorKind::kBackend, fmt::format("rank {} gave {} numbers of its heads, expected {}: do all run the "
                                                    "same command?",
-                                                   rank, parts[rank].size(), heads(rank, round).size() * here_));
+                                                   rank, parts[rank].size(), expected));
     }
     parallel_for(parts.size(), [&](std::size_t rank) {
       copy(parts[rank].data(), parts[rank].size(), result.data() + heads(rank, round).begin * here_);
@@ -108,10 +115,9 @@ void heads_to_positions(const TensorShare& tensor, const PositionShares& positio
   const Rounds rounds(tensor, positions);
   Buffer<float> maps(rounds.heads(ranks.rank(), 0).size() * map);
   for (std::size_t round = 0; round < rounds.count(); ++round) {
-    const Share heads = rounds.heads(ranks.rank(), round);
-    make_some(heads, maps.values());
+    make_some(rounds.heads(ranks.rank(), round), maps.values());
     if (round > 0) rounds.unpack(ranks.finish_exchange(), round - 1, result);
-    ranks.begin_exchange(rounds.pack(maps, heads.size()));
+    ranks.begin_exchange(rounds.pack(maps, round, result));
   }
   rounds.unpack(ranks.finish_exchange(), rounds.count() - 1, result);
 }
