@@ -17,9 +17,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Between two looks at messages that move by themselves while this process computes. A shift takes a few dozen looks,
-// each some microseconds of a processor.
-constexpr auto kBetweenLooks = 200us;
+// Between two looks at messages that move by themselves while this process computes: each some microseconds of a
+// processor. Where one process may not read another's memory they move a piece with each look.
+constexpr auto kBetweenLooks = 50us;
 
 class MpiRanks final : public Ranks {
  public:
@@ -190,7 +190,7 @@ class MpiRanks final : public Ranks {
 
   template <typename Condition>
   void wait_until(const Condition& is_done) {
-    constexpr int kPatience = 100;
+    constexpr int kPatience = 2000;
     for (int looks = 0;; ++looks) {
       {
         const std::lock_guard lock(mutex_);
