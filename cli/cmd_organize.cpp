@@ -17,6 +17,7 @@
 #include "cli/run_output.h"
 #include "cli/shared_work.h"
 #include "headscope/base/error.h"
+#include "headscope/base/message.h"
 #include "headscope/base/parallel.h"
 #include "headscope/io/json.h"
 #include "headscope/tree/tree_json.h"
@@ -55,7 +56,7 @@ PartitionTree read_start(const std::filesystem::path& run, TensorAxis axis, std:
   return tree;
 }
 
-QuestionnaireOptions questionnaire_options(const Args& args, const NetworkTensor& tensor) {
+QuestionnaireOptions questionnaire_options(const Args& args, const TensorShare& tensor) {
   QuestionnaireOptions options = tensor.heads() == 1 ? QuestionnaireOptions::for_one_map() : QuestionnaireOptions();
   if (args.iterations) options.iterations = *args.iterations;
   if (args.alpha) options.weights.alpha = *args.alpha;
@@ -64,14 +65,19 @@ QuestionnaireOptions questionnaire_options(const Args& args, const NetworkTensor
   options.tree = args.tree == "binary" ? TreeKind::kBinary : TreeKind::kFlexible;
   if (args.stop_below > 0) options.stop_below = args.stop_below;
   if (!args.start.empty()) {
-    options.query_start = read_start(args.start, TensorAxis::kQuery, tensor.queries());
-    options.key_start = read_start(args.start, TensorAxis::kKey, tensor.keys());
+    options.query_start = read_start(args.start, TensorAxis::kQuery, tensor.extent(TensorAxis::kQuery));
+    options.key_start = read_start(args.start, TensorAxis::kKey, tensor.extent(TensorAxis::kKey));
   }
-  // Beside the copies: the tensor itself and the one its coefficients are made in.
-  const std::size_t held = 2 * tensor.values.size() * sizeof(float) + tensor.present.size();
-  const std::size_t budget = parse_size(args.memory);
-  options.memory = budget > held ? budget - held : 0;
   return options;
+}
+
+// What of the budget is left for copies of the tensor, on the rank that has most of it, beside the tensor itself and
+// the one its coefficients are made in.
+std::size_t memory_for_copies(const Args& args, const TensorShare& tensor) {
+  const NetworkTensor& own = tensor.own();
+  const std::size_t held = tensor.ranks().largest(2 * own.values.size() * sizeof(float) + own.present.size());
+  const std::size_t budget = parse_size(args.memory);
+  return budget > held ? budget - held : 0;
 }
 
 RunCommand describe_run(const Args& args, const MapSource& source, const QuestionnaireOptions& options) {
@@ -95,9 +101,44 @@ RunCommand describe_run(const Args& args, const MapSource& source, const Questio
   return command;
 }
 
-// Ranks share the distances, and make the same trees of them; the rest is rank 0's, and so is the result.
-std::optional<OrganizeResult> compute(const Args& args, const NetworkTensor& tensor, QuestionnaireOptions options,
-                                      const TreeDistance& engine, Session& session) {
+// Of all three axes, on rank 0: ranks make one each.
+std::vector<DiffusionMap> embed(const Args& args, const Organization& organization, Ranks& ranks) {
+  const auto maker = [&](TensorAxis axis) { return static_cast<std::size_t>(axis) % ranks.size(); };
+  std::vector<DiffusionMap> embeddings;
+  for (const TensorAxis axis : kTensorAxes) {
+    check_for_interrupt();
+    if (maker(axis) != ranks.rank()) {
+      embeddings.emplace_back();
+      continue;
+    }
+    embeddings.push_back(diffusion_map(organization.axis(axis).affinity, {args.dimensions, args.time}));
+    if (ranks.is_root()) continue;
+    const DiffusionMap& own = embeddings.back();
+    MessageWriter message;
+    message.put(own.coordinates.rows());
+    message.put(own.coordinates.columns());
+    message.put_all(own.coordinates.values());
+    message.put(own.spectrum.size());
+    message.put_all(std::span<const double>(own.spectrum));
+    ranks.send(0, message.bytes());
+  }
+  for (const TensorAxis axis : kTensorAxes) {
+    if (!ranks.is_root() || maker(axis) == 0) continue;
+    const std::vector<std::byte> bytes = ranks.receive(maker(axis));
+    MessageReader message(bytes);
+    DiffusionMap& made = embeddings[static_cast<std::size_t>(axis)];
+    const auto rows = message.take<std::size_t>();
+    made.coordinates = DoubleMatrix(rows, message.take<std::size_t>());
+    message.take_all(made.coordinates.values());
+    made.spectrum.resize(message.take<std::size_t>());
+    message.take_all(std::span(made.spectrum));
+  }
+  return embeddings;
+}
+
+// On all ranks, but what only files need: sparsity and embeddings are complete on rank 0.
+OrganizeResult compute(const Args& args, const TensorShare& tensor, QuestionnaireOptions options,
+                       const TreeDistance& engine, Session& session) {
   constexpr std::size_t kSteps = 1000;
   constexpr double kQuestionnaire = 0.8;  // of the time, about
   Progress progress(session, "organizing", kSteps);
@@ -107,18 +148,13 @@ std::optional<OrganizeResult> compute(const Args& args, const NetworkTensor& ten
   };
   options.progress = [&](double share) { report(kQuestionnaire * share); };
   Organization organization = organize(tensor, options, engine);
-  if (!session.ranks.is_root()) return std::nullopt;
   SparsityOptions sparsity;
   sparsity.draws = args.draws;
   sparsity.seed = args.seed;
   sparsity.progress = [&](double share) { report(kQuestionnaire + (1 - kQuestionnaire) * share); };
   Sparsity measured =
       measure_sparsity(tensor, organization.head.tree, organization.query.tree, organization.key.tree, sparsity);
-  std::vector<DiffusionMap> embeddings;
-  for (const TensorAxis axis : kTensorAxes) {
-    embeddings.push_back(diffusion_map(organization.axis(axis).affinity, {args.dimensions, args.time}));
-    check_for_interrupt();
-  }
+  std::vector<DiffusionMap> embeddings = embed(args, organization, tensor.ranks());
   return OrganizeResult{std::move(organization), std::move(measured), std::move(embeddings)};
 }
 
@@ -127,26 +163,26 @@ void run_organize(const Args& args, Session& session) {
   watch_for_interrupts();
   Ranks& ranks = session.ranks;
   const std::unique_ptr<TreeDistance> engine = choose_tree_distance(args.device, session);
-  const MapSource source =
-      ranks.together([&] { return load_maps(args.source, /*keep_absent=*/false, parse_size(args.memory), session); });
-  check_same_everywhere(ranks, "array", source.fingerprint);
-  const QuestionnaireOptions options = questionnaire_options(args, source.tensor);
+  const MapSource source = load_maps(args.source, /*keep_absent=*/false, parse_size(args.memory), session, ranks);
+  const TensorShare tensor = source.share(ranks);
+  QuestionnaireOptions options = ranks.together([&] { return questionnaire_options(args, tensor); });
+  options.memory = memory_for_copies(args, tensor);
   std::optional<RunFolder> run;
   if (ranks.is_root()) run.emplace(begin_run(session, args.run, describe_run(args, source, options), args.force));
-  const std::optional<OrganizeResult> result = compute(args, source.tensor, options, *engine, session);
+  const OrganizeResult result = compute(args, tensor, options, *engine, session);
+  add_haar_file(run ? &*run : nullptr, tensor, result.organization);
   const std::map<std::string, std::string> shared = describe_ranks(ranks);
   if (!run) return;
   run->circumstances().insert(shared.begin(), shared.end());
-  add_organize_files(*run, source, *result);
-  add_haar_file(&*run, source.tensor, result->organization);
+  add_organize_files(*run, source, result);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   run->circumstances()["seconds"] = fmt::format("{:.2f}", seconds);
   run->circumstances()["peak_memory"] = std::to_string(peak_memory());
   check_for_interrupt();
   const std::vector<std::string> files = run->files();
   run->commit();
-  if (args.json) return print_organize_json(session.out, source, *result, files, seconds);
-  print_organize_summary(session.out, source, *result);
+  if (args.json) return print_organize_json(session.out, source, result, files, seconds);
+  print_organize_summary(session.out, source, result);
   session.out << fmt::format("\n{} files in {} ({:.1f} s)\n", files.size(), printable(run->path().string(), 4096),
                              seconds);
 }

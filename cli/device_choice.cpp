@@ -68,7 +68,7 @@ std::unique_ptr<AffinityEngine> choose_affinity_engine(const DeviceWords& words,
 std::unique_ptr<TreeDistance> choose_tree_distance(const DeviceWords& words, Session& session) {
   return session.ranks.together([&] {
     const std::optional<int> cuda = cuda_device(words, session.ranks);
-    return cuda ? make_cuda_tree_distance(*cuda) : cpu_tree_distance(session.ranks);
+    return cuda ? make_cuda_tree_distance(*cuda) : cpu_tree_distance();
   });
 }
 

@@ -111,10 +111,8 @@ void add_convergence(RunFolder& run, const Organization& organization, const std
             spectrum);
 }
 
-std::string mask_text(const NetworkTensor& tensor) {
-  if (tensor.present.empty()) return "no mask";
-  const auto absent = static_cast<double>(std::ranges::count(tensor.present, 0));
-  return fmt::format("{:.0f} % of the entries absent", 100 * absent / static_cast<double>(tensor.present.size()));
+std::string mask_text(const MapSource& source) {
+  return source.tensor.masked() ? fmt::format("{:.0f} % of the entries absent", 100 * source.absent) : "no mask";
 }
 
 // The largest folders of the level with the number of folders nearest to four.
@@ -161,7 +159,7 @@ std::vector<const SparsityRow*> by_gain(const Sparsity& sparsity) {
 
 void add_organize_files(RunFolder& run, const MapSource& source, const OrganizeResult& result) {
   const Organization& o = result.organization;
-  add_axis(run, TensorAxis::kHead, o.head, result.embeddings[0], source.tensor.head_names);
+  add_axis(run, TensorAxis::kHead, o.head, result.embeddings[0], source.head_names);
   add_axis(run, TensorAxis::kQuery, o.query, result.embeddings[1], source.query_names);
   add_axis(run, TensorAxis::kKey, o.key, result.embeddings[2], source.key_names);
   add_sparsity(run, result.sparsity);
@@ -189,15 +187,16 @@ void add_haar_file(RunFolder* run, const TensorShare& tensor, const Organization
 void print_organize_summary(std::ostream& out, const MapSource& source, const OrganizeResult& result) {
   const NetworkTensor& tensor = source.tensor;
   const Organization& o = result.organization;
-  out << fmt::format("{:<12} {} heads x {} queries x {} keys, {}, {}\n", "tensor", tensor.heads(), tensor.queries(),
-                     tensor.keys(), tensor.kind == MapKind::kPattern ? "pattern" : "scores", mask_text(tensor));
+  out << fmt::format("{:<12} {} heads x {} queries x {} keys, {}, {}\n", "tensor", source.head_names.size(),
+                     tensor.queries(), tensor.keys(), tensor.kind == MapKind::kPattern ? "pattern" : "scores",
+                     mask_text(source));
   std::vector<std::string> scores;
   for (const double score : o.scores) scores.push_back(fmt::format("{:.5g}", score));
   out << fmt::format("{:<12} {}{}\n", "score", fmt::join(scores, " > "), o.stopped_early ? ", stopped early" : "");
   for (const TensorAxis axis : kTensorAxes) {
     const PartitionTree& tree = o.axis(axis).tree;
     if (tree.size() == 1) continue;
-    const auto& names = axis == TensorAxis::kHead    ? tensor.head_names
+    const auto& names = axis == TensorAxis::kHead    ? source.head_names
                         : axis == TensorAxis::kQuery ? source.query_names
                                                      : source.key_names;
     out << fmt::format("{:<12} {} levels; {}\n", std::string(to_string(axis)) + " tree", tree.level_count(),
@@ -237,7 +236,7 @@ void print_organize_json(std::ostream& out, const MapSource& source, const Organ
   for (const SparsityRow& row : result.sparsity.heads) heads.push_back(figures(row));
   Json levels = Json::object();
   for (const TensorAxis axis : kTensorAxes) levels[to_string(axis)] = result.organization.axis(axis).tree.level_count();
-  const Json root = {{"heads", tensor.heads()},
+  const Json root = {{"heads", source.head_names.size()},
                      {"queries", tensor.queries()},
                      {"keys", tensor.keys()},
                      {"what", tensor.kind == MapKind::kPattern ? "pattern" : "scores"},

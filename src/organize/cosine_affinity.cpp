@@ -1,72 +1,135 @@
 #include "headscope/organize/cosine_affinity.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <vector>
 
+#include "headscope/base/fixed_point.h"
+#include "headscope/base/parallel.h"
 #include "headscope/linalg/product_sum.h"
 
 namespace headscope {
 namespace {
 
-// The tensor as a sum over batches of matrices with the slices as rows: a head's map (turned, for keys), or for heads
-// all maps as one matrix.
-struct Unfolding {
-  std::size_t batches;
-  std::size_t batch_size;
-  MatrixView first;
+// Maps one after another, each as a matrix with the slices as rows: for keys it is turned.
+struct Maps {
+  std::size_t count;
+  std::size_t queries;
+  std::size_t keys;
+  bool turned;
+  const float* values;
 
-  Unfolding(const NetworkTensor& tensor, TensorAxis axis, const float* values)
-      : batches(axis == TensorAxis::kHead ? 1 : tensor.heads()),
-        batch_size(tensor.map_size()),
-        first(axis == TensorAxis::kHead ? MatrixView(values, tensor.heads(), tensor.map_size(), tensor.map_size())
-              : axis == TensorAxis::kQuery
-                  ? MatrixView(values, tensor.queries(), tensor.keys(), tensor.keys())
-                  : MatrixView(values, tensor.queries(), tensor.keys(), tensor.keys()).transposed()) {}
-
-  [[nodiscard]] MatrixView batch(std::size_t b) const noexcept {
-    return {first.data() + b * batch_size, first.rows(), first.columns(), first.row_stride(), first.column_stride()};
+  [[nodiscard]] MatrixView operator()(std::size_t map) const noexcept {
+    const MatrixView view(values + map * queries * keys, queries, keys, keys);
+    return turned ? view.transposed() : view;
   }
 };
 
-DoubleMatrix sum_products(const Unfolding& a, const Unfolding& b, bool symmetric) {
-  return product_sum(
-      a.batches, [&](std::size_t i) { return a.batch(i); }, [&](std::size_t i) { return b.batch(i); }, symmetric);
+Maps maps_of(const NetworkTensor& own, TensorAxis axis, std::size_t count, const float* values) {
+  return {count, own.queries(), own.keys(), axis == TensorAxis::kKey, values};
+}
+
+// Of each query and of each key, the largest magnitude in any head.
+struct Largest {
+  std::vector<float> query;
+  std::vector<float> key;
+
+  [[nodiscard]] const std::vector<float>& axis(TensorAxis axis) const noexcept {
+    return axis == TensorAxis::kQuery ? query : key;
+  }
+};
+Largest largest_entries(const TensorShare& share) {
+  const NetworkTensor& own = share.own();
+  std::vector<float> both(own.queries() + own.keys(), 0.0F);
+  // Over heads first, entry by entry.
+  std::vector<float> entries(own.map_size(), 0.0F);
+  parallel_for(own.queries(), [&](std::size_t q) {
+    float* largest = entries.data() + q * own.keys();
+    for (std::size_t h = 0; h < own.heads(); ++h) {
+      const float* values = own.map(h).data() + q * own.keys();
+      for (std::size_t k = 0; k < own.keys(); ++k) largest[k] = std::max(largest[k], std::abs(values[k]));
+    }
+  });
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    for (float* of : {&both[i / own.keys()], &both[own.queries() + i % own.keys()]}) *of = std::max(*of, entries[i]);
+  }
+  both = share.ranks().largest_of_each(std::move(both));
+  const auto keys_begin = both.begin() + static_cast<std::ptrdiff_t>(own.queries());
+  return {{both.begin(), keys_begin}, {keys_begin, both.end()}};
+}
+
+// The sum over all heads of the squares of every entry, exact in whatever order heads come.
+std::vector<float> summed_squares(const TensorShare& share, const Largest& largest) {
+  const NetworkTensor& own = share.own();
+  std::vector<std::int64_t> sums(own.map_size(), 0);
+  std::vector<float> result(sums.size());
+  const auto unit = [&](std::size_t q, std::size_t k) {
+    const auto bound = static_cast<double>(std::min(largest.query[q], largest.key[k]));
+    return FixedPoint(bound * bound * static_cast<double>(share.heads()));
+  };
+  parallel_for(own.queries(), [&](std::size_t q) {
+    for (std::size_t k = 0; k < own.keys(); ++k) {
+      const double scale = unit(q, k).scale();
+      std::int64_t& sum = sums[q * own.keys() + k];
+      for (std::size_t h = 0; h < own.heads(); ++h) {
+        const auto x = static_cast<double>(own.map(h)[q * own.keys() + k]);
+        sum += static_cast<std::int64_t>(std::nearbyint(x * x * scale));
+      }
+    }
+  });
+  share.ranks().add_up(sums);
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    result[i] = static_cast<float>(unit(i / own.keys(), i % own.keys()).value(sums[i]));
+  }
+  return result;
 }
 
 // N(s, t) = sum of x_s^2 over the entries that t has.
-DoubleMatrix common_norms(const NetworkTensor& tensor, TensorAxis axis) {
-  const auto values = tensor.values.values();
-  if (!tensor.shared_mask() || axis == TensorAxis::kHead) {
-    std::vector<float> squares(values.size());
-    std::vector<float> present(values.size());
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      squares[i] = values[i] * values[i];
-      present[i] = tensor.present[i % tensor.present.size()] != 0 ? 1.0F : 0.0F;
-    }
-    return sum_products({tensor, axis, squares.data()}, {tensor, axis, present.data()}, false);
+DoubleMatrix common_norms(const TensorShare& share, const Largest& largest, TensorAxis axis) {
+  const NetworkTensor& own = share.own();
+  const std::vector<float>& bounds = largest.axis(axis);
+  const std::size_t columns = axis == TensorAxis::kQuery ? own.keys() : own.queries();
+  std::vector<float> bound_squares;
+  for (const float bound : bounds) bound_squares.push_back(bound * bound);
+  const std::vector<float> ones(bounds.size(), 1.0F);
+  if (!own.mask_per_head) {
+    // All heads have the same mask: their squares can be added first.
+    const std::vector<float> squares = summed_squares(share, largest);
+    const std::vector<float> present(own.present.begin(), own.present.end());
+    ProductSum sum(bound_squares, ones, share.heads() * columns);
+    sum.add(1, maps_of(own, axis, 1, squares.data()), maps_of(own, axis, 1, present.data()), false);
+    return sum.values(false);
   }
-  // All heads have the same mask: their squares can be added first.
-  std::vector<double> sums(tensor.map_size(), 0);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    sums[i % sums.size()] += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+  std::vector<float> squares(own.values.size());
+  std::vector<float> present(own.values.size());
+  for (std::size_t i = 0; i < squares.size(); ++i) {
+    squares[i] = own.values.data()[i] * own.values.data()[i];
+    present[i] = own.present[i] != 0 ? 1.0F : 0.0F;
   }
-  const std::vector<float> squares(sums.begin(), sums.end());
-  const std::vector<float> present(tensor.present.begin(), tensor.present.end());
-  Unfolding a(tensor, axis, squares.data());
-  Unfolding b(tensor, axis, present.data());
-  a.batches = b.batches = 1;
-  return sum_products(a, b, false);
+  ProductSum sum(bound_squares, ones, share.heads() * columns);
+  sum.add(own.heads(), maps_of(own, axis, own.heads(), squares.data()), maps_of(own, axis, own.heads(), present.data()),
+          false);
+  share.ranks().add_up(sum.totals());
+  return sum.values(false);
 }
 
 }  // namespace
 
-DoubleMatrix cosine_affinity(const NetworkTensor& tensor, TensorAxis axis) {
-  const Unfolding unfolded(tensor, axis, tensor.values.data());
-  DoubleMatrix result = sum_products(unfolded, unfolded, true);
+DoubleMatrix cosine_affinity(const TensorShare& share, TensorAxis axis) {
+  assert(axis != TensorAxis::kHead);
+  const NetworkTensor& own = share.own();
+  const Largest largest = largest_entries(share);
+  const std::size_t columns = axis == TensorAxis::kQuery ? own.keys() : own.queries();
+  ProductSum products(largest.axis(axis), largest.axis(axis), share.heads() * columns);
+  const Maps maps = maps_of(own, axis, own.heads(), own.values.data());
+  products.add(own.heads(), maps, maps, true);
+  share.ranks().add_up(products.totals());
+  DoubleMatrix result = products.values(true);
+
   const std::size_t n = result.rows();
-  const bool masked = !tensor.present.empty();
-  const DoubleMatrix norms = masked ? common_norms(tensor, axis) : DoubleMatrix();
+  const bool masked = own.masked();
+  const DoubleMatrix norms = masked ? common_norms(share, largest, axis) : DoubleMatrix();
   std::vector<double> squares(n);
   for (std::size_t s = 0; s < n; ++s) squares[s] = result(s, s);
   for (std::size_t s = 0; s < n; ++s) {

@@ -12,13 +12,20 @@ std::vector<std::vector<std::size_t>> children_of(std::span<const WeightedFolder
   return children;
 }
 
+// As many as 2, 3 or 6 ranks can share evenly, unless they would be tiny.
+std::size_t block_count(std::size_t folders, std::size_t most) {
+  constexpr std::size_t kEven = 6;
+  constexpr std::size_t kSmallest = 8;
+  if (folders < kEven * kSmallest) return std::max<std::size_t>(1, folders / kSmallest);
+  return (folders + kEven * most - 1) / (kEven * most) * kEven;
+}
+
 }  // namespace
 
 std::vector<FolderBlock> folder_blocks(const PartitionTree& tree, std::span<const WeightedFolder> folders,
                                        std::size_t most) {
   const auto children = children_of(folders);
-  // Blocks of nearly the same size: a last one of a few folders would waste what a tile costs to begin and end.
-  const std::size_t blocks = (folders.size() + most - 1) / most;
+  const std::size_t blocks = block_count(folders.size(), most);
   std::vector<FolderBlock> result(blocks);
   for (std::size_t b = 0; b < blocks; ++b) {
     FolderBlock& block = result[b];
@@ -26,10 +33,8 @@ std::vector<FolderBlock> folder_blocks(const PartitionTree& tree, std::span<cons
     block.count = (b + 1) * folders.size() / blocks - block.begin;
     for (std::size_t slot = 0; slot < block.count; ++slot) {
       const std::size_t f = block.begin + slot;
-      bool first = true;
       const auto add = [&](std::size_t from, bool from_out) {
-        block.steps.push_back({static_cast<std::uint32_t>(slot), static_cast<std::uint32_t>(from), from_out, first});
-        first = false;
+        block.steps.push_back({static_cast<std::uint32_t>(slot), static_cast<std::uint32_t>(from), from_out});
       };
       const auto add_elements = [&](const WeightedFolder& folder) {
         for (std::size_t i = folder.begin; i < folder.end; ++i) add(tree.order()[i], false);

@@ -19,7 +19,8 @@ struct FolderBlock {
   std::size_t count = 0;
   std::vector<FolderStep> steps;
 };
-/// Blocks of at most `most` folders. Every element is read once a block at most.
+/// Blocks of at most `most` folders and of nearly the same size; which they are depends on the tree alone. Every
+/// element is read once a block at most.
 [[nodiscard]] std::vector<FolderBlock> folder_blocks(const PartitionTree& tree, std::span<const WeightedFolder> folders,
                                                      std::size_t most);
 

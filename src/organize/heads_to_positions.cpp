@@ -12,7 +12,7 @@
 namespace headscope {
 namespace {
 
-constexpr std::size_t kRoundFloats = std::size_t{4} << 20;  // that a rank makes before they leave
+constexpr std::size_t kRoundFloats = std::size_t{1} << 19;  // that a rank makes before they leave
 
 // Heads are made and exchanged in rounds, of which every rank has the same number; a rank that has fewer heads makes
 // none in the last ones.

@@ -37,7 +37,7 @@ void for_each_head(std::size_t heads, std::size_t map_size, const std::function<
 /// `result`, which need not be made anew if it has the size.
 ///
 /// One rank alone makes its maps where they stay. Several make and exchange some heads at a time, and make the next
-/// while these are under way: beside the result a rank holds three times up to 16 MB, or three maps if that is more.
+/// while these are under way: beside the result a rank holds three times up to 2 MB, or three maps if that is more.
 void heads_to_positions(const TensorShare& tensor, const PositionShares& positions,
                         const std::function<void(std::size_t, std::span<float>)>& make, Buffer<float>& result);
 

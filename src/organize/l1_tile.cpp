@@ -203,31 +203,48 @@ void add_common_differences_here(std::span<const MaskedFeatures> a, const Masked
       });
 }
 
-void drain_here(std::size_t count, float* HWY_RESTRICT sums, double* HWY_RESTRICT total) {
+void drain_here(std::size_t count, double scale, float* HWY_RESTRICT sums, std::int64_t* HWY_RESTRICT total) {
   const hn::CappedTag<double, 8> d;
   const hn::Rebind<float, decltype(d)> half;
+  const hn::Rebind<std::int64_t, decltype(d)> integer;
+  const auto factor = hn::Set(d, scale);
   for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-    const auto wide = hn::PromoteTo(d, hn::LoadU(half, sums + i));
-    hn::StoreU(hn::Add(hn::LoadU(d, total + i), wide), d, total + i);
+    const auto rounded = hn::Round(hn::Mul(hn::PromoteTo(d, hn::LoadU(half, sums + i)), factor));
+    hn::StoreU(hn::Add(hn::LoadU(integer, total + i), hn::ConvertTo(integer, rounded)), integer, total + i);
     hn::StoreU(hn::Zero(half), half, sums + i);
   }
 }
 
+float largest_magnitude_here(const float* HWY_RESTRICT values, std::size_t rows) {
+  const Tag d;
+  auto largest = hn::Zero(d);
+  for (std::size_t i = 0; i < rows * kPanel; i += hn::Lanes(d)) {
+    largest = hn::Max(largest, hn::Abs(hn::LoadU(d, values + i)));
+  }
+  return hn::GetLane(hn::MaxOfLanes(d, largest));
+}
+
 void add_folders_here(const float* in, const FolderStep* steps, std::size_t count, float* out) {
   const Tag d;
+  constexpr std::size_t kLanes = hn::MaxLanes(d);
+  constexpr std::size_t kVectors = kPanel / kLanes;
   constexpr std::size_t kAhead = 8;  // elements lie in any order: the hardware does not guess the next one
-  for (std::size_t s = 0; s < count; ++s) {
-    const FolderStep& step = steps[s];
-    if (s + kAhead < count && !steps[s + kAhead].from_out) {
-      hwy::Prefetch(in + steps[s + kAhead].from * kPanel);
-      hwy::Prefetch(in + steps[s + kAhead].from * kPanel + kPanel / 2);
+  for (std::size_t s = 0; s < count;) {
+    const std::uint32_t to = steps[s].to;
+    Vector sum[kVectors];
+    for (std::size_t v = 0; v < kVectors; ++v) sum[v] = hn::Zero(d);
+    for (bool first = true; s < count && steps[s].to == to; ++s, first = false) {
+      if (s + kAhead < count && !steps[s + kAhead].from_out) {
+        hwy::Prefetch(in + steps[s + kAhead].from * kPanel);
+        hwy::Prefetch(in + steps[s + kAhead].from * kPanel + kPanel / 2);
+      }
+      const float* from = (steps[s].from_out ? out : in) + steps[s].from * kPanel;
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        const auto x = hn::LoadU(d, from + v * kLanes);
+        sum[v] = first ? x : hn::Add(sum[v], x);
+      }
     }
-    const float* from = (step.from_out ? out : in) + step.from * kPanel;
-    float* to = out + step.to * kPanel;
-    for (std::size_t i = 0; i < kPanel; i += hn::Lanes(d)) {
-      const auto x = hn::LoadU(d, from + i);
-      hn::StoreU(step.first ? x : hn::Add(hn::LoadU(d, to + i), x), d, to + i);
-    }
+    for (std::size_t v = 0; v < kVectors; ++v) hn::StoreU(sum[v], d, out + to * kPanel + v * kLanes);
   }
 }
 
@@ -272,6 +289,7 @@ HWY_EXPORT(drain_here);
 HWY_EXPORT(add_folders_here);
 HWY_EXPORT(spread_rows_here);
 HWY_EXPORT(subtract_from_rows_here);
+HWY_EXPORT(largest_magnitude_here);
 
 void add_maxima(std::span<const float* const> a, const float* b, std::size_t features, bool diagonal, float* sums) {
   HWY_DYNAMIC_DISPATCH(add_maxima_here)(a, b, features, diagonal, sums);
@@ -282,8 +300,8 @@ void add_common_differences(std::span<const MaskedFeatures> a, const MaskedFeatu
   HWY_DYNAMIC_DISPATCH(add_common_differences_here)(a, b, features, diagonal, sums);
 }
 
-void drain(std::size_t count, float* sums, double* total) {
-  HWY_DYNAMIC_DISPATCH(drain_here)(count, sums, total);
+void drain(std::size_t count, double scale, float* sums, std::int64_t* total) {
+  HWY_DYNAMIC_DISPATCH(drain_here)(count, scale, sums, total);
 }
 
 void add_folders(const float* in, const FolderStep* steps, std::size_t count, float* out) {
@@ -296,6 +314,10 @@ void spread_rows(const float* sums, const float* scale, std::size_t rows, float*
 
 void subtract_from_rows(const float* reference, std::size_t columns, float* values) {
   HWY_DYNAMIC_DISPATCH(subtract_from_rows_here)(reference, columns, values);
+}
+
+float largest_magnitude(const float* values, std::size_t rows) {
+  return HWY_DYNAMIC_DISPATCH(largest_magnitude_here)(values, rows);
 }
 
 }  // namespace headscope

@@ -58,15 +58,15 @@ struct MaskedFeatures {
 void add_common_differences(std::span<const MaskedFeatures> a, const MaskedFeatures& b, std::size_t features,
                             bool diagonal, float* sums);
 
-/// total += sums, sums = 0.
-void drain(std::size_t count, float* sums, double* total);
+/// total += sums * scale, rounded to integers; sums = 0.
+void drain(std::size_t count, double scale, float* sums, std::int64_t* total);
 
-/// One step of tree addition on rows of kPanel numbers: out[to] = or += the row `from`, of `in` or of `out` itself.
+/// One step of tree addition on rows of kPanel numbers: out[to] is the sum of the rows `from`, of `in` or of `out`
+/// itself, of all steps with this `to`, which follow one another.
 struct FolderStep {
   std::uint32_t to;
   std::uint32_t from;
   bool from_out;  ///< The row is one of `out`, a folder; else one of `in`, an element.
-  bool first;     ///< Assigns instead of adding.
 };
 void add_folders(const float* in, const FolderStep* steps, std::size_t count, float* out);
 
@@ -76,5 +76,8 @@ void spread_rows(const float* sums, const float* scale, std::size_t rows, float*
 
 /// values[c * kPanel + s] -= reference[c] for all columns and slices.
 void subtract_from_rows(const float* reference, std::size_t columns, float* values);
+
+/// The largest magnitude in rows of kPanel numbers.
+[[nodiscard]] float largest_magnitude(const float* values, std::size_t rows);
 
 }  // namespace headscope

@@ -31,12 +31,13 @@ double median(std::vector<double> values) {
 // Slices along each axis, ready for distances: all kept if the budget allows, else one at a time.
 class Distances {
  public:
-  Distances(const NetworkTensor& tensor, const QuestionnaireOptions& options, const TreeDistance& engine)
+  Distances(const TensorShare& tensor, const QuestionnaireOptions& options, const TreeDistance& engine)
       : tensor_(tensor), engine_(engine) {
     std::size_t all = 0;
     for (const TensorAxis axis : kTensorAxes) {
-      if (tensor.extents[static_cast<std::size_t>(axis)] < 2) continue;
-      const std::size_t one = engine.bytes(tensor.slices(axis), tensor.absent());
+      if (tensor.extent(axis) < 2) continue;
+      // The largest of all ranks', so that all of them do the same.
+      const std::size_t one = tensor.ranks().largest(engine.bytes(tensor, axis));
       if (one > options.memory) {
         throw Error(ErrorKind::kResource,
                     fmt::format("organize: the distances between {} slices need {} MB, the budget is {} MB; raise it, "
@@ -51,14 +52,14 @@ class Distances {
   DoubleMatrix compute(TensorAxis axis, const PartitionTree& rows, const PartitionTree& columns,
                        const FolderWeightOptions& weights, const std::function<void(double)>& progress) {
     auto& bound = bound_[static_cast<std::size_t>(axis)];
-    if (!bound) bound = engine_.bind(tensor_.slices(axis), tensor_.absent());
+    if (!bound) bound = engine_.bind(tensor_, axis);
     DoubleMatrix result = bound->compute(rows, columns, weights, progress);
     if (!keep_) bound.reset();
     return result;
   }
 
  private:
-  const NetworkTensor& tensor_;
+  const TensorShare& tensor_;
   const TreeDistance& engine_;
   bool keep_ = false;
   std::array<std::unique_ptr<SliceDistances>, 3> bound_;
@@ -66,7 +67,7 @@ class Distances {
 
 class Questionnaire {
  public:
-  Questionnaire(const NetworkTensor& tensor, const QuestionnaireOptions& options, const TreeDistance& engine)
+  Questionnaire(const TensorShare& tensor, const QuestionnaireOptions& options, const TreeDistance& engine)
       : tensor_(tensor),
         options_(options),
         distances_(tensor, options, engine),
@@ -136,7 +137,7 @@ class Questionnaire {
     const HaarBasis head(head_.tree);
     const HaarBasis query(query_.tree);
     const HaarBasis key(key_.tree);
-    return coefficient_l1(tensor_, {tensor_.extents, {&head, &query, &key}}, work_);
+    return coefficient_l1(tensor_, {tensor_.extents(), {&head, &query, &key}}, work_);
   }
 
   void note_slices_without_cosine(TensorAxis axis) {
@@ -154,7 +155,7 @@ class Questionnaire {
   }
 
   void check_start(const PartitionTree& tree, TensorAxis axis) const {
-    const std::size_t extent = tensor_.extents[static_cast<std::size_t>(axis)];
+    const std::size_t extent = tensor_.extent(axis);
     if (tree.size() == extent) return;
     throw Error(ErrorKind::kInvalidArgument, fmt::format("organize: the {} tree to begin with has {} elements, the "
                                                          "tensor {}",
@@ -183,7 +184,7 @@ class Questionnaire {
     report(static_cast<double>(done_) / static_cast<double>(steps_));
   }
 
-  const NetworkTensor& tensor_;
+  const TensorShare& tensor_;
   const QuestionnaireOptions& options_;
   Distances distances_;
   AxisOrganization head_;
@@ -224,7 +225,7 @@ DoubleMatrix distance_affinity(const DoubleMatrix& distances, double epsilon) {
   return result;
 }
 
-Organization organize(const NetworkTensor& tensor, const QuestionnaireOptions& options, const TreeDistance& engine) {
+Organization organize(const TensorShare& tensor, const QuestionnaireOptions& options, const TreeDistance& engine) {
   if (options.iterations == 0) {
     throw Error(ErrorKind::kInvalidArgument, "organize: 0 iterations, expected at least 1");
   }

@@ -1,6 +1,7 @@
 #include "organize/slice_panels.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -14,13 +15,12 @@ std::size_t panel_count(std::size_t slices) {
   return (slices + kPanel - 1) / kPanel;
 }
 
-bool differs_between_slices(const TensorSlices& slices, AbsentEntries absent) {
-  return slices.present != nullptr && absent == AbsentEntries::kLeftOut && slices.present_slice_stride != 0;
+std::size_t panels_for(const TensorSlices& slices, const PanelOptions& options) {
+  return slices.slices == 0 ? 0 : panel_count(options.before + slices.slices);
 }
 
 void copy_row(const TensorSlices& in, std::size_t first, std::size_t count, std::size_t row, float* out) {
   const float* from = in.values + first * in.slice_stride + row * in.row_stride;
-  if (count < kPanel) std::fill(out, out + in.columns * kPanel, 0.0F);
   if (in.column_stride == 1) {
     transpose(from, in.slice_stride, count, in.columns, out, kPanel);
   } else if (in.slice_stride == 1) {
@@ -38,7 +38,6 @@ void copy_row(const TensorSlices& in, std::size_t first, std::size_t count, std:
 void apply_mask(const TensorSlices& in, std::size_t first, std::size_t count, std::size_t row, float* values,
                 float* present) {
   const std::uint8_t* from = in.present + first * in.present_slice_stride + row * in.present_row_stride;
-  if (present != nullptr) std::fill(present, present + in.columns * kPanel, 0.0F);
   for (std::size_t c = 0; c < in.columns; ++c) {
     for (std::size_t s = 0; s < count; ++s) {
       const bool is_present = from[s * in.present_slice_stride + c * in.present_column_stride] != 0;
@@ -62,66 +61,111 @@ std::vector<float> means(const float* values, std::size_t columns, std::size_t c
 // One row of all panels.
 class RowMaker {
  public:
-  RowMaker(const TensorSlices& in, SlicePanels& out) : in_(in), out_(out) {}
+  RowMaker(const TensorSlices& in, const PanelOptions& options, SlicePanels& out)
+      : in_(in), options_(options), out_(out) {}
 
-  void make(std::size_t row) const {
+  // The largest magnitude of the row.
+  [[nodiscard]] float make(std::size_t row) const {
     for (std::size_t panel = 0; panel < out_.panels; ++panel) {
-      const std::size_t first = panel * kPanel;
-      const std::size_t offset = (panel * in_.rows + row) * in_.columns * kPanel;
-      copy_row(in_, first, count(panel), row, out_.values.data() + offset);
+      const Places places = places_in(panel);
+      float* values = at(out_.values, panel, row);
+      if (places.count < kPanel) std::fill(values, values + in_.columns * kPanel, 0.0F);
+      copy_row(in_, places.slice, places.count, row, values + places.begin);
       if (in_.present == nullptr) continue;
-      apply_mask(in_, first, count(panel), row, out_.values.data() + offset,
-                 out_.present.size() == 0 ? nullptr : out_.present.data() + offset);
+      float* present = options_.presence ? at(out_.present, panel, row) : nullptr;
+      if (present != nullptr) std::fill(present, present + in_.columns * kPanel, 0.0F);
+      apply_mask(in_, places.slice, places.count, row, values + places.begin,
+                 present == nullptr ? nullptr : present + places.begin);
     }
-    if (out_.present.size() == 0) center(row);
+    if (!options_.presence) center(row);
+    float largest = 0;
+    for (std::size_t panel = 0; panel < out_.panels; ++panel) largest = std::max(largest, largest_in(panel, row));
+    return largest;
   }
 
  private:
-  [[nodiscard]] std::size_t count(std::size_t panel) const noexcept {
-    return std::min(kPanel, in_.slices - panel * kPanel);
+  // Which places of a panel have a slice, and the first of those.
+  struct Places {
+    std::size_t begin;
+    std::size_t count;
+    std::size_t slice;
+  };
+  [[nodiscard]] Places places_in(std::size_t panel) const noexcept {
+    const std::size_t begin = panel == 0 ? options_.before : 0;
+    const std::size_t slice = panel * kPanel + begin - options_.before;
+    return {begin, std::min(kPanel - begin, in_.slices - slice), slice};
+  }
+  [[nodiscard]] float* at(Buffer<float>& of, std::size_t panel, std::size_t row) const noexcept {
+    return of.data() + (panel * in_.rows + row) * in_.columns * kPanel;
   }
 
-  // What slices have in common adds nothing to their distances, and takes digits from sums of maxima.
+  [[nodiscard]] float largest_in(std::size_t panel, std::size_t row) const {
+    const Places places = places_in(panel);
+    const float* values = at(out_.values, panel, row);
+    if (places.count == kPanel) return largest_magnitude(values, in_.columns);
+    float largest = 0;
+    for (std::size_t c = 0; c < in_.columns; ++c) {
+      for (std::size_t s = places.begin; s < places.begin + places.count; ++s) {
+        largest = std::max(largest, std::abs(values[c * kPanel + s]));
+      }
+    }
+    return largest;
+  }
+
   void center(std::size_t row) const {
-    const auto at = [&](std::size_t panel) {
-      return out_.values.data() + (panel * in_.rows + row) * in_.columns * kPanel;
-    };
-    const std::size_t middle = (out_.panels - 1) / 2;
-    const std::vector<float> reference = means(at(middle), in_.columns, count(middle));
+    std::vector<float> own;
+    if (options_.reference.empty()) {
+      const std::size_t middle = middle_panel(in_.slices).begin / kPanel;
+      own = means(at(out_.values, middle, row), in_.columns, places_in(middle).count);
+    }
+    const float* reference = own.empty() ? options_.reference.data() + row * in_.columns : own.data();
     for (std::size_t panel = 0; panel < out_.panels; ++panel) {
-      subtract_from_rows(reference.data(), in_.columns, at(panel));
+      subtract_from_rows(reference, in_.columns, at(out_.values, panel, row));
     }
   }
 
   const TensorSlices& in_;
+  const PanelOptions& options_;
   SlicePanels& out_;
 };
 
 }  // namespace
 
-SlicePanels make_panels(const TensorSlices& slices, AbsentEntries absent) {
-  SlicePanels result{slices.slices, panel_count(slices.slices), slices.rows, slices.columns, {}, {}, {}};
+SliceForm slice_form(const TensorSlices& slices, AbsentEntries absent) {
+  SliceForm form{slices.slices, slices.rows, slices.columns};
+  if (slices.present == nullptr || absent == AbsentEntries::kZero) return form;
+  form.masked = slices.present_slice_stride != 0;
+  if (form.masked) return form;
+  form.common = Buffer<float>(slices.rows * slices.columns);
+  for (std::size_t i = 0; i < form.common.size(); ++i) {
+    const std::size_t row = i / slices.columns;
+    const std::size_t column = i % slices.columns;
+    form.common.data()[i] =
+        slices.present[row * slices.present_row_stride + column * slices.present_column_stride] != 0 ? 1.0F : 0.0F;
+  }
+  return form;
+}
+
+SlicePanels make_panels(const TensorSlices& slices, const PanelOptions& options) {
+  SlicePanels result{panels_for(slices, options), slices.rows, slices.columns, {}, {}};
   const std::size_t size = result.panels * slices.rows * slices.columns * kPanel;
   result.values = Buffer<float>(size);
-  if (differs_between_slices(slices, absent)) {
-    result.present = Buffer<float>(size);
-  } else if (slices.present != nullptr && absent == AbsentEntries::kLeftOut) {
-    result.common = Buffer<float>(slices.rows * slices.columns);
-    for (std::size_t i = 0; i < result.common.size(); ++i) {
-      const std::size_t row = i / slices.columns;
-      const std::size_t column = i % slices.columns;
-      result.common.data()[i] =
-          slices.present[row * slices.present_row_stride + column * slices.present_column_stride] != 0 ? 1.0F : 0.0F;
-    }
-  }
-  const RowMaker maker(slices, result);
-  parallel_for(slices.rows, [&](std::size_t row) { maker.make(row); });
+  if (options.presence) result.present = Buffer<float>(size);
+  const RowMaker maker(slices, options, result);
+  std::vector<float> largest(slices.rows);
+  parallel_for(slices.rows, [&](std::size_t row) { largest[row] = maker.make(row); });
+  for (const float of_row : largest) result.largest = std::max(result.largest, of_row);
   return result;
 }
 
-std::size_t panel_bytes(const TensorSlices& slices, AbsentEntries absent) {
-  const std::size_t numbers = panel_count(slices.slices) * kPanel * slices.rows * slices.columns;
-  return numbers * sizeof(float) * (differs_between_slices(slices, absent) ? 2 : 1);
+std::size_t panel_bytes(const TensorSlices& slices, const PanelOptions& options) {
+  return panels_for(slices, options) * kPanel * slices.rows * slices.columns * sizeof(float) *
+         (options.presence ? 2 : 1);
+}
+
+Share middle_panel(std::size_t slices) noexcept {
+  const std::size_t first = (panel_count(slices) - 1) / 2 * kPanel;
+  return {first, std::min(first + kPanel, slices)};
 }
 
 }  // namespace headscope

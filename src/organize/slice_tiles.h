@@ -1,11 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
+#include "headscope/base/fixed_point.h"
 #include "headscope/base/matrix.h"
-#include "headscope/base/ranks.h"
 #include "organize/l1_tile.h"
 
 namespace headscope {
@@ -22,30 +23,28 @@ struct SliceTile {
   [[nodiscard]] TilePlace place() const noexcept { return {panels}; }
 };
 
-/// The tiles in which each two of some slices meet, dealt out to ranks, and their sums.
+/// The tiles in which each two of some slices meet, and their sums, as integers.
 class SliceTiles {
  public:
-  /// Sums begin as zeros. The ranks must outlive it.
-  SliceTiles(std::size_t slices, Ranks& ranks);
+  /// Sums begin as zeros.
+  explicit SliceTiles(std::size_t slices);
 
-  /// The tiles that this rank computes, the largest first.
-  [[nodiscard]] std::span<const SliceTile> own() const noexcept { return own_; }
-  [[nodiscard]] double* totals(const SliceTile& tile) noexcept { return totals_.data() + tile.totals; }
+  /// The largest first: the last ones to be handed out to threads are those that all wait for.
+  [[nodiscard]] std::span<const SliceTile> tiles() const noexcept { return tiles_; }
+  [[nodiscard]] std::int64_t* totals(const SliceTile& tile) noexcept { return totals_.data() + tile.totals; }
+  /// Of all tiles.
+  [[nodiscard]] std::span<std::int64_t> totals() noexcept { return totals_; }
 
-  /// Gives every rank the sums of all. Called by all of them.
-  void exchange();
   /// The sum of each two slices; symmetric.
-  [[nodiscard]] DoubleMatrix sums() const;
+  [[nodiscard]] DoubleMatrix sums(const FixedPoint& as) const;
 
  private:
-  [[nodiscard]] std::span<double> totals_of(const SliceTile& tile) noexcept;
-  void copy_rotation(const SliceTile& tile, std::size_t panel, std::size_t rotation, DoubleMatrix& result) const;
+  void copy_rotation(const SliceTile& tile, std::size_t panel, std::size_t rotation, const FixedPoint& as,
+                     DoubleMatrix& result) const;
 
   std::size_t slices_;
-  Ranks& ranks_;
   std::vector<SliceTile> tiles_;
-  std::vector<SliceTile> own_;
-  std::vector<double> totals_;
+  std::vector<std::int64_t> totals_;
 };
 
 }  // namespace headscope

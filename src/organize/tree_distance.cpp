@@ -6,38 +6,44 @@
 #include <utility>
 #include <vector>
 
+#include "headscope/base/fixed_point.h"
 #include "headscope/base/parallel.h"
+#include "headscope/organize/tensor_share.h"
+#include "organize/column_sums.h"
 #include "organize/folder_plan.h"
+#include "organize/shared_column_sums.h"
+#include "organize/shared_panels.h"
 #include "organize/slice_panels.h"
 #include "organize/slice_tiles.h"
 
 namespace headscope {
 namespace {
 
-// Folders of the columns whose sums are made together: with a panel of 32 slices 16 KB, which stay in the first-level
-// cache until they have been passed on.
-constexpr std::size_t kBlockFolders = 128;
-// Blocks for which a row of the panels is read in one go, and folders in them.
-constexpr std::size_t kGroupBlocks = 4;
-constexpr std::size_t kGroupFolders = kGroupBlocks * kBlockFolders;
-// Features that are added up in float before the sum goes to double.
-constexpr std::size_t kFloatSum = 512;
+// Folders of the columns whose sums are made together, at most: with a panel of 32 slices 12 KB, which stay in the
+// first-level cache until they have been passed on.
+constexpr std::size_t kBlockFolders = 96;
+// Folders of the columns that are worked on together, at most, so that a row of the panels is read for several blocks
+// in one go.
+constexpr std::size_t kGroupFolders = 512;
+// Features that are added up in float, at least half of them and no more, before the sum becomes an integer.
+constexpr std::size_t kFloatSum = 384;
 // What the features of a batch of row folders take. One step writes them and the next reads them, on any core: small
 // enough for a cache that all share, and so large that what one core has read is out of its own before another writes
 // it again.
-constexpr std::size_t kBatchBytes = std::size_t{6} << 20;
+constexpr std::size_t kBatchBytes = std::size_t{13} << 19;
 
-// Present entries in every pair of folders, for a mask that all slices share. [row folder][column folder]
-std::vector<double> common_counts(const SlicePanels& panels, const PartitionTree& rows, const PartitionTree& columns,
+// Present entries in every pair of folders, [row folder][column folder], for a mask that all slices share; else empty.
+std::vector<double> common_counts(const SliceForm& form, const PartitionTree& rows, const PartitionTree& columns,
                                   std::span<const WeightedFolder> row_folders,
                                   std::span<const WeightedFolder> column_folders) {
+  if (form.common.size() == 0) return {};
   std::vector<double> counts(row_folders.size() * column_folders.size());
   parallel_for(row_folders.size(), [&](std::size_t i) {
-    std::vector<double> before(panels.columns + 1, 0);  // of the columns in tree order, how many entries before each
-    for (std::size_t c = 0; c < panels.columns; ++c) {
+    std::vector<double> before(form.columns + 1, 0);  // of the columns in tree order, how many entries before each
+    for (std::size_t c = 0; c < form.columns; ++c) {
       double here = 0;
       for (std::size_t r = row_folders[i].begin; r < row_folders[i].end; ++r) {
-        here += static_cast<double>(panels.common.data()[rows.order()[r] * panels.columns + columns.order()[c]]);
+        here += static_cast<double>(form.common.data()[rows.order()[r] * form.columns + columns.order()[c]]);
       }
       before[c + 1] = before[c] + here;
     }
@@ -48,29 +54,51 @@ std::vector<double> common_counts(const SlicePanels& panels, const PartitionTree
   return counts;
 }
 
-// One computation: trees, and the sums that are under way.
+// The folders of two trees, planned.
+struct FolderPlan {
+  FolderPlan(const PartitionTree& rows, const PartitionTree& columns, const FolderWeightOptions& weights)
+      : row_folders(weighted_folders(rows, weights)),
+        column_folders(weighted_folders(columns, weights)),
+        walk(folder_walk(rows, row_folders)),
+        blocks(folder_blocks(columns, column_folders, kBlockFolders)) {
+    for (const FolderBlock& block : blocks) largest_block = std::max(largest_block, block.count);
+    rows_together = kFloatSum / largest_block;
+  }
+
+  // Bytes of the features of one row folder in one block.
+  [[nodiscard]] std::size_t block_bytes(const SliceForm& form) const {
+    return largest_block * kFeatureRow * sizeof(float) * form.panels() * (form.masked ? 3 : 1);
+  }
+  // Blocks that are worked on together where all are at hand.
+  [[nodiscard]] std::size_t group_blocks(const SliceForm& form) const {
+    const std::size_t fit = kBatchBytes / (rows_together * block_bytes(form));
+    return std::clamp<std::size_t>(std::min(fit, kGroupFolders / largest_block), 1, blocks.size());
+  }
+
+  std::vector<WeightedFolder> row_folders;
+  std::vector<WeightedFolder> column_folders;
+  FolderWalk walk;
+  std::vector<FolderBlock> blocks;
+  std::size_t largest_block = 0;
+  std::size_t rows_together = 0;  // row folders whose features of one block are one sum in float
+};
+
+// One computation: the features of all slices in some folders, and the sums that are under way.
 class Computation {
  public:
-  Computation(const SlicePanels& panels, const PartitionTree& rows, const PartitionTree& columns,
-              const FolderWeightOptions& weights, Ranks& ranks)
-      : panels_(panels),
-        row_folders_(weighted_folders(rows, weights)),
-        column_folders_(weighted_folders(columns, weights)),
-        walk_(folder_walk(rows, row_folders_)),
-        blocks_(folder_blocks(columns, column_folders_, kBlockFolders)),
-        masked_(panels.present.size() > 0),
-        tiles_(panels.slices, ranks) {
-    if (panels.common.size() > 0) counts_ = common_counts(panels, rows, columns, row_folders_, column_folders_);
-    for (std::size_t first = 0; first < blocks_.size(); first += kGroupBlocks) {
-      groups_.push_back(std::span(blocks_).subspan(first, std::min(kGroupBlocks, blocks_.size() - first)));
-      features_ = std::max(features_, feature_count(groups_.back()));
-    }
-    const std::size_t folder_bytes = features_ * kFeatureRow * sizeof(float) * panels_.panels * (masked_ ? 3 : 1);
-    batch_ = std::clamp<std::size_t>(kBatchBytes / folder_bytes, 1, row_folders_.size());
+  Computation(const SliceForm& form, const FolderPlan& plan, std::size_t group_blocks, float largest)
+      : form_(form),
+        plan_(plan),
+        features_(std::min(group_blocks * plan.largest_block, plan.column_folders.size())),
+        tiles_(form.slices),
+        as_(2 * static_cast<double>(largest) * total_weight(plan.row_folders) * total_weight(plan.column_folders)) {
+    const std::size_t folder_bytes = group_blocks * plan.block_bytes(form);
+    batch_ = std::max<std::size_t>(1, kBatchBytes / folder_bytes / plan.rows_together) * plan.rows_together;
+    batch_ = std::min(batch_, plan.row_folders.size());
 
-    stack_ = Buffer<float>(panels_.panels * walk_.depth * features_ * kPanel * (masked_ ? 2 : 1));
-    values_ = Buffer<float>(panels_.panels * batch_ * features_ * kFeatureRow);
-    if (masked_) {
+    stack_ = Buffer<float>(form.panels() * plan.walk.depth * features_ * kPanel * (form.masked ? 2 : 1));
+    values_ = Buffer<float>(form.panels() * batch_ * features_ * kFeatureRow);
+    if (form.masked) {
       present_ = Buffer<float>(values_.size());
       weight_ = Buffer<float>(values_.size());
       unscaled_.assign(features_, 1.0F);
@@ -78,24 +106,33 @@ class Computation {
     scale_ = Buffer<float>(batch_ * features_);
   }
 
-  DoubleMatrix run(const std::function<void(double)>& progress) {
-    const std::size_t batches = (row_folders_.size() + batch_ - 1) / batch_;
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      const Group group = groups_[g];
+  // With present entries in every pair of folders, where that is not how large they are.
+  void run(ColumnSums& columns, std::span<const double> counts, const std::function<void(double)>& progress) {
+    const std::size_t row_folders = plan_.row_folders.size();
+    const std::size_t batches = (row_folders + batch_ - 1) / batch_;
+    for (std::size_t g = 0; g < columns.groups(); ++g) {
+      const Share blocks = columns.next();
+      const Group group = std::span(plan_.blocks).subspan(blocks.begin, blocks.size());
       for (std::size_t i = 0; i < batches; ++i) {
-        const std::size_t begin = i * batch_;
-        const std::size_t end = std::min(begin + batch_, row_folders_.size());
-        make_scales(group, begin, end);
-        parallel_for(panels_.panels, [&](std::size_t panel) { make_features(group, begin, end, panel); });
-        parallel_for(tiles_.own().size(),
-                     [&](std::size_t tile) { add_tile(feature_count(group), end - begin, tiles_.own()[tile]); });
+        const Share rows = {i * batch_, std::min((i + 1) * batch_, row_folders)};
+        columns.reach(rows);
+        if (group.empty()) continue;
+        make_scales(group, rows, counts);
+        parallel_for(form_.panels(), [&](std::size_t panel) { make_features(columns, group, blocks, rows, panel); });
+        parallel_for(tiles_.tiles().size(), [&](std::size_t tile) { add_tile(group, rows, tiles_.tiles()[tile]); });
         if (progress) {
-          progress(static_cast<double>(g * batches + i + 1) / static_cast<double>(groups_.size() * batches));
+          progress(static_cast<double>(g * batches + i + 1) / static_cast<double>(columns.groups() * batches));
         }
       }
     }
-    tiles_.exchange();
-    return masked_ ? tiles_.sums() : distances(tiles_.sums());
+  }
+
+  // Row folders in a batch.
+  [[nodiscard]] std::size_t batch() const noexcept { return batch_; }
+  // Integers, so that they can be added up.
+  [[nodiscard]] std::span<std::int64_t> totals() noexcept { return tiles_.totals(); }
+  [[nodiscard]] DoubleMatrix distances() const {
+    return form_.masked ? tiles_.sums(as_) : from_maxima(tiles_.sums(as_));
   }
 
  private:
@@ -104,63 +141,70 @@ class Computation {
   static std::size_t feature_count(Group group) noexcept {
     return group.back().begin + group.back().count - group.front().begin;
   }
-  // Where the features of one row folder of the batch begin, for one panel.
-  [[nodiscard]] std::size_t place(std::size_t panel, std::size_t in_batch) const noexcept {
-    return (panel * batch_ + in_batch) * features_ * kFeatureRow;
+  static std::size_t first_feature(Group group, const FolderBlock& block) noexcept {
+    return block.begin - group.front().begin;
+  }
+  // Where the features of one block and one row folder of the batch begin, for one panel: those of row folders that
+  // follow one another do so too.
+  [[nodiscard]] std::size_t place(std::size_t panel, Group group, const FolderBlock& block,
+                                  std::size_t in_batch) const noexcept {
+    return ((panel * features_ + first_feature(group, block)) * batch_ + in_batch * block.count) * kFeatureRow;
   }
 
-  void make_scales(Group group, std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
+  void make_scales(Group group, const Share& rows, std::span<const double> counts) {
+    for (std::size_t i = rows.begin; i < rows.end; ++i) {
       for (std::size_t j = 0; j < feature_count(group); ++j) {
-        const WeightedFolder& row = row_folders_[i];
+        const WeightedFolder& row = plan_.row_folders[i];
         const std::size_t column_folder = group.front().begin + j;
-        const WeightedFolder& column = column_folders_[column_folder];
+        const WeightedFolder& column = plan_.column_folders[column_folder];
         double entries = static_cast<double>(row.size()) * static_cast<double>(column.size());
-        if (!counts_.empty()) entries = counts_[i * column_folders_.size() + column_folder];
-        if (masked_) entries = 1;
-        scale_.data()[(i - begin) * features_ + j] =
+        if (!counts.empty()) entries = counts[i * plan_.column_folders.size() + column_folder];
+        if (form_.masked) entries = 1;
+        scale_.data()[(i - rows.begin) * features_ + j] =
             entries > 0 ? static_cast<float>(row.weight * column.weight / entries) : 0.0F;
       }
     }
   }
 
-  // The features of row folders [begin, end) for one panel; the stack remembers what earlier batches have begun. They
-  // are weighted here, once, and not in every pair of slices.
-  void make_features(Group group, std::size_t begin, std::size_t end, std::size_t panel) {
-    walk_sums(group, begin, end, panel, panels_.values, 0, values_);
-    if (!masked_) return;
-    walk_sums(group, begin, end, panel, panels_.present, walk_.depth, present_);
-    for (std::size_t i = 0; i < end - begin; ++i) finish_masked(feature_count(group), i, panel);
+  // The features of some row folders for one panel; the stack remembers what earlier batches have begun. They are
+  // weighted here, once, and not in every pair of slices.
+  void make_features(const ColumnSums& columns, Group group, const Share& blocks, const Share& rows,
+                     std::size_t panel) {
+    walk_sums(columns, Summed::kValues, group, blocks, rows, panel, values_);
+    if (!form_.masked) return;
+    walk_sums(columns, Summed::kPresence, group, blocks, rows, panel, present_);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      for (const FolderBlock& block : group) finish_masked(group, block, i, panel);
+    }
   }
 
-  void walk_sums(Group group, std::size_t begin, std::size_t end, std::size_t panel, const Buffer<float>& entries,
-                 std::size_t first_slot, Buffer<float>& out) {
-    alignas(64) float leaf_sums[kBlockFolders * kPanel];
-    const std::size_t slots = walk_.depth * (masked_ ? 2 : 1);
-    float* stack = stack_.data() + (panel * slots + first_slot) * features_ * kPanel;
-    for (std::size_t i = begin; i < end; ++i) {
-      const FolderVisit& visit = walk_.visits[i];
-      for (const FolderBlock& block : group) {
-        const std::size_t first = block.begin - group.front().begin;
+  void walk_sums(const ColumnSums& columns, Summed what, Group group, const Share& blocks, const Share& rows,
+                 std::size_t panel, Buffer<float>& out) {
+    alignas(64) float room[kBlockFolders * kPanel];
+    const std::size_t depth = plan_.walk.depth;
+    const std::size_t first_slot = (panel * (form_.masked ? 2 : 1) + static_cast<std::size_t>(what)) * depth;
+    float* stack = stack_.data() + first_slot * features_ * kPanel;
+    for (std::size_t i = rows.begin; i < rows.end; ++i) {
+      const FolderVisit& visit = plan_.walk.visits[i];
+      const float* scale = form_.masked ? unscaled_.data() : scale_.data() + (i - rows.begin) * features_;
+      for (std::size_t b = 0; b < group.size(); ++b) {
+        const std::size_t first = first_feature(group, group[b]);
         const auto slot = [&](std::size_t index) { return stack + (index * features_ + first) * kPanel; };
-        const float* sums = visit.leaf ? leaf_sums : slot(visit.slot);
-        if (visit.leaf) {
-          add_folders(panels_.row(entries, panel, visit.element), block.steps.data(), block.steps.size(), leaf_sums);
-        }
-        const float* scale = masked_ ? unscaled_.data() : scale_.data() + (i - begin) * features_;
-        spread_rows(sums, scale + first, block.count, out.data() + place(panel, i - begin) + first * kFeatureRow,
+        const float* sums = visit.leaf ? columns.get(what, panel, i, blocks.begin + b, room) : slot(visit.slot);
+        spread_rows(sums, scale + first, group[b].count, out.data() + place(panel, group, group[b], i - rows.begin),
                     visit.first, visit.root ? nullptr : slot(visit.into));
       }
     }
   }
 
   // Sums and counts become means, presence, and presence times weight.
-  void finish_masked(std::size_t features, std::size_t in_batch, std::size_t panel) {
-    float* value = values_.data() + place(panel, in_batch);
-    float* present = present_.data() + place(panel, in_batch);
-    float* weight = weight_.data() + place(panel, in_batch);
-    const float* scale = scale_.data() + in_batch * features_;
-    for (std::size_t j = 0; j < features; ++j) {
+  void finish_masked(Group group, const FolderBlock& block, std::size_t in_batch, std::size_t panel) {
+    const std::size_t begin = place(panel, group, block, in_batch);
+    float* value = values_.data() + begin;
+    float* present = present_.data() + begin;
+    float* weight = weight_.data() + begin;
+    const float* scale = scale_.data() + in_batch * features_ + first_feature(group, block);
+    for (std::size_t j = 0; j < block.count; ++j) {
       for (std::size_t s = j * kFeatureRow; s < (j + 1) * kFeatureRow; ++s) {
         value[s] /= std::max(present[s], 1.0F);
         present[s] = std::min(present[s], 1.0F);
@@ -169,29 +213,24 @@ class Computation {
     }
   }
 
-  void add_tile(std::size_t features, std::size_t folders, const SliceTile& tile) {
+  // A sum in float is that of one block and of `rows_together` row folders, however they were worked on.
+  void add_tile(Group group, const Share& rows, const SliceTile& tile) {
     alignas(64) float sums[kMostTileSums];
     const std::size_t size = tile.place().sums();
     std::fill(sums, sums + size, 0.0F);
-    double* total = tiles_.totals(tile);
-    std::size_t pending = 0;
-    for (std::size_t i = 0; i < folders; ++i) {
-      for (std::size_t begin = 0; begin < features; begin += kFloatSum) {
-        const std::size_t count = std::min(kFloatSum, features - begin);
-        if (pending + count > kFloatSum) {
-          drain(size, sums, total);
-          pending = 0;
-        }
-        compare(tile, i, begin, count, sums);
-        pending += count;
+    for (std::size_t begin = 0; begin < rows.size(); begin += plan_.rows_together) {
+      const std::size_t together = std::min(plan_.rows_together, rows.size() - begin);
+      for (const FolderBlock& block : group) {
+        const auto at = [&](std::size_t panel) { return place(panel, group, block, begin); };
+        compare(tile, at, together * block.count, sums);
+        drain(size, as_.scale(), sums, tiles_.totals(tile));
       }
     }
-    drain(size, sums, total);
   }
 
-  void compare(const SliceTile& tile, std::size_t in_batch, std::size_t begin, std::size_t count, float* sums) const {
-    const auto at = [&](std::size_t panel) { return place(panel, in_batch) + begin * kFeatureRow; };
-    if (masked_) {
+  template <typename At>
+  void compare(const SliceTile& tile, const At& at, std::size_t count, float* sums) const {
+    if (form_.masked) {
       const auto features = [&](std::size_t panel) -> MaskedFeatures {
         return {values_.data() + at(panel), present_.data() + at(panel), weight_.data() + at(panel)};
       };
@@ -206,7 +245,7 @@ class Computation {
   }
 
   // From sums of maxima: |x - y| = 2 max(x, y) - x - y, and sum x = sum max(x, x).
-  static DoubleMatrix distances(DoubleMatrix result) {
+  static DoubleMatrix from_maxima(DoubleMatrix result) {
     const std::size_t n = result.rows();
     std::vector<double> own(n);
     for (std::size_t i = 0; i < n; ++i) own[i] = result(i, i);
@@ -218,19 +257,14 @@ class Computation {
     return result;
   }
 
-  const SlicePanels& panels_;
-  std::vector<WeightedFolder> row_folders_;
-  std::vector<WeightedFolder> column_folders_;
-  FolderWalk walk_;
-  std::vector<FolderBlock> blocks_;
-  bool masked_;
-  SliceTiles tiles_;
-  std::vector<double> counts_;
-  std::vector<Group> groups_;
-  std::size_t features_ = 0;  // in a group, at most
+  const SliceForm& form_;
+  const FolderPlan& plan_;
+  std::size_t features_;  // in a group, at most
   std::size_t batch_ = 0;
+  SliceTiles tiles_;
+  FixedPoint as_;
   Buffer<float> stack_;    // [panel][slot][feature][kPanel]
-  Buffer<float> values_;   // [panel][row folder of the batch][feature][kFeatureRow]
+  Buffer<float> values_;   // [panel][block][row folder of the batch][feature][kFeatureRow]
   Buffer<float> present_;  // the same, if masked
   Buffer<float> weight_;
   std::vector<float> unscaled_;  // ones
@@ -239,48 +273,82 @@ class Computation {
 
 class CpuSliceDistances final : public SliceDistances {
  public:
-  CpuSliceDistances(SlicePanels panels, Ranks& ranks) : panels_(std::move(panels)), ranks_(ranks) {}
+  CpuSliceDistances(const TensorSlices& slices, AbsentEntries absent)
+      : form_(slice_form(slices, absent)), panels_(make_panels(slices, {.presence = form_.masked})) {}
 
   [[nodiscard]] DoubleMatrix compute(const PartitionTree& rows, const PartitionTree& columns,
                                      const FolderWeightOptions& weights,
                                      const std::function<void(double)>& progress) const override {
-    assert(rows.size() == panels_.rows && columns.size() == panels_.columns);
-    return Computation(panels_, rows, columns, weights, ranks_).run(progress);
+    assert(rows.size() == form_.rows && columns.size() == form_.columns);
+    const FolderPlan plan(rows, columns, weights);
+    const std::size_t group_blocks = plan.group_blocks(form_);
+    PanelColumnSums sums(panels_, plan.walk, plan.blocks, group_blocks);
+    Computation computation(form_, plan, group_blocks, panels_.largest);
+    computation.run(sums, common_counts(form_, rows, columns, plan.row_folders, plan.column_folders), progress);
+    return computation.distances();
   }
 
  private:
+  SliceForm form_;
   SlicePanels panels_;
-  Ranks& ranks_;
 };
+
+// Of slices that ranks share.
+class SharedSliceDistances final : public SliceDistances {
+ public:
+  SharedSliceDistances(const TensorShare& share, TensorAxis axis) : panels_(make_shared_panels(share, axis)) {}
+
+  [[nodiscard]] DoubleMatrix compute(const PartitionTree& rows, const PartitionTree& columns,
+                                     const FolderWeightOptions& weights,
+                                     const std::function<void(double)>& progress) const override {
+    const SliceForm& form = panels_.form;
+    assert(rows.size() == form.rows && columns.size() == form.columns);
+    const FolderPlan plan(rows, columns, weights);
+    const std::size_t ranks = panels_.share.ranks().size();
+    const std::size_t group_blocks = std::min(plan.group_blocks(form), (plan.blocks.size() + ranks - 1) / ranks);
+    Computation computation(form, plan, group_blocks, panels_.largest);
+    SharedColumnSums sums(panels_, plan.walk, plan.blocks, group_blocks, computation.batch());
+    computation.run(sums, common_counts(form, rows, columns, plan.row_folders, plan.column_folders), progress);
+    panels_.share.ranks().add_up(computation.totals());
+    return computation.distances();
+  }
+
+ private:
+  SharedPanels panels_;
+};
+
+// What a computation takes beside the slices.
+std::size_t work_bytes(const SliceForm& form) {
+  std::size_t depth = 2;
+  while ((std::size_t{1} << depth) < form.rows) ++depth;
+  const std::size_t features = std::min(kGroupFolders, 2 * form.columns) * form.panels();  // of one row folder
+  const std::size_t stack = features * kPanel * (depth + 2) * 2 * sizeof(float);
+  const std::size_t totals = form.panels() * (form.panels() + 1) / 2 * kPanel * kPanel * sizeof(std::int64_t);
+  const std::size_t batch = std::max(kBatchBytes, 3 * features * kFeatureRow * sizeof(float));
+  return stack + totals + batch + form.slices * form.slices * sizeof(double);
+}
 
 class CpuTreeDistance final : public TreeDistance {
  public:
-  explicit CpuTreeDistance(Ranks& ranks) : ranks_(ranks) {}
-
   [[nodiscard]] std::unique_ptr<SliceDistances> bind(const TensorSlices& slices, AbsentEntries absent) const override {
-    return std::make_unique<CpuSliceDistances>(make_panels(slices, absent), ranks_);
+    return std::make_unique<CpuSliceDistances>(slices, absent);
+  }
+  [[nodiscard]] std::unique_ptr<SliceDistances> bind(const TensorShare& share, TensorAxis axis) const override {
+    if (share.ranks().size() == 1) return bind(share.own().slices(axis), share.own().absent());
+    return std::make_unique<SharedSliceDistances>(share, axis);
   }
 
-  [[nodiscard]] std::size_t bytes(const TensorSlices& slices, AbsentEntries absent) const override {
-    const std::size_t panels = (slices.slices + kPanel - 1) / kPanel;
-    std::size_t depth = 2;
-    while ((std::size_t{1} << depth) < slices.rows) ++depth;
-    const std::size_t features = std::min(kGroupFolders, 2 * slices.columns) * panels;  // of one row folder
-    const std::size_t stack = features * kPanel * (depth + 2) * 2 * sizeof(float);
-    const std::size_t totals = panels * (panels + 1) / 2 * kPanel * kPanel * sizeof(double);
-    const std::size_t batch = std::max(kBatchBytes, 3 * features * kFeatureRow * sizeof(float));
-    const std::size_t matrix = slices.slices * slices.slices * sizeof(double);
-    return panel_bytes(slices, absent) + stack + totals + matrix + batch;
+  [[nodiscard]] std::size_t bytes(const TensorShare& share, TensorAxis axis) const override {
+    const SliceForm form = slice_form(share, axis);
+    if (share.ranks().size() > 1) return shared_panel_bytes(share, axis) + work_bytes(form);
+    return panel_bytes(share.own().slices(axis), {.presence = form.masked}) + work_bytes(form);
   }
-
- private:
-  Ranks& ranks_;
 };
 
 }  // namespace
 
-std::unique_ptr<TreeDistance> cpu_tree_distance(Ranks& ranks) {
-  return std::make_unique<CpuTreeDistance>(ranks);
+std::unique_ptr<TreeDistance> cpu_tree_distance() {
+  return std::make_unique<CpuTreeDistance>();
 }
 
 }  // namespace headscope

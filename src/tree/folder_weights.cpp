@@ -69,4 +69,10 @@ std::vector<WeightedFolder> weighted_folders(const PartitionTree& tree, const Fo
   return listed;
 }
 
+double total_weight(std::span<const WeightedFolder> folders) noexcept {
+  double sum = 0;
+  for (const WeightedFolder& folder : folders) sum += folder.weight;
+  return sum;
+}
+
 }  // namespace headscope

@@ -79,16 +79,64 @@ def test_relate_gives_the_bytes_of_one_process(grouped: Path, tmp_path: Path, op
         assert contents(tmp_path / str(ranks)) == expected
 
 
-def test_organize_gives_the_bytes_of_one_process(tmp_path: Path) -> None:
+ORGANIZE = {
+    "plain": [],
+    "causal": ["--mask", "causal"],
+    "scores": ["--what", "scores", "--mask", "zeros", "--tree", "binary"],
+    "some-heads": ["--heads", "0,2,5", "--skip-first", "1"],
+    "one-head": ["--heads", "4"],
+    "little-memory": ["--memory", "10M"],
+}
+
+
+@pytest.fixture(scope="module")
+def maps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Seven heads, some entries exactly zero."""
     numpy = pytest.importorskip("numpy")
-    maps = numpy.random.default_rng(1).random((6, 40, 70), dtype=numpy.float32)
-    numpy.save(tmp_path / "maps.npy", maps)
-    options = [tmp_path / "maps.npy", "--draws", "2"]
-    subprocess.run([HEADSCOPE, "organize", *options, "-o", tmp_path / "one"], check=True, capture_output=True)
+    random = numpy.random.default_rng(1)
+    values = random.random((7, 40, 70), dtype=numpy.float32)
+    values[random.random(values.shape) < 0.1] = 0
+    path = tmp_path_factory.mktemp("maps") / "maps.npy"
+    numpy.save(path, values)
+    return path
+
+
+@pytest.mark.parametrize("options", ORGANIZE.values(), ids=ORGANIZE.keys())
+def test_organize_gives_the_bytes_of_one_process(maps: Path, tmp_path: Path, options: list[str]) -> None:
+    command = ["organize", maps, "--draws", "2", *options]
+    subprocess.run([HEADSCOPE, *command, "-o", tmp_path / "one"], check=True, capture_output=True)
+    expected = contents(tmp_path / "one")
+    assert "haar/network.npy" in expected
+    summaries = set()
     for ranks in (1, 2, 3, 4):
-        done = run_on(ranks, "organize", *options, "-o", tmp_path / str(ranks))
+        done = run_on(ranks, *command, "-o", tmp_path / str(ranks))
         assert done.returncode == 0, done.stderr
-        assert contents(tmp_path / str(ranks)) == contents(tmp_path / "one")
+        assert contents(tmp_path / str(ranks)) == expected
+        summaries.add(done.stdout[: done.stdout.index("files in")].rsplit("\n", 1)[0])
+    assert len(summaries) == 1
+
+
+def test_a_number_that_only_one_rank_sees_ends_organize_with_its_message_and_code(maps: Path, tmp_path: Path) -> None:
+    numpy = pytest.importorskip("numpy")
+    values = numpy.load(maps)
+    values[5, 3, 2] = numpy.nan
+    numpy.save(tmp_path / "broken.npy", values)
+    done = run_on(3, "organize", tmp_path / "broken.npy", "-o", tmp_path / "run")
+    assert done.returncode == 4, done.stderr
+    (line,) = own_lines(done.stderr)
+    assert line.startswith("headscope: rank 2 on ") and "head H5, query 3, key 2 is nan" in line
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_rank_that_lacks_the_maps_ends_the_job_with_code_5(maps: Path, tmp_path: Path) -> None:
+    run = ["-o", tmp_path / "run", "--quiet"]
+    command = [*MPIRUN, "-n", "2", HEADSCOPE_MPI, "organize", maps, *run, ":"]
+    command += ["-n", "1", HEADSCOPE_MPI, "organize", tmp_path / "absent.npy", *run]
+    done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, timeout=60)
+    assert done.returncode == 5, done.stderr
+    (line,) = own_lines(done.stderr)
+    assert line.startswith("headscope: rank 2 on ") and "absent.npy: no such file or folder" in line
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_rank_that_lacks_the_model_ends_the_job_with_code_5(grouped: Path, tmp_path: Path) -> None:

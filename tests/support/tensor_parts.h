@@ -18,8 +18,8 @@ inline NetworkTensor tensor_part(const NetworkTensor& whole, std::size_t rank, s
   part.values = Buffer<float>(heads.size() * whole.map_size());
   std::copy(whole.values.values().begin() + cut(heads.begin), whole.values.values().begin() + cut(heads.end),
             part.values.values().begin());
-  // A single head has a mask of the size that heads share.
-  if (whole.shared_mask() || whole.present.empty()) {
+  part.mask_per_head = whole.mask_per_head;
+  if (!whole.mask_per_head) {
     part.present = whole.present;
   } else {
     part.present.assign(whole.present.begin() + cut(heads.begin), whole.present.begin() + cut(heads.end));

@@ -8,6 +8,7 @@
 
 #include "headscope/base/matrix.h"
 #include "headscope/organize/network_tensor.h"
+#include "headscope/organize/tensor_share.h"
 #include "headscope/organize/tree_distance.h"
 #include "headscope/tree/binary_tree.h"
 #include "headscope/tree/flexible_tree.h"
@@ -74,12 +75,15 @@ struct Organization {
 ///
 /// A tensor of one head is organized in its two other axes, queries first; the head has the tree of one element.
 ///
+/// Ranks share what depends on the maps: distances, cosines and scores. Each makes all trees, which takes a small part
+/// of the time. All of them call it and get the bits that one rank alone would have.
+///
 /// Cost: distances as `cpu_tree_distance` says, trees O(n^3) each. Does not depend on the number of threads.
 ///
 /// \throws Error  kInvalidArgument if there are no iterations, an option of trees or weights makes no sense, or a tree
 /// to
 ///                begin with does not fit the tensor; kResource if one copy of the tensor is more than `memory`.
-[[nodiscard]] Organization organize(const NetworkTensor& tensor, const QuestionnaireOptions& options = {},
+[[nodiscard]] Organization organize(const TensorShare& tensor, const QuestionnaireOptions& options = {},
                                     const TreeDistance& engine = *cpu_tree_distance());
 
 }  // namespace headscope

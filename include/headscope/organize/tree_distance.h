@@ -6,11 +6,13 @@
 #include <memory>
 
 #include "headscope/base/matrix.h"
-#include "headscope/base/ranks.h"
 #include "headscope/tree/folder_weights.h"
 #include "headscope/tree/partition_tree.h"
 
 namespace headscope {
+
+class TensorShare;
+enum class TensorAxis : std::size_t;
 
 /// A tensor seen as slices of rows x columns: entry (row, column) of slice s is
 /// values[s * slice_stride + row * row_stride + column * column_stride].
@@ -65,8 +67,11 @@ class TreeDistance {
   /// Prepares the slices; their values need not outlive the call.
   [[nodiscard]] virtual std::unique_ptr<SliceDistances> bind(const TensorSlices& slices,
                                                              AbsentEntries absent) const = 0;
-  /// Bytes that what `bind` returns will take, with what `compute` needs beside it.
-  [[nodiscard]] virtual std::size_t bytes(const TensorSlices& slices, AbsentEntries absent) const = 0;
+  /// The slices of a tensor along an axis. Where ranks share it all of them call this, and then `compute` with the same
+  /// trees, which gives all of them the bits that one rank alone would have. The share must outlive what is returned.
+  [[nodiscard]] virtual std::unique_ptr<SliceDistances> bind(const TensorShare& share, TensorAxis axis) const = 0;
+  /// Bytes that this will take on this rank, with what `compute` needs beside it. All ranks call it.
+  [[nodiscard]] virtual std::size_t bytes(const TensorShare& share, TensorAxis axis) const = 0;
 };
 
 /// On this machine's processors.
@@ -78,15 +83,16 @@ class TreeDistance {
 /// Distances come from sum |x - y| = 2 sum max(x, y) - sum x - sum y, with the last two summed in the same order
 /// by the same instructions as the first: half the time of the direct form, at a rounding error of about 1e-7 of the
 /// sums of features, not of the distance. (So what many slices have in common is subtracted from all beforehand.)
-/// Features are float, sums over 512 of them float, sums of those double. The result does not depend on the number of
-/// threads.
+/// Features are float, sums over some 300 of them float; those become integers (`FixedPoint`) and are added up exactly.
+/// So the result does not depend on the number of threads or ranks.
 ///
 /// Cost for N slices, F_r and F_c distinct folders (below 2 rows and 2 columns): N^2 / 2 * F_r F_c maxima and
 /// additions.
 ///
-/// Ranks each have the whole tensor and compute a share of the tiles of slices against slices, which all of them get:
-/// `compute` is called by all with the same trees, and gives all of them the bits that one rank alone would have. The
-/// ranks must outlive what is returned.
-[[nodiscard]] std::unique_ptr<TreeDistance> cpu_tree_distance(Ranks& ranks = one_rank());
+/// Ranks share the folders of the columns. Each makes the sums over columns of its own heads, gets those of all heads for
+/// its own folders, and compares all slices in these features: a share of all work and of the memory. Every rank sends
+/// and receives up to twice its part of the tensor for each call of `compute`, some megabytes at a time while it
+/// computes.
+[[nodiscard]] std::unique_ptr<TreeDistance> cpu_tree_distance();
 
 }  // namespace headscope

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "headscope/tree/partition_tree.h"
@@ -31,5 +32,8 @@ struct WeightedFolder {
 /// \throws Error  kInvalidArgument if alpha or beta is not a finite number.
 [[nodiscard]] std::vector<WeightedFolder> weighted_folders(const PartitionTree& tree,
                                                            const FolderWeightOptions& options = {});
+
+/// What the weights of all folders add up to.
+[[nodiscard]] double total_weight(std::span<const WeightedFolder> folders) noexcept;
 
 }  // namespace headscope

@@ -15,6 +15,8 @@
 #include "support/hidden_tensor.h"
 #include "support/organize_reference.h"
 #include "support/random.h"
+#include "support/random_tensor.h"
+#include "support/tensor_parts.h"
 
 namespace headscope {
 namespace {
@@ -264,9 +266,24 @@ TEST(CosineAffinity, EqualsItsDefinition) {
     NetworkTensorOptions options;
     options.mask.kind = kind;
     const NetworkTensor tensor = make_network_tensor(values, shape, options, "x");
-    for (const TensorAxis axis : kTensorAxes) {
+    for (const TensorAxis axis : {TensorAxis::kQuery, TensorAxis::kKey}) {
       expect_near(cosine_affinity(tensor, axis),
                   reference::cosines(as_reference(tensor), static_cast<std::size_t>(axis)), 1e-6);
+    }
+  }
+}
+
+TEST(CosineAffinity, AnyNumberOfRanksGetsTheBitsOfOne) {
+  for (const auto mask : {MaskChoice::Kind::kNone, MaskChoice::Kind::kCausal, MaskChoice::Kind::kZeros}) {
+    const NetworkTensor tensor = test::random_tensor({7, 70, 40}, MapKind::kPattern, mask, 3);
+    for (const TensorAxis axis : {TensorAxis::kQuery, TensorAxis::kKey}) {
+      const DoubleMatrix alone = cosine_affinity(tensor, axis);
+      for (const std::size_t size : {2U, 3U, 9U}) {
+        test::on_shares(tensor, size, [&](const TensorShare& share) {
+          const DoubleMatrix shared = cosine_affinity(share, axis);
+          EXPECT_TRUE(std::ranges::equal(shared.values(), alone.values())) << "rank " << share.ranks().rank();
+        });
+      }
     }
   }
 }

@@ -10,9 +10,10 @@
 #include "headscope/base/parallel.h"
 #include "support/expect_error.h"
 #include "support/on_every_target.h"
+#include "support/random_tensor.h"
 #include "support/random_tree.h"
 #include "support/tensor_case.h"
-#include "support/thread_ranks.h"
+#include "support/tensor_parts.h"
 
 namespace headscope {
 namespace {
@@ -123,22 +124,26 @@ TEST(WeightedFolders, AreDistinctAndListEveryFolderAfterWhatItHolds) {
                "alpha is inf");
 }
 
-// More slices than a panel, so that there are several tiles to share; and more ranks than some axes have tiles.
+// More slices than a panel, more blocks of folders than ranks and fewer, and more ranks than heads.
 TEST(TreeDistance, AnyNumberOfRanksGetsTheBitsOfOne) {
-  for (const bool masked : {false, true}) {
-    Case c({70, 9, 100}, 31);
-    if (masked) c.hide(0.3, false, 32);
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      const PartitionTree rows = test::random_tree(c.extents[axis == 0 ? 1 : 0], 7);
-      const PartitionTree columns = test::random_tree(c.extents[axis == 2 ? 1 : 2], 8);
-      const AbsentEntries absent = masked ? AbsentEntries::kLeftOut : AbsentEntries::kZero;
-      const DoubleMatrix alone = distances(c.slices(axis), absent, rows, columns);
-      for (const std::size_t size : {2U, 3U, 4U}) {
-        test::on_ranks(size, [&](Ranks& ranks) {
-          const DoubleMatrix shared =
-              cpu_tree_distance(ranks)->bind(c.slices(axis), absent)->compute(rows, columns, {}, {});
-          EXPECT_TRUE(std::ranges::equal(shared.values(), alone.values())) << axis << ", rank " << ranks.rank();
-        });
+  for (const std::array<std::size_t, 3> shape : {std::array<std::size_t, 3>{70, 9, 100}, {3, 70, 40}}) {
+    for (const MapKind kind : {MapKind::kPattern, MapKind::kScores}) {
+      for (const MaskChoice::Kind mask :
+           {MaskChoice::Kind::kNone, MaskChoice::Kind::kCausal, MaskChoice::Kind::kZeros}) {
+        const NetworkTensor tensor = test::random_tensor(shape, kind, mask, 31);
+        for (const TensorAxis axis : kTensorAxes) {
+          const auto a = static_cast<std::size_t>(axis);
+          const PartitionTree rows = test::random_tree(shape[a == 0 ? 1 : 0], 7);
+          const PartitionTree columns = test::random_tree(shape[a == 2 ? 1 : 2], 8);
+          const DoubleMatrix alone = cpu_tree_distance()->bind(tensor, axis)->compute(rows, columns, {}, {});
+          for (const std::size_t size : {2U, 3U, 4U, 5U}) {
+            test::on_shares(tensor, size, [&](const TensorShare& share) {
+              const DoubleMatrix shared = cpu_tree_distance()->bind(share, axis)->compute(rows, columns, {}, {});
+              EXPECT_TRUE(std::ranges::equal(shared.values(), alone.values()))
+                  << a << ", rank " << share.ranks().rank();
+            });
+          }
+        }
       }
     }
   }
