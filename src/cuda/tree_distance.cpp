@@ -11,8 +11,11 @@
 #include "cuda/tree_kernels.h"
 #include "cuda/upload.h"
 #include "headscope/base/buffer.h"
+#include "headscope/base/fixed_point.h"
+#include "headscope/base/message.h"
 #include "headscope/base/parallel.h"
 #include "headscope/cuda/cuda_engine.h"
+#include "headscope/organize/tensor_share.h"
 
 namespace headscope {
 namespace cuda {
@@ -33,7 +36,7 @@ struct Workspace {
   DeviceMemory row_counts;
   DeviceMemory features;
   DeviceMemory pair_sums;
-  DeviceMemory distances;
+  DeviceMemory totals;
 };
 
 bool differs_between_slices(const TensorSlices& slices, AbsentEntries absent) {
@@ -129,24 +132,57 @@ class FolderLists {
   DeviceMemory weight_;
 };
 
+// Heads of a tensor in memory, with the masks of each if they have their own.
+struct HeadBlock {
+  Share heads;
+  std::span<const float> values;
+  std::span<const std::uint8_t> present;
+};
+
+// Calls `use` with the heads of all ranks, one after another: they go around.
+void for_all_heads(const TensorShare& share, const std::function<void(const HeadBlock&)>& use) {
+  Ranks& ranks = share.ranks();
+  const NetworkTensor& own = share.own();
+  MessageWriter writer;
+  writer.put_all(std::span<const float>(own.values.values()));
+  if (own.mask_per_head) writer.put_all(std::span<const std::uint8_t>(own.present));
+  std::vector<std::byte> bytes = std::move(writer).release();
+  for (std::size_t step = 0; step < ranks.size(); ++step) {
+    const Share heads = share.heads_of((ranks.rank() + ranks.size() - step) % ranks.size());
+    const std::size_t count = heads.size() * own.map_size();
+    std::vector<float> values(count);
+    std::vector<std::uint8_t> present(own.mask_per_head ? count : 0);
+    MessageReader message(bytes);
+    message.take_all(std::span(values));
+    message.take_all(std::span(present));
+    if (step + 1 < ranks.size()) ranks.begin_shift(std::move(bytes));
+    if (heads.size() > 0) use({heads, values, present});
+    if (step + 1 < ranks.size()) bytes = ranks.finish_shift();
+  }
+}
+
 class CudaSliceDistances final : public SliceDistances {
  public:
   CudaSliceDistances(std::shared_ptr<Workspace> work, const TensorSlices& slices, AbsentEntries absent)
-      : work_(std::move(work)), grid_(grid_of(slices)) {
+      : work_(std::move(work)), grid_(grid_of(slices)), ranks_(one_rank()) {
     const std::lock_guard lock(work_->mutex);
-    work_->device.use();
-    values_ = DeviceMemory(grid_.size() * sizeof(float));
-    const cudaStream_t stream = work_->stream.get();
-    check(cudaMemsetAsync(values_.as(), 0, values_.bytes(), stream), "cannot clear memory");
-    if (differs_between_slices(slices, absent)) {
-      presence_ = DeviceMemory(grid_.size());
-      check(cudaMemsetAsync(presence_.as(), 0, presence_.bytes(), stream), "cannot clear memory");
-    } else if (slices.present != nullptr && absent == AbsentEntries::kLeftOut) {
-      note_common(slices);
-    }
+    begin(slices, differs_between_slices(slices, absent), absent);
     send(slices);
-    if (presence_.bytes() == 0) center_entries(grid_, values_.as<float>(), stream);
-    work_->stream.wait();
+    finish();
+  }
+
+  // The device gets the maps of all ranks.
+  CudaSliceDistances(std::shared_ptr<Workspace> work, const TensorShare& share, TensorAxis axis)
+      : work_(std::move(work)), ranks_(share.ranks()) {
+    const std::lock_guard lock(work_->mutex);
+    const NetworkTensor& own = share.own();
+    TensorSlices whole = own.slices(axis);
+    (axis == TensorAxis::kHead ? whole.slices : whole.rows) = share.heads();
+    grid_ = grid_of(whole);
+    const bool left_out = own.absent() == AbsentEntries::kLeftOut;
+    begin(whole, left_out && (own.mask_per_head || differs_between_slices(whole, own.absent())), own.absent());
+    for_all_heads(share, [&](const HeadBlock& block) { send(share, axis, block); });
+    finish();
   }
 
   [[nodiscard]] DoubleMatrix compute(const PartitionTree& rows, const PartitionTree& columns,
@@ -164,21 +200,47 @@ class CudaSliceDistances final : public SliceDistances {
       counts = to_device(common_counts(rows, columns, row_folders, column_folders), work_->stream);
     }
 
+    const FixedPoint as(2 * static_cast<double>(largest_) * total_weight(row_folders) * total_weight(column_folders));
     PairSums sums = PairSums::plan(grid_.width);
+    sums.scale = as.scale();
     work_->pair_sums.need(sums.bytes());
-    sums.sums = work_->pair_sums.as<double>();
+    sums.sums = work_->pair_sums.as<long long>();
     check(cudaMemsetAsync(sums.sums, 0, sums.bytes(), work_->stream.get()), "cannot clear memory");
     const std::size_t batch = reserve_batch(row_folders.size(), column_folders.size());
-    for (std::size_t first = 0; first < row_folders.size(); first += batch) {
+    // Which row folders are a batch does not depend on the ranks, so that features are added up in the same portions.
+    for (std::size_t first = ranks_.rank() * batch; first < row_folders.size(); first += ranks_.size() * batch) {
       const std::size_t count = std::min(batch, row_folders.size() - first);
       add_batch(row_lists.get(), column_lists.get(), first, count, counts.as<float>(), sums);
       work_->stream.wait();
       if (progress) progress(static_cast<double>(first + count) / static_cast<double>(row_folders.size()));
     }
-    return fetch(sums);
+    return fetch(sums, as);
   }
 
  private:
+  void begin(const TensorSlices& slices, bool masked, AbsentEntries absent) {
+    work_->device.use();
+    values_ = DeviceMemory(grid_.size() * sizeof(float));
+    const cudaStream_t stream = work_->stream.get();
+    check(cudaMemsetAsync(values_.as(), 0, values_.bytes(), stream), "cannot clear memory");
+    if (masked) {
+      presence_ = DeviceMemory(grid_.size());
+      check(cudaMemsetAsync(presence_.as(), 0, presence_.bytes(), stream), "cannot clear memory");
+    } else if (slices.present != nullptr && absent == AbsentEntries::kLeftOut) {
+      note_common(slices);
+    }
+  }
+
+  void finish() {
+    const cudaStream_t stream = work_->stream.get();
+    if (presence_.bytes() == 0) center_entries(grid_, values_.as<float>(), stream);
+    const DeviceMemory largest(sizeof largest_);
+    find_largest(grid_, values_.as<float>(), largest.as<float>(), stream);
+    check(cudaMemcpyAsync(&largest_, largest.as(), sizeof largest_, cudaMemcpyDeviceToHost, stream),
+          "cannot copy from the device");
+    work_->stream.wait();
+  }
+
   void note_common(const TensorSlices& slices) {
     common_.resize(slices.rows * slices.columns);
     for (std::size_t i = 0; i < common_.size(); ++i) {
@@ -203,18 +265,56 @@ class CudaSliceDistances final : public SliceDistances {
       const std::size_t bytes = (slices.slices - 1) * slices.present_slice_stride +
                                 (slices.rows - 1) * slices.present_row_stride +
                                 (slices.columns - 1) * slices.present_column_stride + 1;
-      mask = DeviceMemory(bytes);
-      const HostBytes parts[] = {std::as_bytes(std::span(slices.present, bytes))};
-      work_->upload.send(parts, work_->stream, mask.as<std::byte>());
+      mask = upload(std::span(slices.present, bytes));
       present = {mask.as<std::uint8_t>(), slices.present_slice_stride, slices.present_row_stride,
                  slices.present_column_stride};
     }
-    const HostBytes parts[] = {std::as_bytes(std::span(values, slices.slices * slices.rows * slices.columns))};
-    work_->upload.send(parts, work_->stream, [&](const std::byte* data, std::size_t first, std::size_t bytes) {
-      place_entries(reinterpret_cast<const float*>(data), first / sizeof(float), bytes / sizeof(float), order, present,
-                    grid_, values_.as<float>(), presence_.as<std::uint8_t>(), work_->stream.get());
-    });
+    send(std::span(values, slices.slices * slices.rows * slices.columns), 0, order, present);
     work_->stream.wait();  // the mask goes
+  }
+
+  // Some heads of a tensor whose others come from elsewhere.
+  void send(const TensorShare& share, TensorAxis axis, const HeadBlock& block) {
+    const NetworkTensor& own = share.own();
+    const auto role = [&](TensorAxis of) {
+      if (of == axis) return TensorOrder::kSlice;
+      return of == TensorAxis::kHead || (of == TensorAxis::kQuery && axis == TensorAxis::kHead) ? TensorOrder::kRow
+                                                                                                : TensorOrder::kColumn;
+    };
+    const TensorOrder order = {{own.keys(), own.queries(), share.heads()},
+                               {role(TensorAxis::kKey), role(TensorAxis::kQuery), role(TensorAxis::kHead)}};
+    DeviceMemory mask;
+    PresentEntries present;
+    if (own.masked()) {
+      const auto bytes = own.mask_per_head ? block.present : std::span<const std::uint8_t>(own.present);
+      mask = upload(bytes);
+      const auto stride = [&](TensorOrder::Axis wanted) -> std::size_t {
+        if (role(TensorAxis::kKey) == wanted) return 1;
+        if (role(TensorAxis::kQuery) == wanted) return own.keys();
+        return own.mask_per_head ? own.map_size() : 0;
+      };
+      // Heads count from the first of all, the masks from the first of the block.
+      const std::size_t before = own.mask_per_head ? block.heads.begin * own.map_size() : 0;
+      present = {mask.as<std::uint8_t>(), stride(TensorOrder::kSlice), stride(TensorOrder::kRow),
+                 stride(TensorOrder::kColumn), before};
+    }
+    send(block.values, block.heads.begin * own.map_size(), order, present);
+    work_->stream.wait();
+  }
+
+  void send(std::span<const float> values, std::size_t begin, const TensorOrder& order, const PresentEntries& present) {
+    const HostBytes parts[] = {std::as_bytes(values)};
+    work_->upload.send(parts, work_->stream, [&](const std::byte* data, std::size_t first, std::size_t bytes) {
+      place_entries(reinterpret_cast<const float*>(data), begin + first / sizeof(float), bytes / sizeof(float), order,
+                    present, grid_, values_.as<float>(), presence_.as<std::uint8_t>(), work_->stream.get());
+    });
+  }
+
+  [[nodiscard]] DeviceMemory upload(std::span<const std::uint8_t> mask) const {
+    DeviceMemory memory(mask.size());
+    const HostBytes parts[] = {std::as_bytes(mask)};
+    work_->upload.send(parts, work_->stream, memory.as<std::byte>());
+    return memory;
   }
 
   // Row folders that are taken at a time.
@@ -272,20 +372,25 @@ class CudaSliceDistances final : public SliceDistances {
     return counts;
   }
 
-  [[nodiscard]] DoubleMatrix fetch(const PairSums& sums) const {
-    DoubleMatrix result(grid_.slices, grid_.slices);
-    const std::size_t bytes = result.values().size_bytes();
-    work_->distances.need(bytes);
-    finish_distances(sums, grid_.slices, work_->distances.as<double>(), work_->stream.get());
-    check(cudaMemcpyAsync(result.values().data(), work_->distances.as(), bytes, cudaMemcpyDeviceToHost,
-                          work_->stream.get()),
+  // The sums of all ranks.
+  [[nodiscard]] DoubleMatrix fetch(const PairSums& sums, const FixedPoint& as) const {
+    std::vector<std::int64_t> totals(grid_.slices * grid_.slices);
+    const std::size_t bytes = totals.size() * sizeof totals[0];
+    work_->totals.need(bytes);
+    finish_sums(sums, grid_.slices, work_->totals.as<std::int64_t>(), work_->stream.get());
+    check(cudaMemcpyAsync(totals.data(), work_->totals.as(), bytes, cudaMemcpyDeviceToHost, work_->stream.get()),
           "cannot copy from the device");
     work_->stream.wait();
+    ranks_.add_up(totals);
+    DoubleMatrix result(grid_.slices, grid_.slices);
+    std::ranges::transform(totals, result.values().begin(), [&](std::int64_t total) { return as.value(total); });
     return result;
   }
 
   std::shared_ptr<Workspace> work_;
   SliceGrid grid_;
+  Ranks& ranks_;
+  float largest_ = 0;  // magnitude of all entries
   DeviceMemory values_;
   DeviceMemory presence_;             // a byte an entry, if that differs between slices and matters
   std::vector<std::uint8_t> common_;  // [row][column], if it matters and does not differ
@@ -299,9 +404,17 @@ class CudaTreeDistance final : public TreeDistance {
     return std::make_unique<CudaSliceDistances>(work_, slices, absent);
   }
 
-  // Of this machine's memory: the tensor is on the device.
-  [[nodiscard]] std::size_t bytes(const TensorSlices& slices, AbsentEntries /*absent*/) const override {
-    return slices.slices * slices.slices * sizeof(double) + 2 * Upload::kPiece;
+  [[nodiscard]] std::unique_ptr<SliceDistances> bind(const TensorShare& share, TensorAxis axis) const override {
+    if (share.ranks().size() == 1) return bind(share.own().slices(axis), share.own().absent());
+    return std::make_unique<CudaSliceDistances>(work_, share, axis);
+  }
+
+  // Of this machine's memory: the tensor is on the device. Of what goes around there are three copies: one that is
+  // used, one that leaves and one that comes.
+  [[nodiscard]] std::size_t bytes(const TensorShare& share, TensorAxis axis) const override {
+    const std::size_t ranks = share.ranks().size();
+    const std::size_t moving = ranks == 1 ? 0 : 3 * (share.size() / ranks) * (sizeof(float) + 1);
+    return share.extent(axis) * share.extent(axis) * sizeof(double) + 2 * Upload::kPiece + moving;
   }
 
  private:

@@ -28,8 +28,8 @@ __global__ void place_entries_kernel(const float* entries, size_t first, size_t 
     if (order.axes[k] == TensorOrder::kColumn) column = here;
   }
   const bool there =
-      present.values == nullptr ||
-      present.values[slice * present.slice_stride + row * present.row_stride + column * present.column_stride] != 0;
+      present.values == nullptr || present.values[slice * present.slice_stride + row * present.row_stride +
+                                                  column * present.column_stride - present.before] != 0;
   const size_t place = (row * grid.columns + column) * grid.width + slice;
   values[place] = there ? entries[i] : 0.0F;
   if (presence != nullptr) presence[place] = there;
@@ -45,6 +45,16 @@ __global__ void __launch_bounds__(kThreads) center_entries_kernel(SliceGrid grid
   for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(0xffffffff, sum, offset);
   const float mean = static_cast<float>(sum / static_cast<double>(grid.slices));
   for (size_t s = threadIdx.x % 32; s < grid.slices; s += 32) own[s] -= mean;
+}
+
+// The bits of numbers that are not negative are in the order of the numbers.
+__global__ void __launch_bounds__(kThreads) find_largest_kernel(const float* values, size_t count, int* largest) {
+  int own = 0;
+  for (size_t i = size_t{blockIdx.x} * kThreads + threadIdx.x; i < count; i += size_t{gridDim.x} * kThreads) {
+    own = max(own, __float_as_int(fabsf(values[i])));
+  }
+  own = __reduce_max_sync(0xffffffff, own);
+  if (threadIdx.x % 32 == 0) atomicMax(largest, own);
 }
 
 // A thread a column and slice, for one folder.
@@ -180,7 +190,7 @@ __global__ void __launch_bounds__(kPairThreads)
   const int end = static_cast<int>(static_cast<long long>(steps) * (blockIdx.y + 1) / splits);
   const int row = threadIdx.x / 8;
   const int column = threadIdx.x % 8;
-  double* const totals = out.sums + (size_t{blockIdx.x} * out.splits + blockIdx.y) * (kTile * kTile);
+  long long* const totals = out.sums + (size_t{blockIdx.x} * out.splits + blockIdx.y) * (kTile * kTile);
   float sums[8][8] = {};
   const size_t step_size = kStep * width;
   if (begin < end) fetch(features + begin * step_size, width, pair, buffers[0]);
@@ -194,7 +204,7 @@ __global__ void __launch_bounds__(kPairThreads)
     for (int i = 0; i < 8; ++i) {
 #pragma unroll
       for (int j = 0; j < 8; ++j) {
-        totals[(i * 8 + j) * kPairThreads + threadIdx.x] += double{sums[i][j]};
+        totals[(i * 8 + j) * kPairThreads + threadIdx.x] += __double2ll_rn(double{sums[i][j]} * out.scale);
         sums[i][j] = 0;
       }
     }
@@ -202,7 +212,7 @@ __global__ void __launch_bounds__(kPairThreads)
 }
 
 __global__ void __launch_bounds__(kThreads)
-    finish_distances_kernel(PairSums sums, int tiles, size_t slices, double* distances) {
+    finish_sums_kernel(PairSums sums, int tiles, size_t slices, std::int64_t* totals) {
   const int i = blockIdx.y * kThreads + threadIdx.x;  // in the tile, as add_differences has it
   const TilePair pair = tile_pair(static_cast<int>(blockIdx.x), tiles);
   const int thread = i % kPairThreads;
@@ -210,11 +220,11 @@ __global__ void __launch_bounds__(kThreads)
   const size_t row = pair.row * kTile + slice_of(thread / 8, place / 8);
   const size_t column = pair.column * kTile + slice_of(thread % 8, place % 8);
   if (row >= slices || column >= slices) return;
-  const double* const from = sums.sums + size_t{blockIdx.x} * sums.splits * (kTile * kTile) + i;
-  double total = 0;
+  const long long* const from = sums.sums + size_t{blockIdx.x} * sums.splits * (kTile * kTile) + i;
+  long long total = 0;
   for (size_t split = 0; split < sums.splits; ++split) total += from[split * (kTile * kTile)];
-  distances[row * slices + column] = total;
-  if (pair.row != pair.column) distances[column * slices + row] = total;
+  totals[row * slices + column] = total;
+  if (pair.row != pair.column) totals[column * slices + row] = total;
 }
 
 }  // namespace
@@ -230,6 +240,14 @@ void place_entries(const float* entries, std::size_t first, std::size_t count, c
 void center_entries(const SliceGrid& grid, float* values, cudaStream_t stream) {
   center_entries_kernel<<<blocks_for(grid.rows * grid.columns * 32), kThreads, 0, stream>>>(grid, values);
   check_launch("center_entries");
+}
+
+void find_largest(const SliceGrid& grid, const float* values, float* largest, cudaStream_t stream) {
+  constexpr unsigned kMostBlocks = 1024;
+  const unsigned blocks = blocks_for(grid.size()) < kMostBlocks ? blocks_for(grid.size()) : kMostBlocks;
+  check(cudaMemsetAsync(largest, 0, sizeof *largest, stream), "cannot clear memory");
+  find_largest_kernel<<<blocks, kThreads, 0, stream>>>(values, grid.size(), reinterpret_cast<int*>(largest));
+  check_launch("find_largest");
 }
 
 void sum_rows(const SliceGrid& grid, const float* values, const DeviceFolders& rows, std::size_t first,
@@ -275,12 +293,12 @@ void add_differences(const float* features, std::size_t count, std::size_t width
   check_launch("add_differences");
 }
 
-void finish_distances(const PairSums& sums, std::size_t slices, double* distances, cudaStream_t stream) {
+void finish_sums(const PairSums& sums, std::size_t slices, std::int64_t* totals, cudaStream_t stream) {
   const dim3 blocks(static_cast<unsigned>(sums.tiles), kTile * kTile / kThreads);
   int tiles = 1;
   while (static_cast<std::size_t>(tiles) * static_cast<std::size_t>(tiles + 1) / 2 < sums.tiles) ++tiles;
-  finish_distances_kernel<<<blocks, kThreads, 0, stream>>>(sums, tiles, slices, distances);
-  check_launch("finish_distances");
+  finish_sums_kernel<<<blocks, kThreads, 0, stream>>>(sums, tiles, slices, totals);
+  check_launch("finish_sums");
 }
 
 }  // namespace headscope::cuda

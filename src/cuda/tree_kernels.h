@@ -36,6 +36,7 @@ struct PresentEntries {
   std::size_t slice_stride = 0;
   std::size_t row_stride = 0;
   std::size_t column_stride = 0;
+  std::size_t before = 0;  ///< How many of them come before the first of `values`.
 };
 
 /// Puts entries [first, first + count) of a tensor where the grid has them, zero where they are absent, and
@@ -46,6 +47,9 @@ void place_entries(const float* entries, std::size_t first, std::size_t count, c
 
 /// Subtracts from every entry its mean over the slices, which no difference sees, to keep the digits of what is left.
 void center_entries(const SliceGrid& grid, float* values, cudaStream_t stream);
+
+/// Writes the largest magnitude of all entries to `largest`, on the device.
+void find_largest(const SliceGrid& grid, const float* values, float* largest, cudaStream_t stream);
 
 /// Folders of a tree on the device: folder f holds order[begin[f]] up to, not including, order[end[f]].
 struct DeviceFolders {
@@ -76,21 +80,23 @@ void make_features(const SliceGrid& grid, const FeatureSource& source, const Dev
                    std::size_t count, const DeviceFolders& columns, float* out, cudaStream_t stream);
 
 /// Sums of |x - y| over features, of all pairs of slices, under way: the features are dealt out to `splits` blocks of
-/// threads for each pair of tiles, which add to sums of their own.
+/// threads for each pair of tiles, which add to sums of their own. Sums over some features become integers, and those
+/// add up exactly.
 struct PairSums {
   std::size_t tiles = 0;  ///< Pairs of tiles.
   std::size_t splits = 0;
-  double* sums = nullptr;  ///< tiles * splits * kSliceTile^2, zeros to begin with
+  double scale = 1;           ///< What a sum is multiplied with before it is rounded.
+  long long* sums = nullptr;  ///< tiles * splits * kSliceTile^2, zeros to begin with
 
   [[nodiscard]] static PairSums plan(std::size_t width) noexcept;
-  [[nodiscard]] std::size_t bytes() const noexcept { return tiles * splits * kSliceTile * kSliceTile * sizeof(double); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return tiles * splits * kSliceTile * kSliceTile * sizeof *sums; }
 };
 
 /// Adds sum |x - y| over `count` features, a multiple of kFeatureStep, [feature][width]. Where `skip_nan`, features
 /// that are NaN on either side add nothing.
 void add_differences(const float* features, std::size_t count, std::size_t width, bool skip_nan, const PairSums& sums,
                      cudaStream_t stream);
-/// distances[i * slices + j], both triangles.
-void finish_distances(const PairSums& sums, std::size_t slices, double* distances, cudaStream_t stream);
+/// totals[i * slices + j], both triangles.
+void finish_sums(const PairSums& sums, std::size_t slices, std::int64_t* totals, cudaStream_t stream);
 
 }  // namespace headscope::cuda

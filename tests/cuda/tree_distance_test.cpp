@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "cuda/device_test.h"
+#include "support/random_tensor.h"
 #include "support/random_tree.h"
 #include "support/tensor_case.h"
+#include "support/tensor_parts.h"
 
 namespace headscope {
 namespace {
@@ -95,6 +98,30 @@ TEST_F(CudaTreeDistance, GivesTheSameBitsEveryTime) {
   const DoubleMatrix third = distances(c.slices(0), AbsentEntries::kZero, rows, columns);
   EXPECT_TRUE(std::ranges::equal(first.values(), second.values()));
   EXPECT_TRUE(std::ranges::equal(first.values(), third.values()));
+}
+
+// Ranks that share the device; more of them than heads, too.
+TEST_F(CudaTreeDistance, AnyNumberOfRanksGetsTheBitsOfOne) {
+  for (const std::array<std::size_t, 3> shape : {std::array<std::size_t, 3>{70, 9, 100}, {3, 70, 40}}) {
+    for (const MapKind kind : {MapKind::kPattern, MapKind::kScores}) {
+      for (const auto mask : {MaskChoice::Kind::kNone, MaskChoice::Kind::kCausal, MaskChoice::Kind::kZeros}) {
+        const NetworkTensor tensor = test::random_tensor(shape, kind, mask, 31);
+        for (const TensorAxis axis : kTensorAxes) {
+          const auto a = static_cast<std::size_t>(axis);
+          const PartitionTree rows = test::random_tree(shape[a == 0 ? 1 : 0], 7);
+          const PartitionTree columns = test::random_tree(shape[a == 2 ? 1 : 2], 8);
+          const DoubleMatrix alone = cuda_tree_distance()->bind(tensor, axis)->compute(rows, columns, {}, {});
+          for (const std::size_t size : {2U, 5U}) {
+            test::on_shares(tensor, size, [&](const TensorShare& share) {
+              const DoubleMatrix shared = cuda_tree_distance()->bind(share, axis)->compute(rows, columns, {}, {});
+              EXPECT_TRUE(std::ranges::equal(shared.values(), alone.values()))
+                  << a << ", rank " << share.ranks().rank();
+            });
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST_F(CudaTreeDistance, StopsWhenItsProgressThrows) {
