@@ -1,4 +1,4 @@
-"""What `headscope relate` needs on several ranks: time, network and memory, from a model of compute and communication.
+"""What `relate` and `organize` need on several ranks: time, network and memory, from a model of compute and communication.
 
 Usage: python benchmarks/cluster_model.py [--ranks 1,8,64] [--rate 2e12] [--bandwidth 1e9] prints the tables of
 docs/cluster.md. `make bench-mpi` prints predictions of the same model beside what it measures.
@@ -101,6 +101,48 @@ def predict(
     )
 
 
+@dataclass(frozen=True)
+class Maps:
+    """Attention maps, as many queries as keys."""
+
+    heads: int
+    tokens: int
+
+    @property
+    def bytes(self) -> float:
+        return 4.0 * self.heads * self.tokens**2
+
+
+# Folders of a tree an element, of flexible trees; iterations of the questionnaire; Haar transforms of the tensor (a score
+# an iteration, the trees, eight draws).
+FOLDERS = 1.6
+ITERATIONS = 3
+TRANSFORMS = ITERATIONS + 9
+
+
+def predict_organize(shape: Maps, ranks: int, machine: Machine) -> Prediction:
+    """`machine.rate` counts maxima, with all that goes with them."""
+    heads, tokens = float(shape.heads), float(shape.tokens)
+    # Pairs of slices times pairs of folders, along heads, and along queries and keys.
+    maxima = (heads**2 * tokens**2 + 2 * tokens**2 * heads * tokens) / 2 * FOLDERS**2
+    # The transforms touch every entry some dozens of times.
+    entries = heads * tokens**2 * TRANSFORMS * 60
+    part = shape.bytes / ranks
+    moved = (ITERATIONS * 3 * FOLDERS + TRANSFORMS) * part * (ranks - 1) / ranks
+    # Every rank makes all trees, some nanoseconds a pair of slices.
+    trees = ITERATIONS * (heads**2 + 2 * tokens**2) * 150e-9
+    # The maps, three copies and what coefficients are made in.
+    memory = 5 * part
+    matrices = 6 * 8 * tokens**2 * 2
+    return Prediction(
+        chunks=1,
+        product=(ITERATIONS * maxima + entries) / machine.rate / ranks,
+        prepare=trees,
+        network=moved / machine.bandwidth,
+        memory=memory + matrices,
+    )
+
+
 def span(seconds: float) -> str:
     for unit, size in (("d", 86400.0), ("h", 3600.0), ("min", 60.0)):
         if seconds >= 1.5 * size:
@@ -125,12 +167,30 @@ def table(title: str, machine: Machine, ranks: list[int], pairs: tuple[str, ...]
     return "\n".join(lines)
 
 
+def organize_table(title: str, machine: Machine, ranks: list[int], tokens: int) -> str:
+    lines = [f"{title}: {machine.rate / 1e12:g} T maxima a second and {machine.bandwidth / 1e9:g} GB/s a rank", ""]
+    lines += [f"| model, {tokens} tokens | maps | ranks | time | network, hidden if less than the rest | memory a rank |"]
+    lines += ["| --- | --- | --- | --- | --- | --- |"]
+    for model in MODELS:
+        shape = Maps(model.layers * model.heads, tokens)
+        for count in ranks:
+            found = predict_organize(shape, count, machine)
+            network = f"{span(found.network)} of {span(found.product)}" if count > 1 else "-"
+            lines.append(
+                f"| {model.name} | {shape.bytes / 2**30:.1f} GiB | {count} | {span(found.seconds)} | {network} | "
+                f"{found.memory / 2**30:.1f} GiB |"
+            )
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--ranks", default="1,8,32")
     parser.add_argument("--pairs", default="OQ,OK,OV")
     parser.add_argument("--rate", type=float, help="flops a second of a rank; default: two tables, see docs/cluster.md")
     parser.add_argument("--bandwidth", type=float, default=1e9, help="bytes a second")
+    parser.add_argument("--maxima", type=float, default=1.5e12, help="a second of a rank, of organize")
+    parser.add_argument("--tokens", type=int, default=1024, help="of organize")
     parser.add_argument("--memory", type=float, default=math.inf, help="--memory of a rank, in bytes")
     arguments = parser.parse_args()
     ranks = [int(word) for word in arguments.ranks.split(",")]
@@ -141,6 +201,8 @@ def main() -> None:
     if arguments.rate:
         machines = [("Your machine", Machine(arguments.rate, arguments.bandwidth))]
     print("\n\n".join(table(title, machine, ranks, pairs, arguments.memory / 2) for title, machine in machines))
+    maxima = Machine(arguments.maxima, arguments.bandwidth)
+    print("\n" + organize_table("organize, " + machines[0][0].lower(), maxima, ranks, arguments.tokens))
 
 
 if __name__ == "__main__":
