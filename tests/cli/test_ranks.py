@@ -128,25 +128,18 @@ def test_a_number_that_only_one_rank_sees_ends_organize_with_its_message_and_cod
     assert not (tmp_path / "run").exists()
 
 
-def test_a_rank_that_lacks_the_maps_ends_the_job_with_code_5(maps: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command, fixture", [("relate", "grouped"), ("organize", "maps")])
+def test_a_rank_that_lacks_its_input_ends_the_job_with_code_5(
+    command: str, fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    there: Path = request.getfixturevalue(fixture)
     run = ["-o", tmp_path / "run", "--quiet"]
-    command = [*MPIRUN, "-n", "2", HEADSCOPE_MPI, "organize", maps, *run, ":"]
-    command += ["-n", "1", HEADSCOPE_MPI, "organize", tmp_path / "absent.npy", *run]
-    done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, timeout=60)
+    line = [*MPIRUN, "-n", "2", HEADSCOPE_MPI, command, there, *run, ":"]
+    line += ["-n", "1", HEADSCOPE_MPI, command, tmp_path / "absent", *run]
+    done = subprocess.run(line, capture_output=True, text=True, env=ENVIRONMENT, timeout=60)
     assert done.returncode == 5, done.stderr
-    (line,) = own_lines(done.stderr)
-    assert line.startswith("headscope: rank 2 on ") and "absent.npy: no such file or folder" in line
-    assert not (tmp_path / "run").exists()
-
-
-def test_a_rank_that_lacks_the_model_ends_the_job_with_code_5(grouped: Path, tmp_path: Path) -> None:
-    run = ["-o", tmp_path / "run", "--quiet"]
-    command = [*MPIRUN, "-n", "2", HEADSCOPE_MPI, "relate", grouped, *run, ":"]
-    command += ["-n", "1", HEADSCOPE_MPI, "relate", tmp_path / "absent", *run]
-    done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, timeout=60)
-    assert done.returncode == 5, done.stderr
-    (line,) = own_lines(done.stderr)
-    assert line.startswith("headscope: rank 2 on ") and "absent: no such file or folder" in line
+    (said,) = own_lines(done.stderr)
+    assert said.startswith("headscope: rank 2 on ") and "absent: no such file or folder" in said
     assert not (tmp_path / "run").exists()
 
 

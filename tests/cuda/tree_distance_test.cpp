@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "cuda/device_test.h"
-#include "support/random_tensor.h"
 #include "support/random_tree.h"
 #include "support/tensor_case.h"
-#include "support/tensor_parts.h"
+#include "support/tree_distance_ranks.h"
 
 namespace headscope {
 namespace {
@@ -100,28 +99,10 @@ TEST_F(CudaTreeDistance, GivesTheSameBitsEveryTime) {
   EXPECT_TRUE(std::ranges::equal(first.values(), third.values()));
 }
 
-// Ranks that share the device; more of them than heads, too.
+// Ranks that share the device.
 TEST_F(CudaTreeDistance, AnyNumberOfRanksGetsTheBitsOfOne) {
-  for (const std::array<std::size_t, 3> shape : {std::array<std::size_t, 3>{70, 9, 100}, {3, 70, 40}}) {
-    for (const MapKind kind : {MapKind::kPattern, MapKind::kScores}) {
-      for (const auto mask : {MaskChoice::Kind::kNone, MaskChoice::Kind::kCausal, MaskChoice::Kind::kZeros}) {
-        const NetworkTensor tensor = test::random_tensor(shape, kind, mask, 31);
-        for (const TensorAxis axis : kTensorAxes) {
-          const auto a = static_cast<std::size_t>(axis);
-          const PartitionTree rows = test::random_tree(shape[a == 0 ? 1 : 0], 7);
-          const PartitionTree columns = test::random_tree(shape[a == 2 ? 1 : 2], 8);
-          const DoubleMatrix alone = cuda_tree_distance()->bind(tensor, axis)->compute(rows, columns, {}, {});
-          for (const std::size_t size : {2U, 5U}) {
-            test::on_shares(tensor, size, [&](const TensorShare& share) {
-              const DoubleMatrix shared = cuda_tree_distance()->bind(share, axis)->compute(rows, columns, {}, {});
-              EXPECT_TRUE(std::ranges::equal(shared.values(), alone.values()))
-                  << a << ", rank " << share.ranks().rank();
-            });
-          }
-        }
-      }
-    }
-  }
+  const std::vector<std::size_t> sizes = {2, 5};
+  test::expect_ranks_to_get_the_bits_of_one([] { return cuda_tree_distance(); }, sizes);
 }
 
 TEST_F(CudaTreeDistance, StopsWhenItsProgressThrows) {

@@ -10,10 +10,9 @@
 #include "headscope/base/parallel.h"
 #include "support/expect_error.h"
 #include "support/on_every_target.h"
-#include "support/random_tensor.h"
 #include "support/random_tree.h"
 #include "support/tensor_case.h"
-#include "support/tensor_parts.h"
+#include "support/tree_distance_ranks.h"
 
 namespace headscope {
 namespace {
@@ -124,29 +123,9 @@ TEST(WeightedFolders, AreDistinctAndListEveryFolderAfterWhatItHolds) {
                "alpha is inf");
 }
 
-// More slices than a panel, more blocks of folders than ranks and fewer, and more ranks than heads.
 TEST(TreeDistance, AnyNumberOfRanksGetsTheBitsOfOne) {
-  for (const std::array<std::size_t, 3> shape : {std::array<std::size_t, 3>{70, 9, 100}, {3, 70, 40}}) {
-    for (const MapKind kind : {MapKind::kPattern, MapKind::kScores}) {
-      for (const MaskChoice::Kind mask :
-           {MaskChoice::Kind::kNone, MaskChoice::Kind::kCausal, MaskChoice::Kind::kZeros}) {
-        const NetworkTensor tensor = test::random_tensor(shape, kind, mask, 31);
-        for (const TensorAxis axis : kTensorAxes) {
-          const auto a = static_cast<std::size_t>(axis);
-          const PartitionTree rows = test::random_tree(shape[a == 0 ? 1 : 0], 7);
-          const PartitionTree columns = test::random_tree(shape[a == 2 ? 1 : 2], 8);
-          const DoubleMatrix alone = cpu_tree_distance()->bind(tensor, axis)->compute(rows, columns, {}, {});
-          for (const std::size_t size : {2U, 3U, 4U, 5U}) {
-            test::on_shares(tensor, size, [&](const TensorShare& share) {
-              const DoubleMatrix shared = cpu_tree_distance()->bind(share, axis)->compute(rows, columns, {}, {});
-              EXPECT_TRUE(std::ranges::equal(shared.values(), alone.values()))
-                  << a << ", rank " << share.ranks().rank();
-            });
-          }
-        }
-      }
-    }
-  }
+  const std::vector<std::size_t> sizes = {2, 3, 4, 5};
+  test::expect_ranks_to_get_the_bits_of_one([] { return cpu_tree_distance(); }, sizes);
 }
 
 }  // namespace
