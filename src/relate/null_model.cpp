@@ -47,6 +47,25 @@ MomentsOf span_moments(const Affinities& affinities) {
   return [moments = std::move(moments), distance](std::size_t i, std::size_t j) { return moments.at(distance(i, j)); };
 }
 
+// Drawn at full rank. Heads of lower rank: mean and deviation in proportion to the isotropic ones.
+MomentsOf scaled_moments(const Affinities& affinities, std::size_t d, const NullMoments& matched) {
+  const auto isotropic = [d](std::size_t p, std::size_t q) {
+    return isotropic_moments({static_cast<double>(p), static_cast<double>(p)},
+                             {static_cast<double>(q), static_cast<double>(q)}, d);
+  };
+  std::size_t full = 0;
+  for (const auto* ranks : {&affinities.source.ranks, &affinities.target.ranks}) {
+    for (const std::size_t rank : *ranks) full = std::max(full, rank);
+  }
+  const NullMoments there = isotropic(full, full);
+  return [=, &affinities](std::size_t i, std::size_t j) {
+    if (affinities.source.ranks[i] == full && affinities.target.ranks[j] == full) return matched;
+    const NullMoments here = isotropic(affinities.source.ranks[i], affinities.target.ranks[j]);
+    return NullMoments{matched.mean * here.mean / there.mean,
+                       there.deviation > 0 ? matched.deviation * here.deviation / there.deviation : 0};
+  };
+}
+
 MomentsOf moments_of(const Affinities& affinities, NullModel null, std::size_t d, const NullMoments& matched) {
   switch (null) {
     case NullModel::kIsotropic:
@@ -54,20 +73,7 @@ MomentsOf moments_of(const Affinities& affinities, NullModel null, std::size_t d
         return isotropic_moments(affinities.source.moments[i], affinities.target.moments[j], d);
       };
     case NullModel::kMatched:
-      // Drawn at full rank. Heads of lower rank: mean and deviation in proportion to the isotropic ones.
-      return [&affinities, matched, d](std::size_t i, std::size_t j) {
-        const auto isotropic = [d](std::size_t p, std::size_t q) {
-          return isotropic_moments({static_cast<double>(p), static_cast<double>(p)},
-                                   {static_cast<double>(q), static_cast<double>(q)}, d);
-        };
-        const std::size_t full = std::max(*std::ranges::max_element(affinities.source.ranks),
-                                          *std::ranges::max_element(affinities.target.ranks));
-        if (affinities.source.ranks[i] == full && affinities.target.ranks[j] == full) return matched;
-        const NullMoments here = isotropic(affinities.source.ranks[i], affinities.target.ranks[j]);
-        const NullMoments there = isotropic(full, full);
-        return NullMoments{matched.mean * here.mean / there.mean,
-                           there.deviation > 0 ? matched.deviation * here.deviation / there.deviation : 0};
-      };
+      return scaled_moments(affinities, d, matched);
     case NullModel::kSpan:
       return span_moments(affinities);
   }

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "headscope/base/error.h"
+#include "headscope/base/parallel.h"
 #include "headscope/tree/flexible_tree.h"
 #include "relate/edges.h"
 #include "relate/later_pairs.h"
@@ -184,11 +185,10 @@ RelateResult relate(const Model& model, const RelateOptions& options) {
   for (const Affinities& one : primary) warn_of_low_ranks(one, sizes.d_head, seen, result.warnings);
 
   for (std::size_t p = 0; p < primary.size(); ++p) {
-    std::vector<Significance> nulls;
-    for (const NullModel null : result.nulls) {
-      nulls.push_back(
-          significance(primary[p], null, sizes.d_model, result.matched.empty() ? NullMoments{} : result.matched[p]));
-    }
+    const NullMoments matched = result.matched.empty() ? NullMoments{} : result.matched[p];
+    std::vector<Significance> nulls(result.nulls.size());
+    parallel_for(nulls.size(),
+                 [&](std::size_t i) { nulls[i] = significance(primary[p], result.nulls[i], sizes.d_model, matched); });
     for (Edge& edge : select_edges(primary[p], nulls, options.top, options.q_level)) {
       result.edges.push_back(std::move(edge));
     }
