@@ -115,9 +115,10 @@ DType Model::stored_type(std::size_t layer, Role role) const {
   return slice.tensor->dtype;
 }
 
-HeadWeights Model::load_heads(std::size_t layer, Role role, WeightProcessing processing) const {
+HeadWeights Model::load_heads(std::size_t layer, Role role, WeightProcessing processing, HeadWeights recycled) const {
   const Role roles[] = {role};
   std::array<HeadWeights, 4> loaded;
+  loaded[static_cast<std::size_t>(role)] = std::move(recycled);
   load_roles(layer, roles, processing, loaded);
   return std::move(loaded[static_cast<std::size_t>(role)]);
 }

@@ -73,12 +73,14 @@ std::size_t factor_heads(const FactorKey& key, const HeadSizes& sizes) noexcept 
 }
 
 FactorWeights load_weights(const Model& model, std::size_t layer, const FactorKey& key, WeightProcessing weights,
-                           const std::vector<std::size_t>& heads) {
+                           const std::vector<std::size_t>& heads, FactorWeights recycled) {
   const HeadSizes& sizes = model.info().sizes;
   FactorWeights loaded;
   loaded.metric = key.metric;
-  loaded.outer = model.load_heads(layer, key.role, weights);
-  if (key.metric == Metric::kCs) loaded.inner = model.load_heads(layer, inner_role(key), weights);
+  loaded.outer = model.load_heads(layer, key.role, weights, std::move(recycled.outer));
+  if (key.metric == Metric::kCs) {
+    loaded.inner = model.load_heads(layer, inner_role(key), weights, std::move(recycled.inner));
+  }
   loaded.heads = heads;
   if (heads.empty()) {
     loaded.heads.resize(factor_heads(key, sizes));
@@ -90,11 +92,12 @@ FactorWeights load_weights(const Model& model, std::size_t layer, const FactorKe
   return loaded;
 }
 
-LayerFactors prepare_factors(const FactorWeights& weights) {
+LayerFactors prepare_factors(const FactorWeights& weights, LayerFactors recycled) {
   const std::size_t size = weights.outer.d_model() * weights.outer.d_head();
   const std::size_t heads = weights.heads.size();
-  LayerFactors factors{heads, Buffer<float>(heads * size), std::vector<GramMoments>(heads),
+  LayerFactors factors{heads, std::move(recycled.values), std::vector<GramMoments>(heads),
                        std::vector<std::size_t>(heads)};
+  if (factors.values.size() != heads * size) factors.values = Buffer<float>(heads * size);
   parallel_for(heads, [&](std::size_t i) {
     prepare_head(weights, weights.heads[i], factors.values.values().subspan(i * size, size), factors.moments[i],
                  factors.ranks[i]);

