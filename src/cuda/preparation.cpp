@@ -41,6 +41,11 @@ std::span<const float> columns_of(const HeadWeights& weights, std::size_t head) 
   return weights.values().subspan(head * size, size);
 }
 
+// The head of a role that a head of the metric has: for the composition score those are query heads.
+std::size_t native(const FactorWeights& weights, const HeadWeights& of, std::size_t head) noexcept {
+  return weights.metric == Metric::kCs && is_key_value(of.role()) ? head / weights.queries_per_kv : head;
+}
+
 double limit_of(const FactorWeights& weights) {
   return 1 / std::max(weights.rank_tolerance, kSmallestTolerance);
 }
@@ -143,42 +148,63 @@ void Preparation::reserve(std::size_t d, std::size_t h, std::size_t count) {
   ranks_.need(count * sizeof(int));
 }
 
-// As doubles to columns_.
-void Preparation::send(std::span<const HostBytes> heads) {
+// As doubles.
+void Preparation::send(std::span<const HostBytes> heads, double* to) {
   upload_.send(heads, stream_, [&](const std::byte* data, std::size_t first, std::size_t bytes) {
-    widen(reinterpret_cast<const float*>(data), bytes / sizeof(float), columns_.as<double>() + first / sizeof(float),
-          stream_.get());
+    widen(reinterpret_cast<const float*>(data), bytes / sizeof(float), to + first / sizeof(float), stream_.get());
   });
 }
 
+std::vector<HostBytes> Preparation::heads_of(const Batch& batch, const HeadWeights& of) {
+  std::vector<HostBytes> heads;
+  for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
+    heads.push_back(std::as_bytes(columns_of(of, native(batch.weights, of, batch.weights.heads[i]))));
+  }
+  return heads;
+}
+
+// What Gram matrices are made of, to columns_.
 void Preparation::send_batch(const Batch& batch) {
+  if (batch.weights.metric == Metric::kCs) return send_products(batch);
+  send(heads_of(batch, batch.weights.outer), columns_.as<double>());
+}
+
+// A R^T to columns_: A is the outer factor, B the inner one, and B^T B = R^T R.
+void Preparation::send_products(const Batch& batch) {
   const FactorWeights& weights = batch.weights;
   const std::size_t d = weights.outer.d_model();
   const std::size_t h = weights.outer.d_head();
-  std::vector<std::span<const float>> heads(batch.count);
-  Buffer<float> products;
-  if (weights.metric == Metric::kCs) {
-    products = Buffer<float>(batch.count * d * h);
-    const auto native = [&](const HeadWeights& of, std::size_t head) {
-      return columns_of(of, is_key_value(of.role()) ? head / weights.queries_per_kv : head);
-    };
-    parallel_for(batch.count, [&](std::size_t i) {
-      const std::size_t head = weights.heads[batch.first + i];
-      const std::span<float> product = products.values().subspan(i * d * h, d * h);
-      multiply_by_gram_root(native(weights.outer, head), native(weights.inner, head), d, h, product);
-      heads[i] = product;
-    });
-  } else {
-    for (std::size_t i = 0; i < batch.count; ++i) heads[i] = columns_of(weights.outer, weights.heads[batch.first + i]);
+  send(heads_of(batch, weights.inner), columns_.as<double>());
+  blas_.grams(columns_.as<double>(), d, h, batch.count, grams_.as<double>());
+  find_conditions(h, batch.count);
+  blas_.transform(spare_.as<double>(), grams_.as<double>(), h, h, batch.count, vectors_.as<double>());
+  send(heads_of(batch, weights.outer), columns_.as<double>());
+  blas_.transform(columns_.as<double>(), vectors_.as<double>(), d, h, batch.count, turned_.as<double>());
+  std::swap(columns_, turned_);
+  const std::vector<double> conditions = fetch<double>(conditions_, batch.count, stream_);
+  std::vector<std::size_t> open;  // R may not be one
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    if (!(conditions[i] < 1 / kSmallestTolerance)) open.push_back(i);
   }
-  std::vector<HostBytes> parts;
-  for (const std::span<const float> head : heads) parts.push_back(std::as_bytes(head));
-  send(parts);
+  std::vector<Buffer<float>> products(open.size());
+  parallel_for(open.size(), [&](std::size_t i) {
+    const std::size_t head = weights.heads[batch.first + open[i]];
+    products[i] = Buffer<float>(d * h);
+    multiply_by_gram_root(columns_of(weights.outer, native(weights, weights.outer, head)),
+                          columns_of(weights.inner, native(weights, weights.inner, head)), d, h, products[i].values());
+  });
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    const HostBytes parts[] = {std::as_bytes(products[i].values())};
+    send(parts, columns_.as<double>() + open[i] * d * h);
+  }
+  if (!open.empty() && log_) {
+    log_(fmt::format("cuda: {} of {} {} heads may not have full rank: multiplied on the CPU", open.size(), batch.count,
+                     letter(weights.inner.role())));
+  }
 }
 
 // R^-1 to grams_, Gram matrices to spare_, bounds of the condition numbers, at most h^(1/16) too large, to conditions_.
-void Preparation::find_conditions(const DeviceLayer& layer, std::size_t count) {
-  const std::size_t h = layer.h;
+void Preparation::find_conditions(std::size_t h, std::size_t count) {
   const std::size_t bytes = count * h * h * sizeof(double);
   double* power = powers_.as<double>();
   double* next = power + 2 * count * h * h;
@@ -208,7 +234,7 @@ void Preparation::make_bases(const Batch& batch, DeviceLayer& layer) {
   double* const conditions = conditions_.as<double>();
   int* const ranks = ranks_.as<int>();
   const cudaStream_t stream = stream_.get();
-  find_conditions(layer, batch.count);
+  find_conditions(layer.h, batch.count);
   const RankRule rule{1 / limit, limit, std::min(layer.d, layer.h), layer.h, batch.count};
   reveal_ranks(rule, conditions, device_.shared_memory, spare_.as<double>(), vectors_.as<double>(), grams, ranks,
                stream);
@@ -244,7 +270,7 @@ void Preparation::replace_failed(const Batch& batch, DeviceLayer& layer) {
     layer.ranks[i] = orthonormal_basis(columns_of(batch.weights.outer, batch.weights.heads[i]), layer.d, layer.h,
                                        1 / limit_of(batch.weights), basis.values());
     const HostBytes parts[] = {std::as_bytes(basis.values())};
-    send(parts);
+    send(parts, columns_.as<double>());
     store_factors(columns_.as<double>(), size, 1, Divisor::kOne, nullptr, rounding(precision_), place(layer, i),
                   stream_.get());
     stream_.wait();

@@ -60,9 +60,11 @@ class Preparation {
   [[nodiscard]] std::size_t batch_size(std::size_t d, std::size_t h, std::size_t heads) const;
   [[nodiscard]] std::byte* place(const DeviceLayer& layer, std::size_t head) const;
   void reserve(std::size_t d, std::size_t h, std::size_t count);
-  void send(std::span<const HostBytes> heads);
+  [[nodiscard]] static std::vector<HostBytes> heads_of(const Batch& batch, const HeadWeights& of);
+  void send(std::span<const HostBytes> heads, double* to);
   void send_batch(const Batch& batch);
-  void find_conditions(const DeviceLayer& layer, std::size_t count);
+  void send_products(const Batch& batch);
+  void find_conditions(std::size_t h, std::size_t count);
   void make_bases(const Batch& batch, DeviceLayer& layer);
   void make_scaled(const Batch& batch, DeviceLayer& layer);
   void replace_failed(const Batch& batch, DeviceLayer& layer);

@@ -210,6 +210,21 @@ TEST_P(CudaAffinity, HasTheOtherMetricsOfProducts) {
   }
 }
 
+// Of two inner heads one has a column of zeros: the two query heads that read through it have no Cholesky factor.
+TEST_P(CudaAffinity, LeavesSingularInnerFactorsToTheProcessors) {
+  std::vector<float> inner = test::normals(2 * 90 * 16, 7);
+  std::fill(inner.begin() + 90 * 16, inner.begin() + 90 * 17, 0.0F);
+  FactorWeights weights = random_weights({4, 90, 16}, 5, Metric::kCs);
+  weights.inner = HeadWeights(Role::kK, 90, 16, std::move(factor_weights({2, 90, 16}, inner).outer).release());
+  weights.queries_per_kv = 2;
+  expect_reference(weights, weights);
+  std::vector<std::string> lines;
+  const auto on = cuda_affinity_engine(0, GetParam(), [&](const std::string& line) { lines.push_back(line); });
+  static_cast<void>(on->prepare(weights));
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0], "cuda: 2 of 4 K heads may not have full rank: multiplied on the CPU");
+}
+
 TEST_P(CudaAffinity, PreparesTheHeadsThatAreAskedFor) {
   FactorWeights some = random_weights({8, 64, 16}, 8);
   some.heads = {6, 1, 3};
