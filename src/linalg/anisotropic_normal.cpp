@@ -7,6 +7,7 @@
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
 #include "linalg/lapack.h"
+#include "linalg/parallel_cholesky.h"
 
 namespace headscope {
 namespace {
@@ -38,7 +39,7 @@ AnisotropicNormal::AnisotropicNormal(CovarianceSum sum) : d_(sum.d_), root_(sum.
   for (std::size_t i = 0; i < d_; ++i) trace += matrix[i * d_ + i];
   const double ridge = trace > 0 ? kRidge * trace / static_cast<double>(d_) : 1;
   for (std::size_t i = 0; i < d_; ++i) matrix[i * d_ + i] += ridge;
-  if (!lapack::cholesky_upper(d_, matrix.data(), d_)) {
+  if (!parallel_cholesky(d_, matrix.data())) {
     throw Error(ErrorKind::kNumeric, "the mean projector of the heads is not positive definite");
   }
   std::ranges::transform(matrix, root_.data(), [](double value) { return static_cast<float>(value); });

@@ -106,6 +106,12 @@ void solve_right_upper(std::size_t m, std::size_t n, const double* r, std::size_
               narrow(ldr), b, narrow(ldb));
 }
 
+void solve_left_upper_transposed(std::size_t n, std::size_t columns, const double* r, std::size_t ldr, double* b,
+                                 std::size_t ldb) {
+  cblas_dtrsm(CblasColMajor, CblasLeft, CblasUpper, CblasTrans, CblasNonUnit, narrow(n), narrow(columns), 1.0, r,
+              narrow(ldr), b, narrow(ldb));
+}
+
 void multiply_left_upper_transposed(std::size_t n, std::size_t columns, const float* r, std::size_t ldr, float* b,
                                     std::size_t ldb) {
   cblas_strmm(CblasColMajor, CblasLeft, CblasUpper, CblasTrans, CblasNonUnit, narrow(n), narrow(columns), 1.0F, r,

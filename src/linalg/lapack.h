@@ -29,6 +29,10 @@ void syrk_upper(bool transpose, std::size_t n, std::size_t k, double alpha, cons
 /// B = B * R^-1 with R upper triangular n x n, B m x n.
 void solve_right_upper(std::size_t m, std::size_t n, const double* r, std::size_t ldr, double* b, std::size_t ldb);
 
+/// B = R^-T B with R upper triangular n x n, B n x columns.
+void solve_left_upper_transposed(std::size_t n, std::size_t columns, const double* r, std::size_t ldr, double* b,
+                                 std::size_t ldb);
+
 /// B = R^T B with R upper triangular n x n, B n x columns.
 void multiply_left_upper_transposed(std::size_t n, std::size_t columns, const float* r, std::size_t ldr, float* b,
                                     std::size_t ldb);

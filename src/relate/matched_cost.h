@@ -2,7 +2,6 @@
 
 #include <cstddef>
 
-#include "headscope/base/parallel.h"
 #include "headscope/model/head_sizes.h"
 
 namespace headscope {
@@ -19,10 +18,10 @@ struct MatchedCost {
     const auto h = static_cast<double>(sizes.d_head);
     const auto count = static_cast<double>(draw_count);
     constexpr double kNormal = 500;  // a random number
-    head = d * d * h + 16 * d * h * h;
-    root = d * d * d * static_cast<double>(thread_count()) / 2;  // by one thread
+    head = d * d * h + 8 * d * h * h;
+    root = d * d * d;
     draws = count * (head + kNormal * d * h);
-    pair = count * count * d * h * h / 2;  // nothing else is a product and no more
+    pair = 2 * count * count * d * h * h;
   }
 };
 

@@ -161,7 +161,7 @@ RelateResult relate(const Model& model, const RelateOptions& options) {
   // A device's time says nothing about that of the processors, on which the matched null is computed.
   const bool device = options.engine != nullptr && options.engine->overlaps();
   const bool both = device && uses_matched(result.nulls) && options.affinity.progress;
-  Stages stages(options.affinity.progress, plan_stages(sizes, options, uses_matched(result.nulls)),
+  Stages stages(options.affinity.progress, plan_stages(sizes, options, result.nulls),
                 both ? seconds_of_flop(sizes) : 0);
   const std::unique_ptr<AffinityEngine> processors = cpu_affinity_engine();
   for (std::size_t m = 0; m < options.metrics.size(); ++m) {

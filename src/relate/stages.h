@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "headscope/relate/relate.h"
@@ -15,8 +16,9 @@ struct Stage {
   double seconds = 0;      ///< Where it is not products: about as long as that.
 };
 
-/// The metrics, the matched null if it is used, and what is made of them: edges, graph and communities.
-[[nodiscard]] std::vector<Stage> plan_stages(const HeadSizes& sizes, const RelateOptions& options, bool matched);
+/// The metrics, the matched null if it is among `nulls`, and what is made of them: edges, graph and communities.
+[[nodiscard]] std::vector<Stage> plan_stages(const HeadSizes& sizes, const RelateOptions& options,
+                                             std::span<const NullModel> nulls);
 
 /// Seconds that this machine's processors take for one flop of the matched null, as they do the most of it: random
 /// heads, one for each thread, are orthonormalized and added up.

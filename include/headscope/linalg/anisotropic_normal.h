@@ -28,7 +28,7 @@ class CovarianceSum {
 /// Gaussian vectors with mean 0 and a given covariance, up to a factor.
 class AnisotropicNormal {
  public:
-  /// Cost: d^3 / 3 flops. A millionth of the mean variance is added in all
+  /// Cost: d^3 / 3 flops in double, on all threads. A millionth of the mean variance is added in all
   /// directions, since covariances of folded weights are singular.
   explicit AnisotropicNormal(CovarianceSum sum);
 

@@ -84,7 +84,8 @@ TEST(Stages, ArePlannedWithoutWhatIsFinished) {
   options.pairs = {{Role::kO, Role::kQ}, {Role::kO, Role::kK}};
   options.metrics = {Metric::kPk, Metric::kCka};
   const double flops = 2.0 * 64 * 8 * 8;
-  const auto all = plan_stages(sizes, options, true);
+  const NullModel nulls[] = {NullModel::kIsotropic, NullModel::kMatched};
+  const auto all = plan_stages(sizes, options, nulls);
   ASSERT_EQ(all.size(), 4u);
   EXPECT_EQ(all[0].flops, 9 * (4 * 4 + 4 * 2) * flops);
   EXPECT_EQ(all[1].flops, all[0].flops);
@@ -92,7 +93,7 @@ TEST(Stages, ArePlannedWithoutWhatIsFinished) {
   EXPECT_FALSE(all[2].on_engine);
   EXPECT_GT(all[3].seconds, 0);
   options.affinity.earlier_only = true;
-  EXPECT_EQ(plan_stages(sizes, options, true)[0].flops, 3 * (4 * 4 + 4 * 2) * flops);
+  EXPECT_EQ(plan_stages(sizes, options, nulls)[0].flops, 3 * (4 * 4 + 4 * 2) * flops);
 
   const test::TemporaryFolder folder;
   const Matrix block(4, 4);
@@ -103,7 +104,7 @@ TEST(Stages, ArePlannedWithoutWhatIsFinished) {
   }
   FinishedBlocks finished(folder.path(), "key");
   options.affinity.finished = &finished;
-  const auto left = plan_stages(sizes, options, true);
+  const auto left = plan_stages(sizes, options, nulls);
   EXPECT_EQ(left[0].flops, (2 * 4 * 4 + 3 * 4 * 2) * flops);
   EXPECT_EQ(left[1].flops, 3 * (4 * 4 + 4 * 2) * flops);
 }
