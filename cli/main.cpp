@@ -3,6 +3,7 @@
 
 #include <iostream>
 
+#include "cli/kernels.h"
 #include "cli/run.h"
 
 namespace {
@@ -18,5 +19,6 @@ void occupy_standard_streams() {
 
 int main(int argc, char** argv) {
   occupy_standard_streams();
+  headscope::cli::use_better_kernels(argv);
   return headscope::cli::run(argc, argv, {std::cout, std::cerr, ::isatty(STDERR_FILENO) == 1});
 }

@@ -5,12 +5,14 @@
 #include <sstream>
 
 #include "cli/interrupt.h"
+#include "cli/kernels.h"
 #include "cli/run.h"
 #include "headscope/base/error.h"
 #include "headscope/mpi/mpi_ranks.h"
 
 int main(int argc, char** argv) {
   using namespace headscope;
+  cli::use_better_kernels(argv);
   try {
     const std::unique_ptr<Ranks> ranks = mpi_ranks(cli::check_for_interrupt);
     std::ostringstream nowhere;  // rank 0 speaks for all

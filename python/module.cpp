@@ -2,6 +2,7 @@
 
 #include "bindings.h"
 #include "headscope/base/parallel.h"
+#include "headscope/linalg/kernels.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -11,6 +12,7 @@ NB_MODULE(_native, m) {
   m.attr("version") = HEADSCOPE_VERSION;
   m.def("set_threads", &headscope::set_thread_count, "threads"_a, "Number of threads; 0 for all processors.");
   m.def("threads", &headscope::thread_count, "Number of threads that are used.");
+  m.attr("better_kernels") = headscope::better_kernels().c_str();
   headscope::python::bind_errors(m);
   headscope::python::bind_model(m);
   headscope::python::bind_run(m);

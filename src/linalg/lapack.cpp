@@ -219,3 +219,12 @@ bool singular_values(std::size_t m, std::size_t n, double* a, std::size_t lda, d
 std::string headscope::kernel_name() {
   return openblas_get_corename();
 }
+
+std::string headscope::better_kernels() {
+#if defined(__x86_64__)
+  if (kernel_name() == "Prescott" && __builtin_cpu_supports("avx2")) {
+    return __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") ? "SkylakeX" : "Haswell";
+  }
+#endif
+  return {};
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import resource
 import signal
 import subprocess
@@ -157,6 +158,16 @@ assert before and mine() == before, (before, mine())
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "3"}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="kernels of other processors have other names")
+def test_says_that_products_are_slow() -> None:
+    # What OpenBLAS takes for a processor that is younger than itself.
+    environment = {**os.environ, "OPENBLAS_CORETYPE": "Prescott"}
+    done = subprocess.run([sys.executable, "-c", "import headscope"], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "RuntimeWarning: OpenBLAS does not know this processor" in done.stderr
+    assert "set OPENBLAS_CORETYPE=" in done.stderr
 
 
 def test_numpy_is_a_new_one() -> None:
