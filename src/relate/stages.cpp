@@ -78,8 +78,8 @@ double seconds_of_graph(const HeadSizes& sizes, const HeadSelection& selection, 
   };
   const double nodes = heads(false) + (sizes.kv_heads != sizes.heads ? heads(true) : 0);
   double head_pairs = 0;
-  for (const RolePair pair : options.pairs)
-    head_pairs += heads(is_key_value(pair.source)) * heads(is_key_value(pair.target));
+  for (const auto [source, target] : options.pairs)
+    head_pairs += heads(is_key_value(source)) * heads(is_key_value(target));
   const std::size_t rounds = (nulls + thread_count() - 1) / thread_count();
   return kNode * nodes * nodes + (kPair + kNull * static_cast<double>(rounds)) * head_pairs;
 }
