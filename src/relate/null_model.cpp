@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <limits>
-#include <map>
-#include <numeric>
 
 #include "relate/later_pairs.h"
 
@@ -33,18 +32,22 @@ MomentsOf span_moments(const Affinities& affinities) {
   const auto distance = [&affinities](std::size_t i, std::size_t j) {
     return affinities.target.heads[j].layer - affinities.source.heads[i].layer;
   };
-  std::map<std::size_t, std::vector<double>> classes;
+  std::size_t layers = 0;
+  for (const HeadId& head : affinities.target.heads) layers = std::max(layers, head.layer + 1);
+  std::vector<std::vector<double>> classes(layers);
   for_each_later(affinities, [&](std::size_t i, std::size_t j) {
     classes[distance(i, j)].push_back(on_null_scale(info(affinities.metric), affinities.values(i, j)));
   });
-  std::map<std::size_t, NullMoments> moments;
-  for (auto& [layers, values] : classes) {
-    NullMoments& found = moments[layers];
+  std::vector<NullMoments> moments(classes.size());
+  for (std::size_t k = 0; k < layers; ++k) {
+    std::vector<double>& values = classes[k];
+    if (values.empty()) continue;
+    NullMoments& found = moments[k];
     found.mean = median(values);
     for (double& value : values) value = std::abs(value - found.mean);
     found.deviation = 1.4826 * median(std::move(values));
   }
-  return [moments = std::move(moments), distance](std::size_t i, std::size_t j) { return moments.at(distance(i, j)); };
+  return [moments = std::move(moments), distance](std::size_t i, std::size_t j) { return moments[distance(i, j)]; };
 }
 
 // Drawn at full rank. Heads of lower rank: mean and deviation in proportion to the isotropic ones.
@@ -81,18 +84,24 @@ MomentsOf moments_of(const Affinities& affinities, NullModel null, std::size_t d
 }
 
 // Benjamini and Hochberg 1995: q of the r-th smallest of m p-values is the smallest p_s m / s over s >= r.
-void fill_q(Significance& result) {
-  std::vector<std::size_t> order;
-  const std::span<const float> z = std::as_const(result.z).values();
-  for (std::size_t i = 0; i < z.size(); ++i) {
-    if (!std::isnan(z[i])) order.push_back(i);
-  }
-  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return z[a] != z[b] ? z[a] > z[b] : a < b; });
+// Those of equal p are equal, in whatever order they come.
+void fill_q(const Affinities& affinities, Significance& result) {
+  struct Pair {
+    float z;
+    std::uint32_t i, j;
+  };
+  std::vector<Pair> order;
+  for_each_later(affinities, [&](std::size_t i, std::size_t j) {
+    const float z = result.z(i, j);
+    if (!std::isnan(z)) order.push_back({z, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(j)});
+  });
+  std::ranges::sort(order, std::ranges::greater(), &Pair::z);
   double smallest = 1;
   for (std::size_t rank = order.size(); rank > 0; --rank) {
-    const double p = upper_tail(static_cast<double>(z[order[rank - 1]]));
+    const auto [z, i, j] = order[rank - 1];
+    const double p = upper_tail(static_cast<double>(z));
     smallest = std::min(smallest, p * static_cast<double>(order.size()) / static_cast<double>(rank));
-    result.q.values()[order[rank - 1]] = static_cast<float>(smallest);
+    result.q(i, j) = static_cast<float>(smallest);
   }
 }
 
@@ -141,7 +150,7 @@ Significance significance(const Affinities& affinities, NullModel null, std::siz
     const double z = here.deviation > 0 ? difference / here.deviation : 0;
     result.z(i, j) = static_cast<float>(metric.distance ? -z : z);
   });
-  fill_q(result);
+  fill_q(affinities, result);
   return result;
 }
 

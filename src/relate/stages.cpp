@@ -66,13 +66,14 @@ double flops_of_matched(const HeadSizes& sizes, const HeadSelection& selection, 
   return flops;
 }
 
-// Comparing the pairs of heads with every null, sorting them and joining them to communities: on the processors of 2020
-// to 2025.
+// Comparing the pairs of heads with every null, sorting them and joining them to communities, on processors of 2020 to
+// 2025.
 double seconds_of_graph(const HeadSizes& sizes, const HeadSelection& selection, const RelateOptions& options,
                         std::size_t nulls) {
-  constexpr double kNode = 0.2e-6;   // a pair of nodes
-  constexpr double kPair = 0.12e-6;  // a pair of heads, in one pair of roles
-  constexpr double kNull = 0.09e-6;  // and under one null
+  constexpr double kTree = 0.13e-9;   // the cube of nodes: eigenvectors
+  constexpr double kNode = 0.13e-6;   // a pair of nodes
+  constexpr double kPair = 0.08e-6;   // a pair of heads, in one pair of roles
+  constexpr double kNull = 0.075e-6;  // and under one null
   const auto heads = [&](bool key_value) {
     return static_cast<double>(selection.heads(key_value).before(selection.layers().size()));
   };
@@ -81,7 +82,8 @@ double seconds_of_graph(const HeadSizes& sizes, const HeadSelection& selection, 
   for (const auto [source, target] : options.pairs)
     head_pairs += heads(is_key_value(source)) * heads(is_key_value(target));
   const std::size_t rounds = (nulls + thread_count() - 1) / thread_count();
-  return kNode * nodes * nodes + (kPair + kNull * static_cast<double>(rounds)) * head_pairs;
+  return kTree * std::pow(nodes, 3) + kNode * nodes * nodes +
+         (kPair + kNull * static_cast<double>(rounds)) * head_pairs;
 }
 
 }  // namespace
