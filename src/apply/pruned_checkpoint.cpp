@@ -144,10 +144,9 @@ std::vector<HeadId> zero_heads(const Model& model) {
   std::vector<HeadId> found;
   for (std::size_t layer = 0; layer < sizes.layers; ++layer) {
     const HeadWeights weights = model.load_heads(layer, Role::kO, WeightProcessing::kRaw);
-    const std::size_t size = sizes.d_model * sizes.d_head;
     for (std::size_t head = 0; head < sizes.heads; ++head) {
-      const auto values = weights.values().subspan(head * size, size);
-      if (std::ranges::all_of(values, [](float value) { return value == 0; })) found.push_back({layer, head});
+      const bool zero = std::ranges::all_of(weights.columns(head), [](float value) { return value == 0; });
+      if (zero) found.push_back({layer, head});
     }
     model.release_layer(layer);
   }

@@ -36,16 +36,6 @@ Rounding rounding(Precision precision) {
   }
 }
 
-std::span<const float> columns_of(const HeadWeights& weights, std::size_t head) {
-  const std::size_t size = weights.d_model() * weights.d_head();
-  return weights.values().subspan(head * size, size);
-}
-
-// The head of a role that a head of the metric has: for the composition score those are query heads.
-std::size_t native(const FactorWeights& weights, const HeadWeights& of, std::size_t head) noexcept {
-  return weights.metric == Metric::kCs && is_key_value(of.role()) ? head / weights.queries_per_kv : head;
-}
-
 double limit_of(const FactorWeights& weights) {
   return 1 / std::max(weights.rank_tolerance, kSmallestTolerance);
 }
@@ -155,10 +145,10 @@ void Preparation::send(std::span<const HostBytes> heads, double* to) {
   });
 }
 
-std::vector<HostBytes> Preparation::heads_of(const Batch& batch, const HeadWeights& of) {
+std::vector<HostBytes> Preparation::heads_of(const Batch& batch, const HeadWeights& part) {
   std::vector<HostBytes> heads;
   for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
-    heads.push_back(std::as_bytes(columns_of(of, native(batch.weights, of, batch.weights.heads[i]))));
+    heads.push_back(std::as_bytes(batch.weights.columns(part, batch.weights.heads[i])));
   }
   return heads;
 }
@@ -190,8 +180,8 @@ void Preparation::send_products(const Batch& batch) {
   parallel_for(open.size(), [&](std::size_t i) {
     const std::size_t head = weights.heads[batch.first + open[i]];
     products[i] = Buffer<float>(d * h);
-    multiply_by_gram_root(columns_of(weights.outer, native(weights, weights.outer, head)),
-                          columns_of(weights.inner, native(weights, weights.inner, head)), d, h, products[i].values());
+    multiply_by_gram_root(weights.columns(weights.outer, head), weights.columns(weights.inner, head), d, h,
+                          products[i].values());
   });
   for (std::size_t i = 0; i < open.size(); ++i) {
     const HostBytes parts[] = {std::as_bytes(products[i].values())};
@@ -267,7 +257,7 @@ void Preparation::replace_failed(const Batch& batch, DeviceLayer& layer) {
   for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
     if (layer.ranks[i] <= layer.h) continue;
     Buffer<float> basis(size);
-    layer.ranks[i] = orthonormal_basis(columns_of(batch.weights.outer, batch.weights.heads[i]), layer.d, layer.h,
+    layer.ranks[i] = orthonormal_basis(batch.weights.outer.columns(batch.weights.heads[i]), layer.d, layer.h,
                                        1 / limit_of(batch.weights), basis.values());
     const HostBytes parts[] = {std::as_bytes(basis.values())};
     send(parts, columns_.as<double>());

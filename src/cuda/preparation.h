@@ -60,7 +60,7 @@ class Preparation {
   [[nodiscard]] std::size_t batch_size(std::size_t d, std::size_t h, std::size_t heads) const;
   [[nodiscard]] std::byte* place(const DeviceLayer& layer, std::size_t head) const;
   void reserve(std::size_t d, std::size_t h, std::size_t count);
-  [[nodiscard]] static std::vector<HostBytes> heads_of(const Batch& batch, const HeadWeights& of);
+  [[nodiscard]] static std::vector<HostBytes> heads_of(const Batch& batch, const HeadWeights& part);
   void send(std::span<const HostBytes> heads, double* to);
   void send_batch(const Batch& batch);
   void send_products(const Batch& batch);

@@ -11,11 +11,6 @@
 namespace headscope {
 namespace {
 
-std::span<const float> columns_of(const HeadWeights& weights, std::size_t head) {
-  const std::size_t size = weights.d_model() * weights.d_head();
-  return weights.values().subspan(head * size, size);
-}
-
 // Multiplies a factor and its moments: F <- F / divisor.
 void divide(std::span<float> factor, GramMoments& moments, double divisor) {
   if (divisor == 0) return;  // a zero head stays zero
@@ -31,24 +26,18 @@ Role inner_role(const FactorKey& key) {
   return key.role == Role::kQ ? Role::kK : key.role == Role::kK ? Role::kQ : Role::kO;
 }
 
-// The head of the role that query head `head` uses, for the composition score.
-std::size_t native(const FactorWeights& weights, Role role, std::size_t head) noexcept {
-  return is_key_value(role) ? head / weights.queries_per_kv : head;
-}
-
 void prepare_head(const FactorWeights& weights, std::size_t head, std::span<float> factor, GramMoments& moments,
                   std::size_t& rank) {
   const std::size_t d = weights.outer.d_model();
   const std::size_t h = weights.outer.d_head();
   rank = h;
   if (weights.metric == Metric::kCs) {
-    multiply_by_gram_root(columns_of(weights.outer, native(weights, weights.outer.role(), head)),
-                          columns_of(weights.inner, native(weights, weights.inner.role(), head)), d, h, factor);
+    multiply_by_gram_root(weights.columns(weights.outer, head), weights.columns(weights.inner, head), d, h, factor);
     moments = gram_moments(factor, d, h);
     divide(factor, moments, std::sqrt(moments.trace));
     return;
   }
-  const std::span<const float> outer = columns_of(weights.outer, head);
+  const std::span<const float> outer = weights.columns(weights.outer, head);
   if (weights.metric == Metric::kPk) {
     rank = orthonormal_basis(outer, d, h, weights.rank_tolerance, factor);
     moments = {static_cast<double>(rank), static_cast<double>(rank)};

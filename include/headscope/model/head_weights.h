@@ -39,6 +39,11 @@ class HeadWeights {
     assert(head < heads() && j < d_head_);
     return values_.values().subspan((head * d_head_ + j) * d_model_, d_model_);
   }
+  /// All of them, one after another.
+  [[nodiscard]] std::span<const float> columns(std::size_t head) const noexcept {
+    assert(head < heads());
+    return values_.values().subspan(head * d_model_ * d_head_, d_model_ * d_head_);
+  }
   [[nodiscard]] std::span<const float> values() const noexcept { return values_.values(); }
   /// Gives the numbers away.
   [[nodiscard]] Buffer<float> release() && noexcept { return std::move(values_); }

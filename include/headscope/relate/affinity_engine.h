@@ -20,6 +20,11 @@ struct FactorWeights {
   std::vector<std::size_t> heads = {};  ///< Which to prepare, by their place in the layer (query heads for cs).
   std::size_t queries_per_kv = 1;       ///< For cs: query head h uses KV head h / queries_per_kv.
   double rank_tolerance = 0;            ///< Singular values below this share of the largest are zero.
+
+  /// What one of `heads` has of `part`, which is `outer` or `inner`: the columns of its matrix.
+  [[nodiscard]] std::span<const float> columns(const HeadWeights& part, std::size_t head) const noexcept {
+    return part.columns(metric == Metric::kCs && is_key_value(part.role()) ? head / queries_per_kv : head);
+  }
 };
 
 /// The heads of one layer prepared for a metric that is a norm of products, wherever their engine keeps them: the
