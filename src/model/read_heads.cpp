@@ -25,8 +25,11 @@ class Reader {
         scale_(checkpoint, tensor_, requests.front().slice.block_scale) {
     for (HeadRequest& request : requests) {
       const std::size_t size = request.heads * d_head * d_model_;
-      if (request.recycled.size() != size) request.recycled = {};  // freed before there is more
-      out_.push_back(request.recycled.size() == size ? std::move(request.recycled) : Buffer<float>(size));
+      if (request.recycled.size() != size) {
+        request.recycled = {};  // freed before there is more
+        request.recycled = Buffer<float>(size);
+      }
+      out_.push_back(std::move(request.recycled));
     }
   }
 

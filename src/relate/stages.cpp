@@ -79,8 +79,9 @@ double seconds_of_graph(const HeadSizes& sizes, const HeadSelection& selection, 
   };
   const double nodes = heads(false) + (sizes.kv_heads != sizes.heads ? heads(true) : 0);
   double head_pairs = 0;
-  for (const auto [source, target] : options.pairs)
+  for (const auto [source, target] : options.pairs) {
     head_pairs += heads(is_key_value(source)) * heads(is_key_value(target));
+  }
   const std::size_t rounds = (nulls + thread_count() - 1) / thread_count();
   return kTree * std::pow(nodes, 3) + kNode * nodes * nodes +
          (kPair + kNull * static_cast<double>(rounds)) * head_pairs;
@@ -95,8 +96,9 @@ std::vector<Stage> plan_stages(const HeadSizes& sizes, const RelateOptions& opti
   for (const Metric metric : options.metrics) {
     stages.push_back({flops_of(metric, sizes, selection, options), !info(metric).angles});
   }
-  if (std::ranges::find(nulls, NullModel::kMatched) != nulls.end())
+  if (std::ranges::find(nulls, NullModel::kMatched) != nulls.end()) {
     stages.push_back({flops_of_matched(sizes, selection, options), false});
+  }
   stages.push_back({0, false, seconds_of_graph(sizes, selection, options, nulls.size())});
   return stages;
 }

@@ -76,7 +76,8 @@ class Model {
   void release_layer(std::size_t layer) const;
 
   /// Q, K, V and O of one layer, by Role. A tensor that holds several of them is read once.
-  /// `recycled` and \throws Error  as `load_heads`.
+  /// Memory of `recycled` is used again.
+  /// \throws Error  as `load_heads`.
   [[nodiscard]] std::array<HeadWeights, 4> load_layer(std::size_t layer,
                                                       WeightProcessing processing = WeightProcessing::kFolded,
                                                       std::array<HeadWeights, 4> recycled = {}) const;
