@@ -54,7 +54,7 @@ test: debian-build debian-test venv
 	cmake --build --preset asan
 	ctest --preset asan
 	cmake --preset mpi -DHEADSCOPE_TESTS=ON -DHEADSCOPE_BENCHMARKS=OFF
-	cmake --build --preset mpi --target headscope headscope_ranks encode_texts
+	cmake --build --preset mpi --target headscope headscope_ranks encode_texts exchange_numbers
 	HEADSCOPE=build/headscope $(PYTHON) -m pytest -q tests/tools tests/cli tests/tokenizers tests/models
 	@if command -v nvcc > /dev/null; then \
 	  cmake --preset cuda -DHEADSCOPE_TESTS=ON -DHEADSCOPE_WERROR=ON && cmake --build --preset cuda --target headscope_cuda; \

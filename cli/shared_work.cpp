@@ -48,18 +48,22 @@ std::map<std::string, std::string> describe_ranks(Ranks& ranks) {
   own.put(processor_seconds());
   own.put(peak_memory());
   own.put(ranks.seconds_waited());
+  own.put(ranks.read_in_place());
   std::string peaks = std::to_string(peak_memory());
   std::string waits = fmt::format("{:.3f}", ranks.seconds_waited());
+  std::string in_place = std::to_string(ranks.read_in_place());
   ranks.gather(own.bytes(), [&](std::size_t, std::span<const std::byte> bytes) {
     MessageReader message(bytes);
     processor += fmt::format(" {:.2f}", message.take<double>());
     peaks += fmt::format(" {}", message.take<std::size_t>());
     waits += fmt::format(" {:.3f}", message.take<double>());
+    in_place += fmt::format(" {}", message.take<std::size_t>());
   });
   return {{"ranks", std::to_string(ranks.size())},
           {"processor_seconds", processor},
           {"peak_memory_of_ranks", peaks},
-          {"seconds_waited", waits}};
+          {"seconds_waited", waits},
+          {"ranks_read_in_place", in_place}};
 }
 
 std::size_t count_same(Ranks& ranks, const std::string& text) {

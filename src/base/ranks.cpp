@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "headscope/base/message.h"
 
@@ -21,14 +22,19 @@ class OneRank final : public Ranks {
   [[nodiscard]] std::vector<std::byte> receive(std::size_t /*from*/) override { return {}; }
   void begin_shift(std::vector<std::byte> bytes) override { shifted_ = std::move(bytes); }
   [[nodiscard]] std::vector<std::byte> finish_shift() override { return std::move(shifted_); }
-  void begin_exchange(std::vector<Buffer<float>> numbers) override { exchanged_ = std::move(numbers); }
-  [[nodiscard]] std::vector<Buffer<float>> finish_exchange() override { return std::move(exchanged_); }
+  [[nodiscard]] std::vector<std::span<float>> exchange_room(std::span<const std::size_t> /*counts*/) override {
+    return std::vector<std::span<float>>(1);
+  }
+  void begin_exchange() override {}
+  [[nodiscard]] std::vector<std::span<const float>> take_exchange() override {
+    return std::vector<std::span<const float>>(1);
+  }
   void announce_failure(int /*code*/, const std::string& /*message*/) noexcept override {}
   [[nodiscard]] double seconds_waited() const noexcept override { return 0; }
+  [[nodiscard]] std::size_t read_in_place() const noexcept override { return 0; }
 
  private:
   std::vector<std::byte> shifted_;
-  std::vector<Buffer<float>> exchanged_;
 };
 
 // Rank 0 combines the lists of all ranks, number by number, and all get what comes out.
@@ -63,6 +69,16 @@ std::vector<std::byte> describe(const std::optional<Error>& failure, const std::
 }
 
 }  // namespace
+
+std::vector<std::span<const float>> Ranks::finish_exchange(std::span<const std::size_t> expected) {
+  std::vector<std::span<const float>> numbers = take_exchange();
+  for (std::size_t from = 0; from < numbers.size(); ++from) {
+    if (from == rank() || numbers[from].size() == expected[from]) continue;
+    throw Error(ErrorKind::kBackend, fmt::format("rank {} gave {} numbers, expected {}: do all run the same command?",
+                                                 from, numbers[from].size(), expected[from]));
+  }
+  return numbers;
+}
 
 void Ranks::gather(std::span<const std::byte> bytes,
                    const std::function<void(std::size_t, std::span<const std::byte>)>& consume) {
@@ -100,8 +116,40 @@ std::vector<float> Ranks::largest_of_each(std::vector<float> numbers) {
   return numbers;
 }
 
+// Every rank adds up a share of them, and gives the sums to all.
 void Ranks::add_up(std::span<std::int64_t> numbers) {
-  combine_lists(*this, numbers, [](std::int64_t a, std::int64_t b) { return a + b; });
+  if (size() == 1) return;
+  const auto part = [&](std::size_t of) {
+    const Share share = share_of(numbers.size(), of, size());
+    return numbers.subspan(share.begin, share.size());
+  };
+  // Room for integers in floats, which only hold the bytes.
+  std::vector<std::size_t> by_others(size(), 0);
+  std::vector<std::size_t> by_this(size(), 0);
+  for (std::size_t other = 0; other < size(); ++other) {
+    if (other == rank()) continue;
+    by_others[other] = part(other).size_bytes() / sizeof(float);
+    by_this[other] = part(rank()).size_bytes() / sizeof(float);
+  }
+  const auto give = [&](std::span<const std::size_t> counts, const auto& what) {
+    const std::vector<std::span<float>> room = exchange_room(counts);
+    for (std::size_t to = 0; to < size(); ++to) {
+      if (counts[to] > 0) std::memcpy(room[to].data(), what(to).data(), what(to).size_bytes());
+    }
+    begin_exchange();
+  };
+
+  give(by_others, part);
+  for (const std::span<const float> terms : finish_exchange(by_this)) {
+    if (terms.empty()) continue;  // this rank's own, or there are fewer numbers than ranks
+    MessageReader message(std::as_bytes(terms));
+    for (std::int64_t& sum : part(rank())) sum += message.take<std::int64_t>();
+  }
+  give(by_this, [&](std::size_t /*to*/) { return part(rank()); });
+  const std::vector<std::span<const float>> sums = finish_exchange(by_others);
+  for (std::size_t from = 0; from < size(); ++from) {
+    if (!sums[from].empty()) MessageReader(std::as_bytes(sums[from])).take_all(part(from));
+  }
 }
 
 void Ranks::agree(const std::optional<Error>& own) {

@@ -6,10 +6,12 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "headscope/base/message.h"
+#include "mpi/exchange.h"
 #include "mpi/transfer.h"
 
 namespace headscope {
@@ -36,6 +38,7 @@ class MpiRanks final : public Ranks {
     check_mpi(MPI_Comm_split_type(direct_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &machine), "Comm_split_type");
     MPI_Comm_rank(machine, &local_rank_);
     MPI_Comm_free(&machine);
+    exchange_.emplace(ring_, /*share_memory=*/true);
     if (level >= MPI_THREAD_SERIALIZED && size_ > 1) mover_ = std::thread([this] { move_messages(); });
   }
   MpiRanks(const MpiRanks&) = delete;
@@ -52,8 +55,7 @@ class MpiRanks final : public Ranks {
     // What is left over is left over from a failure, of which all ranks know.
     shift_out_.abandon();
     shift_in_.abandon();
-    for (Outgoing& one : exchange_out_) one.abandon();
-    for (IncomingFloats& one : exchange_in_) one.abandon();
+    exchange_->abandon();
     direct_out_.abandon();
     direct_in_.abandon();
     MPI_Finalize();
@@ -104,31 +106,22 @@ class MpiRanks final : public Ranks {
     return shift_in_.take();
   }
 
-  void begin_exchange(std::vector<Buffer<float>> numbers) override {
+  [[nodiscard]] std::vector<std::span<float>> exchange_room(std::span<const std::size_t> counts) override {
+    return exchange_->room(counts);
+  }
+
+  void begin_exchange() override {
     {
       const std::lock_guard lock(mutex_);
-      exchanged_ = std::move(numbers);
-      exchange_out_ = std::vector<Outgoing>(exchanged_.size());
-      exchange_in_ = std::vector<IncomingFloats>(exchanged_.size());
-      // Each begins with its neighbors, so that not all send to the same rank at once.
-      for (int step = 1; step < size_; ++step) {
-        const int from = (rank_ + size_ - step) % size_;
-        const int to = (rank_ + step) % size_;
-        exchange_in_[static_cast<std::size_t>(from)].begin(ring_, from);
-        exchange_out_[static_cast<std::size_t>(to)].begin(
-            ring_, to, std::as_bytes(std::as_const(exchanged_[static_cast<std::size_t>(to)]).values()));
-      }
-      moving_ = true;
+      exchange_->begin();
+      moving_ = exchange_->has_large_messages();
     }
     wake_.notify_all();
   }
 
-  [[nodiscard]] std::vector<Buffer<float>> finish_exchange() override {
+  [[nodiscard]] std::vector<std::span<const float>> take_exchange() override {
     wait_for_move();
-    for (std::size_t from = 0; from < size(); ++from) {
-      if (from != rank()) exchanged_[from] = exchange_in_[from].take();
-    }
-    return std::move(exchanged_);
+    return exchange_->take();
   }
 
   void announce_failure(int code, const std::string& message) noexcept override {
@@ -149,6 +142,7 @@ class MpiRanks final : public Ranks {
   }
 
   [[nodiscard]] double seconds_waited() const noexcept override { return waited_; }
+  [[nodiscard]] std::size_t read_in_place() const noexcept override { return exchange_->read_in_place(); }
 
  private:
   // Whether a shift or exchange is complete. Of the two that may look, the mover and who waits for it, the mutex lets
@@ -156,10 +150,7 @@ class MpiRanks final : public Ranks {
   bool is_move_done() {
     bool done = shift_out_.is_done();
     done = shift_in_.is_done() && done;
-    for (Outgoing& one : exchange_out_) done = one.is_done() && done;
-    for (std::size_t from = 0; from < exchange_in_.size(); ++from) {
-      if (from != rank()) done = exchange_in_[from].is_done() && done;
-    }
+    done = exchange_->is_done() && done;
     if (done) moving_ = false;
     return done;
   }
@@ -225,7 +216,7 @@ class MpiRanks final : public Ranks {
   int size_ = 1;
   int local_rank_ = 0;
   MPI_Comm direct_ = MPI_COMM_NULL;   // send and receive
-  MPI_Comm ring_ = MPI_COMM_NULL;     // shifts
+  MPI_Comm ring_ = MPI_COMM_NULL;     // shifts and exchanges
   MPI_Comm trouble_ = MPI_COMM_NULL;  // last words
 
   mutable std::mutex mutex_;  // whoever calls MPI has it
@@ -234,9 +225,7 @@ class MpiRanks final : public Ranks {
   std::vector<std::byte> leaving_;
   Outgoing shift_out_;
   IncomingBytes shift_in_;
-  std::vector<Buffer<float>> exchanged_;  // what leaves, and then what has come
-  std::vector<Outgoing> exchange_out_;
-  std::vector<IncomingFloats> exchange_in_;
+  std::optional<Exchange> exchange_;  // made once MPI is there
   bool moving_ = false;
   bool ending_ = false;
   std::condition_variable wake_;

@@ -1,12 +1,9 @@
 #include "organize/heads_to_positions.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
-#include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
 
 namespace headscope {
@@ -37,33 +34,29 @@ class Rounds {
     return {std::min(all.end, all.begin + round * heads_), std::min(all.end, all.begin + (round + 1) * heads_)};
   }
 
-  // The maps of a round cut into what each rank gets; what stays here goes to its place at once.
-  [[nodiscard]] std::vector<Buffer<float>> pack(const Buffer<float>& maps, std::size_t round,
-                                                Buffer<float>& result) const {
+  // The maps of a round, cut, to where each rank gets its part; what stays here goes to its place at once.
+  void give(const Buffer<float>& maps, std::size_t round, Buffer<float>& result) {
     const Share own = heads(ranks_.rank(), round);
-    std::vector<Buffer<float>> parts(ranks_.size());
+    std::vector<std::size_t> counts(ranks_.size(), 0);
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-      if (rank != ranks_.rank()) parts[rank] = Buffer<float>(own.size() * positions_.of(rank).size());
+      if (rank != ranks_.rank()) counts[rank] = own.size() * positions_.of(rank).size();
     }
+    const std::vector<std::span<float>> room = ranks_.exchange_room(counts);
     parallel_for(own.size(), [&](std::size_t head) {
       for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
         const Share there = positions_.of(rank);
         float* to = rank == ranks_.rank() ? result.data() + (own.begin + head) * here_
-                                          : parts[rank].data() + head * there.size();
+                                          : room[rank].data() + head * there.size();
         copy(maps.data() + head * map_ + there.begin, there.size(), to);
       }
     });
-    return parts;
+    ranks_.begin_exchange();
   }
 
-  void unpack(const std::vector<Buffer<float>>& parts, std::size_t round, Buffer<float>& result) const {
-    for (std::size_t rank = 0; rank < parts.size(); ++rank) {
-      const std::size_t expected = heads(rank, round).size() * here_;
-      if (rank == ranks_.rank() || parts[rank].size() == expected) continue;
-      throw Error(ErrorKind::kBackend, fmt::format("rank {} gave {} numbers of its heads, expected {}: do all run the "
-                                                   "same command?",
-                                                   rank, parts[rank].size(), expected));
-    }
+  void take(std::size_t round, Buffer<float>& result) {
+    std::vector<std::size_t> expected;
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) expected.push_back(heads(rank, round).size() * here_);
+    const std::vector<std::span<const float>> parts = ranks_.finish_exchange(expected);
     parallel_for(parts.size(), [&](std::size_t rank) {
       copy(parts[rank].data(), parts[rank].size(), result.data() + heads(rank, round).begin * here_);
     });
@@ -76,7 +69,7 @@ class Rounds {
 
   const TensorShare& tensor_;
   const PositionShares& positions_;
-  const Ranks& ranks_;
+  Ranks& ranks_;
   std::size_t map_;
   std::size_t here_;   // positions of this rank
   std::size_t heads_;  // in a round, at most
@@ -112,14 +105,14 @@ void heads_to_positions(const TensorShare& tensor, const PositionShares& positio
   };
   if (ranks.size() == 1) return make_some(tensor.own_heads(), result.values());
 
-  const Rounds rounds(tensor, positions);
+  Rounds rounds(tensor, positions);
   Buffer<float> maps(rounds.heads(ranks.rank(), 0).size() * map);
   for (std::size_t round = 0; round < rounds.count(); ++round) {
     make_some(rounds.heads(ranks.rank(), round), maps.values());
-    if (round > 0) rounds.unpack(ranks.finish_exchange(), round - 1, result);
-    ranks.begin_exchange(rounds.pack(maps, round, result));
+    if (round > 0) rounds.take(round - 1, result);
+    rounds.give(maps, round, result);
   }
-  rounds.unpack(ranks.finish_exchange(), rounds.count() - 1, result);
+  rounds.take(rounds.count() - 1, result);
 }
 
 }  // namespace headscope

@@ -1,7 +1,6 @@
 #include "organize/shared_column_sums.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "headscope/base/parallel.h"
@@ -9,41 +8,41 @@
 namespace headscope {
 namespace {
 
-// What a rank receives at a time: small enough for a cache, and so much that it takes far longer to work on than to
+// What a rank works on at a time: small enough for a cache, and so much that it takes far longer to work on than to
 // begin.
 constexpr std::size_t kStepBytes = std::size_t{1} << 20;
-
-// Owners of panels that are not a rank.
-constexpr std::size_t kNobody = std::numeric_limits<std::size_t>::max();
-constexpr std::size_t kSeveral = kNobody - 1;
 
 }  // namespace
 
 SharedColumnSums::SharedColumnSums(const SharedPanels& panels, const FolderWalk& walk,
                                    std::span<const FolderBlock> blocks, std::size_t most, std::size_t batch)
     : all_(panels), walk_(walk), blocks_(blocks) {
-  groups_ = (blocks.size() + most * ranks().size() - 1) / (most * ranks().size());
-  const Share largest = blocks_of(0, ranks().size() - 1);
+  const std::size_t most_of_a_rank = (blocks.size() + ranks().size() - 1) / ranks().size();
+  groups_ = (most_of_a_rank + most - 1) / most;
+  const Share largest = blocks_of(groups_ - 1, ranks().size() - 1);
   const std::size_t row_bytes = kinds() * all_.form.panels() * folders_in(largest) * kPanel * sizeof(float);
   visits_ = std::max<std::size_t>(1, kStepBytes / std::max<std::size_t>(1, row_bytes) / batch) * batch;
 
-  const std::size_t count = all_.of_heads() ? all_.form.panels() : all_.form.rows;
-  owner_.assign(count, kNobody);
+  if (all_.of_heads()) panel_parts_.resize(all_.form.panels());
   for (std::size_t rank = 0; rank < ranks().size(); ++rank) {
-    const Share own = all_.of_heads() ? panels_of(rank) : all_.share.heads_of(rank);
-    for (std::size_t i = own.begin; i < own.end; ++i) owner_[i] = owner_[i] == kNobody ? rank : kSeveral;
+    const Share heads = all_.share.heads_of(rank);
+    if (!all_.of_heads()) owner_.insert(owner_.end(), heads.size(), rank);
+    for (std::size_t head = heads.begin; all_.of_heads() && head < heads.end;) {
+      const std::size_t panel = head / kPanel;
+      const std::size_t end = std::min(heads.end, (panel + 1) * kPanel);
+      panel_parts_[panel].push_back({rank, {head - panel * kPanel, end - panel * kPanel}});
+      head = end;
+    }
   }
-  place_.resize(count);
-  for (std::size_t i = 0; i < count; ++i) place_[i] = owner_[i] == kSeveral ? joined_panels_++ : 0;
   under_way_ = step_at(0, 0);
   begin(under_way_);
 }
 
-// The blocks of a group are as many as those of another or one less, and so are those of the ranks in it.
+// Dealt out to ranks first, so that they have equally many, and then to groups.
 Share SharedColumnSums::blocks_of(std::size_t group, std::size_t rank) const noexcept {
-  const Share all = share_of(blocks_.size(), group, groups_);
-  const Share own = share_of(all.size(), rank, ranks().size());
-  return {all.begin + own.begin, all.begin + own.end};
+  const Share own = share_of(blocks_.size(), rank, ranks().size());
+  const Share some = share_of(own.size(), group, groups_);
+  return {own.begin + some.begin, own.begin + some.end};
 }
 
 std::size_t SharedColumnSums::folders_in(const Share& blocks) const noexcept {
@@ -51,7 +50,7 @@ std::size_t SharedColumnSums::folders_in(const Share& blocks) const noexcept {
   return blocks_[blocks.end - 1].begin + blocks_[blocks.end - 1].count - blocks_[blocks.begin].begin;
 }
 
-// Of heads: those of all panels that a rank has a part of.
+// Of heads: all panels that a rank has a part of.
 Share SharedColumnSums::panels_of(std::size_t rank) const noexcept {
   const Share heads = all_.share.heads_of(rank);
   if (!all_.of_heads()) return {0, all_.form.panels()};
@@ -61,14 +60,15 @@ Share SharedColumnSums::panels_of(std::size_t rank) const noexcept {
 
 SharedColumnSums::Step SharedColumnSums::step_at(std::size_t group, std::size_t begin) const {
   Step step{group, {begin, std::min(begin + visits_, walk_.visits.size())}, {}, {}};
-  step.of_rank.resize(ranks().size());
+  step.rows.resize(ranks().size());
+  step.slots.resize(step.visits.size());
   for (std::size_t i = step.visits.begin; i < step.visits.end; ++i) {
     if (!walk_.visits[i].leaf) continue;
     const std::size_t row = walk_.visits[i].element;
+    step.slots[i - step.visits.begin] = step.rows[all_.of_heads() ? 0 : owner_[row]].size();
     for (std::size_t rank = 0; rank < ranks().size(); ++rank) {
-      if (all_.of_heads() || owner_[row] == rank) step.of_rank[rank].push_back(step.leaves.size());
+      if (all_.of_heads() || owner_[row] == rank) step.rows[rank].push_back(row);
     }
-    step.leaves.push_back(row);
   }
   return step;
 }
@@ -78,96 +78,94 @@ SharedColumnSums::Step SharedColumnSums::step_after(const Step& step) const {
   return step_at(step.group + 1, 0);
 }
 
-// For each rank [kind][own panel][own leaf][folder of the rank][kPanel].
+// For each other rank [kind][own panel][own row][folder of that rank][kPanel].
 void SharedColumnSums::begin(const Step& step) {
   if (step.group >= groups_) return;
-  const std::size_t leaves = step.of_rank[ranks().rank()].size();
-  const std::size_t panels = all_.panels.panels;
-  std::vector<Buffer<float>> sums(ranks().size());
+  const std::vector<std::size_t>& rows = step.rows[ranks().rank()];
+  const Share panels = panels_of(ranks().rank());
+  std::vector<std::size_t> counts(ranks().size(), 0);
   for (std::size_t rank = 0; rank < ranks().size(); ++rank) {
-    sums[rank] = Buffer<float>(kinds() * panels * leaves * folders_in(blocks_of(step.group, rank)) * kPanel);
+    if (rank == ranks().rank()) continue;
+    counts[rank] = kinds() * panels.size() * rows.size() * folders_in(blocks_of(step.group, rank)) * kPanel;
   }
-  parallel_for(kinds() * panels * leaves, [&](std::size_t i) {
-    const std::size_t row = step.leaves[step.of_rank[ranks().rank()][i % leaves]];
-    const std::size_t local = all_.of_heads() ? row : row - all_.share.own_heads().begin;
-    const Buffer<float>& entries = i < panels * leaves ? all_.panels.values : all_.panels.present;
-    const float* from = all_.panels.row(entries, i / leaves % panels, local);
+  const std::vector<std::span<float>> room = ranks().exchange_room(counts);
+  parallel_for(kinds() * panels.size() * rows.size(), [&](std::size_t i) {
+    const auto what = static_cast<Summed>(i / (panels.size() * rows.size()));
+    const std::size_t panel = panels.begin + i / rows.size() % panels.size();
     for (std::size_t rank = 0; rank < ranks().size(); ++rank) {
+      if (rank == ranks().rank()) continue;
       const Share blocks = blocks_of(step.group, rank);
-      float* to = sums[rank].data() + i * folders_in(blocks) * kPanel;
+      float* to = room[rank].data() + i * folders_in(blocks) * kPanel;
       for (std::size_t b = blocks.begin; b < blocks.end; ++b) {
-        add_folders(from, blocks_[b].steps.data(), blocks_[b].steps.size(), to);
+        make(what, panel, rows[i % rows.size()], blocks_[b], to);
         to += blocks_[b].count * kPanel;
       }
     }
   });
-  ranks().begin_exchange(std::move(sums));
+  ranks().begin_exchange();
 }
 
 Share SharedColumnSums::next() {
-  const Share blocks = blocks_of(group_++, ranks().rank());
-  folders_ = folders_in(blocks);
-  return blocks;
+  return blocks_of(group_++, ranks().rank());
 }
 
 void SharedColumnSums::reach(const Share& visits) {
   if (under_way_.group >= groups_ || under_way_.group + 1 != group_ || visits.begin < under_way_.visits.begin) return;
-  received_ = ranks().finish_exchange();
+  const std::size_t folders = folders_in(blocks_of(under_way_.group, ranks().rank()));
+  std::vector<std::size_t> expected;
+  for (std::size_t rank = 0; rank < ranks().size(); ++rank) {
+    expected.push_back(kinds() * panels_of(rank).size() * under_way_.rows[rank].size() * folders * kPanel);
+  }
+  received_ = ranks().finish_exchange(expected);
   now_ = std::exchange(under_way_, step_after(under_way_));
   begin(under_way_);
-
-  slot_.assign(now_.visits.size(), 0);
-  std::vector<std::size_t> seen(ranks().size(), 0);
-  std::size_t leaf = 0;
-  for (std::size_t i = 0; i < slot_.size(); ++i) {
-    const FolderVisit& visit = walk_.visits[now_.visits.begin + i];
-    if (!visit.leaf) continue;
-    slot_[i] = all_.of_heads() ? leaf++ : seen[owner_[visit.element]]++;
-  }
-  if (all_.of_heads()) join_panels();
 }
 
-const float* SharedColumnSums::received(std::size_t rank, std::size_t what, std::size_t panel, std::size_t leaf) const {
+// The sums of a row that this rank has.
+void SharedColumnSums::make(Summed what, std::size_t panel, std::size_t row, const FolderBlock& block,
+                            float* to) const {
+  const Buffer<float>& entries = what == Summed::kValues ? all_.panels.values : all_.panels.present;
+  const std::size_t own_panel = panel - panels_of(ranks().rank()).begin;
+  const std::size_t own_row = all_.of_heads() ? row : row - all_.share.own_heads().begin;
+  add_folders(all_.panels.row(entries, own_panel, own_row), block.steps.data(), block.steps.size(), to);
+}
+
+// What one rank has of a row and panel.
+const float* SharedColumnSums::get_from(std::size_t rank, Summed what, std::size_t panel, std::size_t visit,
+                                        std::size_t block, float* room) const {
+  if (rank == ranks().rank()) {
+    make(what, panel, walk_.visits[visit].element, blocks_[block], room);
+    return room;
+  }
   const Share panels = panels_of(rank);
-  const std::size_t row = (what * panels.size() + panel - panels.begin) * now_.of_rank[rank].size() + leaf;
-  return received_[rank].data() + row * folders_ * kPanel;
-}
-
-// Panels of heads that several ranks have a part of.
-void SharedColumnSums::join_panels() {
-  const std::size_t leaves = now_.leaves.size();
-  const std::size_t size = joined_panels_ * kinds() * leaves * folders_ * kPanel;
-  if (joined_.size() != size) joined_ = Buffer<float>(size);
-  for (std::size_t panel = 0; panel < owner_.size(); ++panel) {
-    if (owner_[panel] != kSeveral) continue;
-    parallel_for(kinds() * leaves, [&](std::size_t i) {
-      float* to = joined_.data() + (place_[panel] * kinds() * leaves + i) * folders_ * kPanel;
-      for (std::size_t rank = 0; rank < ranks().size(); ++rank) {
-        const Share heads = all_.share.heads_of(rank);
-        const std::size_t begin = std::max(heads.begin, panel * kPanel);
-        const std::size_t end = std::min(heads.end, (panel + 1) * kPanel);
-        if (begin >= end) continue;
-        const float* from = received(rank, i / leaves, panel, i % leaves);
-        // What stands behind the last head is to be finite, and is so in what came.
-        const std::size_t copied = end == all_.share.heads() ? (panel + 1) * kPanel - begin : end - begin;
-        for (std::size_t f = 0; f < folders_; ++f) {
-          std::copy_n(from + f * kPanel + begin % kPanel, copied, to + f * kPanel + begin % kPanel);
-        }
-      }
-    });
-  }
+  const Share own = blocks_of(now_.group, ranks().rank());
+  const std::size_t place = static_cast<std::size_t>(what) * panels.size() + panel - panels.begin;
+  const std::size_t row = place * now_.rows[rank].size() + now_.slots[visit - now_.visits.begin];
+  const std::size_t folder = blocks_[block].begin - blocks_[own.begin].begin;
+  return received_[rank].data() + (row * folders_in(own) + folder) * kPanel;
 }
 
 const float* SharedColumnSums::get(Summed what, std::size_t panel, std::size_t visit, std::size_t block,
-                                   float* /*room*/) const {
-  const auto kind = static_cast<std::size_t>(what);
-  const std::size_t leaf = slot_[visit - now_.visits.begin];
-  const std::size_t owner = owner_[all_.of_heads() ? panel : walk_.visits[visit].element];
-  const Share own = blocks_of(now_.group, ranks().rank());
-  const std::size_t offset = (blocks_[block].begin - blocks_[own.begin].begin) * kPanel;
-  if (owner != kSeveral) return received(owner, kind, panel, leaf) + offset;
-  const std::size_t row = (place_[panel] * kinds() + kind) * now_.leaves.size() + leaf;
-  return joined_.data() + row * folders_ * kPanel + offset;
+                                   float* room) const {
+  if (!all_.of_heads()) return get_from(owner_[walk_.visits[visit].element], what, panel, visit, block, room);
+  const std::vector<PanelPart>& parts = panel_parts_[panel];
+  if (parts.size() == 1) return get_from(parts[0].rank, what, panel, visit, block, room);
+  // A panel that several ranks have a part of. This rank comes first, as what it makes fills the room; the places
+  // behind the last slice, which are to be finite, come with those of the first.
+  const auto own = std::ranges::find(parts, ranks().rank(), &PanelPart::rank);
+  const std::size_t first = own == parts.end() ? 0 : static_cast<std::size_t>(own - parts.begin());
+  const std::size_t numbers = blocks_[block].count * kPanel;
+  const float* whole = get_from(parts[first].rank, what, panel, visit, block, room);
+  if (whole != room) std::copy_n(whole, numbers, room);
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    if (p == first) continue;
+    const Share places = parts[p].places;
+    const float* from = get_from(parts[p].rank, what, panel, visit, block, nullptr);
+    for (std::size_t at = places.begin; at < numbers; at += kPanel) {
+      std::copy_n(from + at, places.size(), room + at);
+    }
+  }
+  return room;
 }
 
 }  // namespace headscope

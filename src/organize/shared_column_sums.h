@@ -16,7 +16,8 @@ namespace headscope {
 /// ranks share: every rank compares all slices in the features of its own blocks of folders. So nothing is computed
 /// twice.
 ///
-/// The sums of some megabytes of rows are exchanged at a time; while they are worked on the next ones are under way.
+/// What a rank needs of its own heads it makes when it is asked for. What others need of them is exchanged, some
+/// hundred kilobytes of rows at a time; while they are worked on the next ones are under way.
 class SharedColumnSums final : public ColumnSums {
  public:
   /// Groups of `most` blocks a rank, and as many visits of the walk at a time as a multiple of `batch`. Panels, walk
@@ -34,8 +35,13 @@ class SharedColumnSums final : public ColumnSums {
   struct Step {
     std::size_t group = 0;
     Share visits;
-    std::vector<std::size_t> leaves;                ///< Rows that are visited, in that order.
-    std::vector<std::vector<std::size_t>> of_rank;  ///< Of these, the numbers of those that come from each rank.
+    std::vector<std::vector<std::size_t>> rows;  ///< That are visited and that a rank has, in the order of visits.
+    std::vector<std::size_t> slots;              ///< Of each visit, the place of its row among these.
+  };
+  /// Some slices of a panel of heads, by their places in it, and the rank that has them.
+  struct PanelPart {
+    std::size_t rank = 0;
+    Share places;
   };
 
   [[nodiscard]] Ranks& ranks() const noexcept { return all_.share.ranks(); }
@@ -46,8 +52,9 @@ class SharedColumnSums final : public ColumnSums {
   [[nodiscard]] Step step_at(std::size_t group, std::size_t begin) const;
   [[nodiscard]] Step step_after(const Step& step) const;
   void begin(const Step& step);
-  void join_panels();
-  [[nodiscard]] const float* received(std::size_t rank, std::size_t what, std::size_t panel, std::size_t leaf) const;
+  void make(Summed what, std::size_t panel, std::size_t row, const FolderBlock& block, float* to) const;
+  const float* get_from(std::size_t rank, Summed what, std::size_t panel, std::size_t visit, std::size_t block,
+                        float* room) const;
 
   const SharedPanels& all_;
   const FolderWalk& walk_;
@@ -57,13 +64,9 @@ class SharedColumnSums final : public ColumnSums {
   std::size_t group_ = 0;
   Step now_;
   Step under_way_;
-  std::size_t folders_ = 0;              // of this rank now
-  std::vector<Buffer<float>> received_;  // from each rank: [kind][its panel][its leaf][folder][kPanel]
-  std::vector<std::size_t> slot_;        // of each visit now, its leaf's number among those of its rank
-  std::vector<std::size_t> owner_;       // the rank of each head, as a row, or of each panel of heads; or several
-  std::vector<std::size_t> place_;       // of panels that several ranks have, the place in joined_
-  std::size_t joined_panels_ = 0;
-  Buffer<float> joined_;  // [panel][kind][leaf][folder][kPanel]
+  std::vector<std::span<const float>> received_;     // from each rank: [kind][its panel][its row][folder][kPanel]
+  std::vector<std::size_t> owner_;                   // where heads are rows: the rank of each
+  std::vector<std::vector<PanelPart>> panel_parts_;  // where heads are slices: of each panel
 };
 
 }  // namespace headscope

@@ -13,6 +13,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 HEADSCOPE = Path(os.environ.get("HEADSCOPE", ROOT / "build/headscope")).resolve()
 HEADSCOPE_MPI = Path(os.environ.get("HEADSCOPE_MPI", ROOT / "build/mpi/headscope")).resolve()
+EXCHANGE_NUMBERS = Path(
+    os.environ.get("EXCHANGE_NUMBERS", ROOT / "build/release/tests/exchange_numbers")
+).resolve()
 # In a container one is root and has fewer processors than ranks.
 ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none"]
@@ -77,6 +80,14 @@ def test_relate_gives_the_bytes_of_one_process(grouped: Path, tmp_path: Path, op
         assert done.returncode == 0, done.stderr
         assert done.stdout.count("files in") == 1  # rank 0 alone prints
         assert contents(tmp_path / str(ranks)) == expected
+
+
+@pytest.mark.parametrize("way", ["shared", "messages"])
+def test_numbers_are_exchanged_in_shared_memory_and_as_between_machines(way: str) -> None:
+    for ranks in (1, 2, 4):
+        command = [*MPIRUN, "-n", str(ranks), EXCHANGE_NUMBERS, way]
+        done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 ORGANIZE = {

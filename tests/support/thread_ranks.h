@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "headscope/base/buffer.h"
 #include "headscope/base/ranks.h"
 
 namespace headscope::test {
@@ -41,15 +42,20 @@ class ThreadRank final : public Ranks {
   [[nodiscard]] std::vector<std::byte> receive(std::size_t from) override { return wait_for(from, false); }
   void begin_shift(std::vector<std::byte> bytes) override { post((rank_ + 1) % size_, true, std::move(bytes)); }
   [[nodiscard]] std::vector<std::byte> finish_shift() override { return wait_for((rank_ + size_ - 1) % size_, true); }
-  void begin_exchange(std::vector<Buffer<float>> numbers) override {
-    for (std::size_t to = 0; to < size_; ++to) {
-      if (to == rank_) continue;
-      const std::span<const std::byte> bytes = std::as_bytes(numbers[to].values());
-      post(to, true, {bytes.begin(), bytes.end()});
-    }
-    kept_ = std::move(numbers[rank_]);
+  [[nodiscard]] std::vector<std::span<float>> exchange_room(std::span<const std::size_t> counts) override {
+    given_.clear();
+    std::vector<std::span<float>> room;
+    for (std::size_t to = 0; to < size_; ++to) room.push_back(given_.emplace_back(counts[to]).values());
+    return room;
   }
-  [[nodiscard]] std::vector<Buffer<float>> finish_exchange() override {
+  void begin_exchange() override {
+    for (std::size_t to = 0; to < size_; ++to) {
+      const std::span<const std::byte> bytes = std::as_bytes(given_[to].values());
+      if (to != rank_) post(to, true, {bytes.begin(), bytes.end()});
+    }
+    given_.clear();
+  }
+  [[nodiscard]] std::vector<std::span<const float>> take_exchange() override {
     std::vector<Buffer<float>> numbers(size_);
     for (std::size_t from = 0; from < size_; ++from) {
       if (from == rank_) continue;
@@ -57,8 +63,10 @@ class ThreadRank final : public Ranks {
       numbers[from] = Buffer<float>(bytes.size() / sizeof(float));
       if (!bytes.empty()) std::memcpy(numbers[from].data(), bytes.data(), bytes.size());
     }
-    numbers[rank_] = std::move(kept_);
-    return numbers;
+    taken_ = std::move(numbers);  // and what was taken before is gone
+    std::vector<std::span<const float>> views;
+    for (const Buffer<float>& from : taken_) views.push_back(from.values());
+    return views;
   }
   void announce_failure(int code, const std::string& message) noexcept override {
     const std::lock_guard lock(office_.mutex);
@@ -66,6 +74,7 @@ class ThreadRank final : public Ranks {
     office_.changed.notify_all();
   }
   [[nodiscard]] double seconds_waited() const noexcept override { return 0; }
+  [[nodiscard]] std::size_t read_in_place() const noexcept override { return 0; }
 
  private:
   void post(std::size_t to, bool ring, std::vector<std::byte> bytes) {
@@ -86,7 +95,8 @@ class ThreadRank final : public Ranks {
   PostOffice& office_;
   std::size_t rank_;
   std::size_t size_;
-  Buffer<float> kept_;  // what this rank has for itself in an exchange
+  std::vector<Buffer<float>> given_;  // room of an exchange that has not begun
+  std::vector<Buffer<float>> taken_;  // of the last one that was finished
 };
 
 /// Runs `work(ranks)` on `size` ranks at once. A rank that throws announces that it has failed; what the first of them

@@ -62,20 +62,36 @@ TEST(Ranks, GatherGivesRankZeroWhatEveryoneHas) {
 TEST(Ranks, AnExchangeGivesEveryRankWhatAllHaveForIt) {
   for (const std::size_t size : {1U, 2U, 5U}) {
     test::on_ranks(size, [&](Ranks& ranks) {
-      std::vector<Buffer<float>> numbers;
+      std::vector<std::size_t> counts;  // not equally many
+      for (std::size_t to = 0; to < size; ++to) counts.push_back(to == ranks.rank() ? 0 : to + 1);
+      const std::vector<std::span<float>> room = ranks.exchange_room(counts);
+      ASSERT_EQ(room.size(), size);
       for (std::size_t to = 0; to < size; ++to) {
-        numbers.emplace_back(to + 1);  // not equally many
-        std::ranges::fill(numbers.back().values(), static_cast<float>(10 * ranks.rank() + to));
+        ASSERT_EQ(room[to].size(), counts[to]);
+        std::ranges::fill(room[to], static_cast<float>(10 * ranks.rank() + to));
       }
-      ranks.begin_exchange(std::move(numbers));
-      const std::vector<Buffer<float>> found = ranks.finish_exchange();
+      ranks.begin_exchange();
+      const std::vector<std::span<const float>> found =
+          ranks.finish_exchange(std::vector<std::size_t>(size, ranks.rank() + 1));
       ASSERT_EQ(found.size(), size);
+      EXPECT_TRUE(found[ranks.rank()].empty());
       for (std::size_t from = 0; from < size; ++from) {
-        ASSERT_EQ(found[from].size(), ranks.rank() + 1);
-        for (const float x : found[from].values()) EXPECT_EQ(x, static_cast<float>(10 * from + ranks.rank()));
+        for (const float x : found[from]) EXPECT_EQ(x, static_cast<float>(10 * from + ranks.rank()));
       }
     });
   }
+}
+
+TEST(Ranks, AnExchangeOfWhatWasNotExpectedIsAnError) {
+  const auto exchange_too_few = [](Ranks& ranks) {
+    const std::size_t other = 1 - ranks.rank();
+    std::vector<std::size_t> counts(2, 0);
+    counts[other] = 3;
+    std::ranges::fill(ranks.exchange_room(counts)[other], 0.0F);
+    ranks.begin_exchange();
+    static_cast<void>(ranks.finish_exchange(std::vector<std::size_t>(2, 4)));
+  };
+  EXPECT_ERROR(test::on_ranks(2, exchange_too_few), ErrorKind::kBackend, "gave 3 numbers, expected 4");
 }
 
 TEST(Ranks, SharesAreConsecutiveAndDifferByOne) {
@@ -93,12 +109,24 @@ TEST(Ranks, SharesAreConsecutiveAndDifferByOne) {
 
 TEST(Ranks, ListsAreCombinedNumberByNumber) {
   test::on_ranks(3, [](Ranks& ranks) {
-    const auto rank = static_cast<std::int64_t>(ranks.rank());
-    EXPECT_EQ(ranks.largest_of_each({static_cast<float>(rank), -static_cast<float>(rank)}), (std::vector<float>{2, 0}));
-    std::vector<std::int64_t> numbers = {rank, std::int64_t{1} << 60};
-    ranks.add_up(numbers);
-    EXPECT_EQ(numbers, (std::vector<std::int64_t>{3, 3 * (std::int64_t{1} << 60)}));
+    const auto rank = static_cast<float>(ranks.rank());
+    EXPECT_EQ(ranks.largest_of_each({rank, -rank}), (std::vector<float>{2, 0}));
   });
+}
+
+TEST(Ranks, ListsAreAddedUpNumberByNumber) {
+  for (const std::size_t count : {0U, 2U, 3U, 100U}) {  // also fewer than ranks
+    test::on_ranks(3, [&](Ranks& ranks) {
+      std::vector<std::int64_t> numbers(count);
+      for (std::size_t i = 0; i < count; ++i) {
+        numbers[i] = static_cast<std::int64_t>(i * (ranks.rank() + 1)) - (std::int64_t{1} << 60);
+      }
+      ranks.add_up(numbers);
+      for (std::size_t i = 0; i < count; ++i) {
+        EXPECT_EQ(numbers[i], static_cast<std::int64_t>(6 * i) - 3 * (std::int64_t{1} << 60));
+      }
+    });
+  }
 }
 
 TEST(Ranks, BroadcastAnyAndLargestAreTheSameEverywhere) {
