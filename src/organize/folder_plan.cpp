@@ -12,9 +12,9 @@ std::vector<std::vector<std::size_t>> children_of(std::span<const WeightedFolder
   return children;
 }
 
-// As many as 2, 3 or 6 ranks can share evenly, unless they would be tiny.
+// As many as 2, 3, 4, 6 or 12 ranks can share evenly, unless they would be tiny.
 std::size_t block_count(std::size_t folders, std::size_t most) {
-  constexpr std::size_t kEven = 6;
+  constexpr std::size_t kEven = 12;
   constexpr std::size_t kSmallest = 8;
   if (folders < kEven * kSmallest) return std::max<std::size_t>(1, folders / kSmallest);
   return (folders + kEven * most - 1) / (kEven * most) * kEven;
