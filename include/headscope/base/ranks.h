@@ -79,27 +79,24 @@ class Ranks {
 
   /// Every rank gives every other one numbers, in three steps; one exchange at a time, and none during a shift.
   ///
-  /// First, where to write the numbers for each of the others, so many for each: ranks on one machine read them there,
-  /// without a copy. The counts have an entry for every rank; that of this one is 0, as what it has it need not give.
+  /// First: where to write so many numbers for each of the others. Ranks on one machine read them there, without a
+  /// copy. The counts have an entry for every rank; that of this one is 0, as what it has it need not give.
   [[nodiscard]] virtual std::vector<std::span<float>> exchange_room(std::span<const std::size_t> counts) = 0;
   /// Then they are written, and leave: they move while this rank computes.
   virtual void begin_exchange() = 0;
-  /// At last what every rank gave this one, to be read until the next time. `finish_exchange` below is for callers.
-  [[nodiscard]] virtual std::vector<std::span<const float>> take_exchange() = 0;
+  /// At last what every rank gave this one, to be read until the next exchange is finished.
+  /// \throws Error  kBackend unless each gave as many numbers as are expected of it.
+  [[nodiscard]] std::vector<std::span<const float>> finish_exchange(std::span<const std::size_t> expected);
 
   /// Tells all others that this rank gives up.
   virtual void announce_failure(int code, const std::string& message) noexcept = 0;
 
-  /// Seconds that `finish_shift` and `take_exchange` have waited so far: communication that computing did not hide.
+  /// Seconds that `finish_shift` and `finish_exchange` have waited so far: communication that computing did not hide.
   [[nodiscard]] virtual double seconds_waited() const noexcept = 0;
   /// How many other ranks give this one numbers in memory that both have: those on its machine, if the system lets it.
   [[nodiscard]] virtual std::size_t read_in_place() const noexcept = 0;
 
   // Made of the above.
-
-  /// What every rank gave this one in an exchange, to be read until the next is finished.
-  /// \throws Error  kBackend unless each gave as many numbers as are expected of it.
-  [[nodiscard]] std::vector<std::span<const float>> finish_exchange(std::span<const std::size_t> expected);
 
   /// On rank 0 calls `consume(rank, bytes)` with what each of the other ranks gave, rank after rank.
   void gather(std::span<const std::byte> bytes,
@@ -114,7 +111,7 @@ class Ranks {
   [[nodiscard]] std::size_t largest(std::size_t number);
   /// Of each number, the largest anywhere. The same number of them everywhere; so with the next.
   [[nodiscard]] std::vector<float> largest_of_each(std::vector<float> numbers);
-  /// Of each number, the sum over all ranks, which is exact.
+  /// Of each number, the sum over all ranks, which is exact. An exchange by itself.
   void add_up(std::span<std::int64_t> numbers);
 
   /// Where ranks may succeed or fail each for itself: if one has failed, all throw an AgreedError. What rank 0 met is
@@ -134,6 +131,10 @@ class Ranks {
     agree(failure);
     return std::move(*done);
   }
+
+ protected:
+  /// What every rank gave this one in an exchange, however much it is.
+  [[nodiscard]] virtual std::vector<std::span<const float>> take_exchange() = 0;
 };
 
 /// This process alone.
