@@ -55,7 +55,7 @@ test: debian-build debian-test venv
 	ctest --preset asan
 	cmake --preset mpi -DHEADSCOPE_TESTS=ON -DHEADSCOPE_BENCHMARKS=OFF
 	cmake --build --preset mpi --target headscope headscope_ranks encode_texts exchange_numbers
-	HEADSCOPE=build/headscope $(PYTHON) -m pytest -q tests/tools tests/cli tests/tokenizers tests/models
+	HEADSCOPE=build/headscope $(PYTHON) -m pytest -q -n 2 --dist loadfile tests/tools tests/cli tests/tokenizers tests/models
 	@if command -v nvcc > /dev/null; then \
 	  cmake --preset cuda -DHEADSCOPE_TESTS=ON -DHEADSCOPE_WERROR=ON && cmake --build --preset cuda --target headscope_cuda; \
 	else echo "no nvcc: the CUDA sources are not compiled"; fi
