@@ -129,7 +129,7 @@ def predict_organize(shape: Maps, ranks: int, machine: Machine) -> Prediction:
     entries = heads * tokens**2 * TRANSFORMS * 60
     part = shape.bytes / ranks
     moved = (ITERATIONS * 3 * FOLDERS + TRANSFORMS) * part * (ranks - 1) / ranks
-    # Every rank makes all trees, some nanoseconds a pair of slices.
+    # All ranks wait for a tree, some nanoseconds a pair of slices.
     trees = ITERATIONS * (heads**2 + 2 * tokens**2) * 150e-9
     # The maps, three copies and what coefficients are made in.
     memory = 5 * part

@@ -308,12 +308,12 @@ def mpi_relate(work: Path) -> str:
 
 
 def mpi_organize(work: Path) -> str:
-    shape = cluster_model.Maps(heads=144, tokens=768)
+    shape = cluster_model.Maps(heads=144, tokens=1024)
     maps = work / "maps.npy"
     values = numpy.random.default_rng(1).random((shape.heads, shape.tokens, shape.tokens), dtype=numpy.float32) ** 4
     numpy.save(maps, values / values.sum(axis=-1, keepdims=True))
     del values
-    rounds = RankRounds(work, 6, "organize", maps)
+    rounds = RankRounds(work, 4, "organize", maps)
     unit = cluster_model.predict_organize(shape, 1, cluster_model.Machine(1.0, 1.0))
     machine = cluster_model.Machine(unit.product / (rounds.best[1]["seconds"] - unit.prepare), bandwidth=1e9)
 

@@ -6,11 +6,14 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <optional>
+#include <span>
 
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
 #include "headscope/organize/cosine_affinity.h"
 #include "headscope/organize/tensor_haar.h"
+#include "organize/shared_tree.h"
 
 namespace headscope {
 namespace {
@@ -112,7 +115,7 @@ class Questionnaire {
     }
     for (const TensorAxis axis : axes) at(axis).affinity = cosine_affinity(tensor_, axis);
     for (const TensorAxis axis : axes) note_slices_without_cosine(axis);
-    parallel_for(axes.size(), [&](std::size_t i) { at(axes[i]).tree = make_tree(at(axes[i]).affinity); });
+    make_trees(axes);
     finish_step();
   }
 
@@ -124,8 +127,18 @@ class Questionnaire {
     note_if_alike(distances, axis);
     AxisOrganization& organized = at(axis);
     organized.affinity = distance_affinity(distances, options_.epsilon);
-    organized.tree = make_tree(organized.affinity);
+    make_trees(std::array{axis});
     finish_step();
+  }
+
+  // From the affinities; ranks make some each.
+  void make_trees(std::span<const TensorAxis> axes) {
+    Ranks& ranks = tensor_.ranks();
+    std::vector<std::size_t> own;
+    for (std::size_t i = ranks.rank(); i < axes.size(); i += ranks.size()) own.push_back(i);
+    std::vector<std::optional<PartitionTree>> made(axes.size());
+    parallel_for(own.size(), [&](std::size_t k) { made[own[k]] = make_tree(at(axes[own[k]]).affinity); });
+    for (std::size_t i = 0; i < axes.size(); ++i) at(axes[i]).tree = shared_tree(ranks, i % ranks.size(), made[i]);
   }
 
   [[nodiscard]] PartitionTree make_tree(const DoubleMatrix& affinity) const {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
 #include "tree/diffusion.h"
+#include "tree/point_distances.h"
 
 namespace headscope {
 namespace {
@@ -47,18 +49,6 @@ DoubleMatrix coordinates(const DiffusionModes& modes, std::span<const double> sc
   return result;
 }
 
-// The distances between column i and the columns from `begin` on.
-void distances_from(const DoubleMatrix& points, std::size_t i, std::size_t begin, std::vector<double>& out) {
-  const std::size_t count = points.columns() - begin;
-  out.assign(count, 0);
-  for (std::size_t k = 0; k < points.rows(); ++k) {
-    const double here = points(k, i);
-    const double* there = points.row(k).data() + begin;
-    for (std::size_t j = 0; j < count; ++j) out[j] += (there[j] - here) * (there[j] - here);
-  }
-  for (double& value : out) value = std::sqrt(value);
-}
-
 // The mean distance of every pair of nodes, in the order of `pair_index`.
 std::vector<double> node_distances(const DoubleMatrix& points, const Nodes& nodes) {
   const std::size_t m = nodes.size();
@@ -68,9 +58,9 @@ std::vector<double> node_distances(const DoubleMatrix& points, const Nodes& node
   std::vector<double> means(m * (m - 1) / 2);
   parallel_for(m - 1, [&](std::size_t p) {
     double* row = means.data() + pair_index(p, p + 1, m);
-    std::vector<double> distances;
+    std::vector<double> distances(points.columns() - begin[p + 1]);
     for (std::size_t i = begin[p]; i < begin[p + 1]; ++i) {
-      distances_from(points, i, begin[p + 1], distances);
+      point_distances(points, i, begin[p + 1], distances);
       const double* next = distances.data();
       for (std::size_t q = p + 1; q < m; ++q) {
         double sum = 0;
@@ -87,15 +77,14 @@ std::vector<double> node_distances(const DoubleMatrix& points, const Nodes& node
 
 // Of the m x m matrix: every pair stands in it twice, and m times infinity.
 double median(std::vector<double> distances, std::size_t m) {
-  const auto at = [&](std::size_t k) {
-    if (k >= distances.size()) return std::numeric_limits<double>::infinity();
-    std::nth_element(distances.begin(), distances.begin() + static_cast<std::ptrdiff_t>(k), distances.end());
-    return distances[k];
-  };
-  return m % 2 == 1 ? at((m * m - 1) / 4) : (at(m * m / 4 - 1) + at(m * m / 4)) / 2;
+  const std::size_t k = m * m / 4;
+  if (k >= distances.size()) return std::numeric_limits<double>::infinity();
+  const auto upper = distances.begin() + static_cast<std::ptrdiff_t>(k);
+  std::nth_element(distances.begin(), upper, distances.end());
+  return m % 2 == 1 ? *upper : (*std::max_element(distances.begin(), upper) + *upper) / 2;
 }
 
-// Those that may join: nearer than the median, or equal; and the nearest, which joins in any case. Ascending.
+// Those that may join: nearer than the median, or equal; and the nearest, which joins in any case. In no order.
 std::vector<NodePair> candidates(std::span<const double> distances, std::size_t m, double med) {
   const double nearest = *std::min_element(distances.begin(), distances.end());
   std::vector<NodePair> pairs;
@@ -106,35 +95,64 @@ std::vector<NodePair> candidates(std::span<const double> distances, std::size_t 
       pairs.push_back({*next, static_cast<std::uint32_t>(p), static_cast<std::uint32_t>(q)});
     }
   }
-  std::sort(pairs.begin(), pairs.end());
   return pairs;
 }
 
-// For every node one that stands for its cluster.
+// The clusters that nodes of one level join, pair by pair, the nearest first.
+class Clusters {
+ public:
+  Clusters(std::size_t nodes, double med, double epsilon)
+      : med_(med), epsilon_(epsilon), cluster_(nodes), size_(nodes, 1) {
+    std::iota(cluster_.begin(), cluster_.end(), std::size_t{0});
+  }
+
+  void offer(const NodePair& pair) {
+    const auto& [distance, first, second] = pair;
+    // With more than half of the distances zero `med` is zero; identical nodes still join, in pairs. Otherwise
+    // there would be one join a level, and n levels for n duplicates.
+    if (joined_ && distance >= med_ && distance > 0) return;
+    if (is_spent(pair)) return;
+    const std::size_t a = size_[cluster_[first]];
+    const std::size_t b = size_[cluster_[second]];
+    const int exponent = 1 - static_cast<int>(std::min<std::size_t>(a * b, 10'000));
+    if (a * b > 1 && distance >= std::ldexp(med_ / epsilon_, exponent)) return;
+
+    const std::size_t target = b > 1 ? cluster_[second] : cluster_[first];
+    cluster_[first] = cluster_[second] = target;
+    size_[target] = a + b;
+    joined_ = true;
+  }
+  // Both have joined others: whatever comes, they do not join each other.
+  [[nodiscard]] bool is_spent(const NodePair& pair) const noexcept {
+    return size_[cluster_[pair.first]] > 1 && size_[cluster_[pair.second]] > 1;
+  }
+  // For every node one that stands for its cluster.
+  [[nodiscard]] std::vector<std::size_t> release() && noexcept { return std::move(cluster_); }
+
+ private:
+  double med_;
+  double epsilon_;
+  bool joined_ = false;
+  std::vector<std::size_t> cluster_;
+  std::vector<std::size_t> size_;
+};
+
+// For every node one that stands for its cluster. Of all pairs only the nearest matter, as a rule: some are sorted and
+// offered, the others that are spent by then are dropped, and so on.
 std::vector<std::size_t> join(std::vector<double> distances, std::size_t m, double epsilon) {
   round_to_largest(distances);
   const double med = median(distances, m);
-  std::vector<std::size_t> cluster(m);
-  for (std::size_t p = 0; p < m; ++p) cluster[p] = p;
-  std::vector<std::size_t> size(m, 1);
-
-  bool joined = false;
-  for (const auto& [distance, first, second] : candidates(distances, m, med)) {
-    // With more than half of the distances zero `med` is zero; identical nodes still join, in pairs. Otherwise
-    // there would be one join a level, and n levels for n duplicates.
-    if (joined && distance >= med && distance > 0) break;
-    const std::size_t a = size[cluster[first]];
-    const std::size_t b = size[cluster[second]];
-    if (a > 1 && b > 1) continue;  // both rows are spent
-    const int exponent = 1 - static_cast<int>(std::min<std::size_t>(a * b, 10'000));
-    if (a * b > 1 && distance >= std::ldexp(med / epsilon, exponent)) continue;
-
-    const std::size_t target = b > 1 ? cluster[second] : cluster[first];
-    cluster[first] = cluster[second] = target;
-    size[target] = a + b;
-    joined = true;
+  std::vector<NodePair> pairs = candidates(distances, m, med);
+  Clusters clusters(m, med, epsilon);
+  for (std::size_t some = 4 * m; !pairs.empty(); some *= 2) {
+    const auto end = pairs.begin() + static_cast<std::ptrdiff_t>(std::min(some, pairs.size()));
+    if (end != pairs.end()) std::nth_element(pairs.begin(), end, pairs.end());
+    std::sort(pairs.begin(), end);
+    std::for_each(pairs.begin(), end, [&](const NodePair& pair) { clusters.offer(pair); });
+    pairs.erase(pairs.begin(), end);
+    std::erase_if(pairs, [&](const NodePair& pair) { return clusters.is_spent(pair); });
   }
-  return cluster;
+  return std::move(clusters).release();
 }
 
 // The clusters as nodes, in the order of their first nodes.

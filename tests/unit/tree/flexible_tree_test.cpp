@@ -12,6 +12,7 @@
 #include "support/affinities.h"
 #include "support/expect_error.h"
 #include "support/flexible_tree_reference.h"
+#include "support/on_every_target.h"
 
 namespace headscope {
 namespace {
@@ -50,6 +51,17 @@ void expect_reference(const DoubleMatrix& affinity, const FlexibleTreeOptions& o
 
 TEST(FlexibleTree, AgreesWithTheDefinitionOnRandomAffinities) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) expect_reference(test::random_affinity(2 + seed % 29, seed));
+}
+
+// So many that pairs are sorted in parts, more than once.
+TEST(FlexibleTree, AgreesWithTheDefinitionOnManyElements) {
+  expect_reference(test::random_affinity(90, 1));
+  expect_reference(test::random_affinity(131, 2), {.epsilon = 0.2});
+}
+
+TEST(FlexibleTree, IsTheSameOnEveryTarget) {
+  const DoubleMatrix affinity = test::random_affinity(45, 3);
+  test::on_every_target([&] { expect_reference(affinity); });
 }
 
 TEST(FlexibleTree, AgreesWithTheDefinitionForOtherOptions) {
