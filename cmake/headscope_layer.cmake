@@ -20,7 +20,9 @@ function(headscope_layer name)
   if(name STREQUAL "base")
     target_precompile_headers(headscope_base PRIVATE <algorithm> <array> <cmath> <filesystem> <fmt/format.h> <functional>
                               <map> <memory> <optional> <span> <string> <string_view> <vector>)
-  elseif("hwy::hwy" IN_LIST ARG_PRIVATE)  # its definitions are compiled in, so only those that share them can use it
+  else()
+    # It was compiled with the definitions of Highway, so they must be known to whoever uses it.
+    target_compile_definitions(headscope_${name} PRIVATE $<TARGET_PROPERTY:hwy::hwy,INTERFACE_COMPILE_DEFINITIONS>)
     target_precompile_headers(headscope_${name} REUSE_FROM headscope_base)
   endif()
   set_property(GLOBAL APPEND PROPERTY HEADSCOPE_LAYERS ${name})
