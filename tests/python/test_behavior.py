@@ -17,6 +17,7 @@ import pytest
 
 import headscope
 from headscope import _native
+from headscope._kernels import kernels_instead
 from headscope._words import Bar
 
 
@@ -158,6 +159,18 @@ assert before and mine() == before, (before, mine())
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "3"}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
+
+
+def test_kernels_are_chosen_for_a_processor_that_openblas_does_not_know() -> None:
+    assert kernels_instead("Prescott", {"sse3", "avx2", "avx512vl", "avx512dq"}) == "SkylakeX"
+    assert kernels_instead("Prescott", {"sse3", "avx2", "avx512vl"}) == "Haswell"
+    assert kernels_instead("Prescott", {"sse3"}) == ""
+    assert kernels_instead("Zen", {"sse3", "avx2"}) == ""
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"}
+    program = "import os, headscope; assert 'OPENBLAS_CORETYPE' not in os.environ"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0
+    assert done.stderr == ""  # on any processor
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="kernels of other processors have other names")
