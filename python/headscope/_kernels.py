@@ -17,7 +17,10 @@ _LIBRARY = "libopenblas.so.0"
 
 
 def kernels_instead(found: str, flags: set[str]) -> str:
-    """What OpenBLAS should take on a processor with these flags instead of what it found; empty if that is right."""
+    """What OpenBLAS should take on a processor with these flags instead of what it found; empty if that is right.
+
+    The native ``better_kernels`` says the same, but only when OpenBLAS is loaded for good.
+    """
     if found != "Prescott" or "avx2" not in flags:
         return ""
     return "SkylakeX" if {"avx512vl", "avx512dq"} <= flags else "Haswell"
@@ -37,7 +40,7 @@ def _found() -> str:
     return name
 
 
-def _flags() -> set[str]:
+def processor_flags() -> set[str]:
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("flags"):
             return set(line.split(":")[1].split())
@@ -47,7 +50,7 @@ def _flags() -> set[str]:
 @contextlib.contextmanager
 def _kernels_chosen() -> Iterator[None]:
     undecided = platform.system() == "Linux" and platform.machine() == "x86_64" and _VARIABLE not in os.environ
-    wanted = kernels_instead(_found(), _flags()) if undecided else ""
+    wanted = kernels_instead(_found(), processor_flags()) if undecided else ""
     if wanted:
         os.environ[_VARIABLE] = wanted
     try:

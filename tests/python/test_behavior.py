@@ -17,7 +17,7 @@ import pytest
 
 import headscope
 from headscope import _native
-from headscope._kernels import kernels_instead
+from headscope._kernels import kernels_instead, processor_flags
 from headscope._words import Bar
 
 
@@ -181,6 +181,8 @@ def test_says_that_products_are_slow() -> None:
     assert done.returncode == 0, done.stderr
     assert "RuntimeWarning: OpenBLAS does not know this processor" in done.stderr
     assert "set OPENBLAS_CORETYPE=" in done.stderr
+    # Python decides before native code can be asked: both say the same.
+    assert f"set OPENBLAS_CORETYPE={kernels_instead('Prescott', processor_flags())} " in done.stderr
 
 
 def test_numpy_is_a_new_one() -> None:
