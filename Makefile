@@ -29,7 +29,7 @@ TEST_PACKAGES := libgtest-dev libgmock-dev $(MPI_PACKAGES)
 WEB_PACKAGES := $(if $(shell command -v npm),,nodejs npm)
 WEB_TEST_PACKAGES := chromium
 
-FUZZ_PACKAGES := clang libclang-rt-14-dev
+FUZZ_PACKAGES := clang libclang-rt-dev
 LINT_PACKAGES := clang-format clang-tidy
 
 PYTHON := .venv/bin/python
@@ -57,7 +57,7 @@ test: debian-build debian-test venv
 	cmake --build --preset mpi --target headscope headscope_ranks encode_texts exchange_numbers
 	HEADSCOPE=build/headscope $(PYTHON) -m pytest -q -n 2 --dist loadfile tests/tools tests/cli tests/tokenizers tests/models
 	@if command -v nvcc > /dev/null; then \
-	  cmake --preset cuda -DHEADSCOPE_TESTS=ON -DHEADSCOPE_WERROR=ON && cmake --build --preset cuda --target headscope_cuda; \
+	  cmake --preset cuda -DHEADSCOPE_TESTS=ON && cmake --build --preset cuda --target headscope_cuda; \
 	else echo "no nvcc: the CUDA sources are not compiled"; fi
 	$(MAKE) web-test
 	$(MAKE) python

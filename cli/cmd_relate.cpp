@@ -287,8 +287,11 @@ void add_relate_command(Command& app, Session& session) {
       .with_default();
   command.add_option("--null", args->nulls, "isotropic, matched, span (default: all that fit the metric)").list();
   command.add_option("--top", args->top, "Edges kept for each pair of roles").with_default();
-  command.add_option("--q", args->q_level, "Keep instead all edges with a q-value under the first null below this")
+  command
+      .add_option("--max-q", args->q_level,
+                  "Keep all edges whose q-value under the first null is below this, instead of --top")
       .between(0.0, 1.0);
+  command.add_hidden_alias("--q", args->q_level);
   command.add_option("--labels", args->labels, "JSON file of head classes to score against");
   command.add_option("--tokens", args->tokens, "Tokens in a profile").with_default();
   command

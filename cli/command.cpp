@@ -106,6 +106,14 @@ void Command::add_flag(const std::string& names, bool& value, const std::string&
   app_->add_flag(names, value, about);
 }
 
+void Command::add_hidden_alias(const std::string& name, double& value) {
+  try {
+    app_->add_option(name, value)->group("");
+  } catch (const CLI::OptionAlreadyAdded&) {
+    // The library cannot tell it from a short option.
+  }
+}
+
 void Command::footer(const std::string& text) {
   app_->footer(text);
 }

@@ -58,6 +58,9 @@ class Command {
   Option add_option(const std::string& names, const std::function<void(const std::size_t&)>& set,
                     const std::string& about);
   void add_flag(const std::string& names, bool& value, const std::string& about);
+  /// An earlier spelling of an option: accepted, but not shown in the help. CLI11 2.4 and later treat `--x` and `-x` as
+  /// one name, so an alias of one letter does not exist there if `-x` does.
+  void add_hidden_alias(const std::string& name, double& value);
 
   /// Printed below the help.
   void footer(const std::string& text);

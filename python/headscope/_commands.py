@@ -46,7 +46,7 @@ def relate(
     weights: str | None = None,
     null: Some | None = None,
     top: int | None = None,
-    q: float | None = None,
+    max_q: float | None = None,
     labels: Path | None = None,
     tokens: int | None = None,
     tokens_for: str | None = None,
@@ -67,13 +67,13 @@ def relate(
 
     The arguments are the options of ``headscope relate``, with its defaults: ``pairs`` of roles (``"OQ"``, ``"all"``),
     ``metric`` (``pk``, ``max-cos``, ``binet-cauchy``, ``chordal``, ``grassmann``, ``procrustes``, ``cka``, ``cs``,
-    ``simple-cs``; the first makes the graph), ``null`` models, ``top`` edges a pair or those with q-values below ``q``,
+    ``simple-cs``; the first makes the graph), ``null`` models, ``top`` edges per pair or those with q-values below ``max_q``,
     a file of ``labels``; ``device`` (``"cuda"``) and its ``precision`` where headscope was built with one. With ``run``
     the files are written to that folder as well.
     """
     loaded = _model(model)
     options = dict(
-        pairs=pairs, metric=metric, weights=weights, null=null, top=top, q=q, labels=labels, tokens=tokens,
+        pairs=pairs, metric=metric, weights=weights, null=null, top=top, max_q=max_q, labels=labels, tokens=tokens,
         tokens_for=tokens_for, tokens_from=tokens_from, layers=layers, heads=heads, earlier_only=earlier_only,
         draws=draws, seed=seed, memory=memory, device=device, precision=precision, force=force,
     )
