@@ -19,7 +19,7 @@ mkdir -p "$folder"
 make_base() {
   local base=$1 suite=$2
   [ ! -e "$base/done" ] || return 0
-  rm -rf "$base"
+  rm -rf --one-file-system "$base"
   debootstrap --variant=minbase --include=make,git,ca-certificates "$suite" "$base" > "$base.log" 2>&1 ||
     { echo "debootstrap failed; see $base.log" >&2; return 1; }
   touch "$base/done"
@@ -48,7 +48,7 @@ failed=0
 for suite in "$@"; do
   root=$folder/$suite
   make_base "$root-base" "$suite"
-  rm -rf "$root"
+  rm -rf --one-file-system "$root"
   cp -a "$root-base" "$root"
   cp /etc/resolv.conf "$root/etc/resolv.conf"
   copy_certificates "$root"
