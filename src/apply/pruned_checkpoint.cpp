@@ -118,7 +118,8 @@ std::vector<fs::path> companions(const Checkpoint& checkpoint) {
   const bool indexed = std::ranges::none_of(checkpoint.weight_files(), is_whole);
   std::error_code error;
   for (fs::directory_iterator it(checkpoint.path(), error), end; !error && it != end; it.increment(error)) {
-    if (it->is_regular_file(error) && belongs_to_model(it->path().filename().string(), indexed)) {
+    std::error_code of_one;  // a link that leads nowhere is no reason to stop
+    if (it->is_regular_file(of_one) && belongs_to_model(it->path().filename().string(), indexed)) {
       found.push_back(it->path());
     }
   }

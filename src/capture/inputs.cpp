@@ -55,8 +55,9 @@ DescribedInput InputReader::text(std::string_view utf8) {
   if (!tokenizer_) {
     throw Error(ErrorKind::kUnsupported,
                 fmt::format("{}: has no tokenizer (tokenizer.json, vocab.json with merges.txt, "
-                            "vocab.txt): give token ids with --ids",
-                            model_.checkpoint().path().string()));
+                            "vocab.txt): {}give token ids with --ids",
+                            model_.checkpoint().path().string(),
+                            download_hint(model_.checkpoint().location(), "tokenizer.json")));
   }
   std::vector<Token> tokens = tokenizer_->encode(utf8, options_.special);
   if (tokens.size() > options_.most_tokens) tokens.resize(options_.most_tokens);

@@ -1,15 +1,17 @@
 #include "headscope/io/checkpoint.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <string>
 
 #include "headscope/base/error.h"
 #include "headscope/io/byte_reader.h"
+#include "io/folder_refusals.h"
+#include "io/git_lfs.h"
 
 namespace headscope {
 namespace {
@@ -17,21 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kIndexName = "model.safetensors.index.json";
-
-// PyTorch's pickle files: by name, since looking inside is what we refuse to do.
-bool is_pickle_name(const fs::path& path) {
-  constexpr std::array<std::string_view, 6> kExtensions = {".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"};
-  const std::string extension = path.extension().string();
-  return std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
-}
-
-[[noreturn]] void refuse_pickle(const fs::path& path) {
-  throw Error(ErrorKind::kUnsupported,
-              fmt::format("{}: pickle files are never opened, since loading one runs whatever code it contains; "
-                          "convert it where you trust it: model = AutoModel.from_pretrained(FOLDER); "
-                          "model.save_pretrained(NEW_FOLDER, safe_serialization=True)",
-                          path.string()));
-}
 
 // False if there is no such file; whatever else keeps it from being looked at is an error.
 bool is_there(const fs::path& path) {
@@ -42,15 +29,24 @@ bool is_there(const fs::path& path) {
   return true;
 }
 
-std::vector<fs::path> files_in(const fs::path& folder) {
-  std::vector<fs::path> files;
+struct Listing {
+  std::vector<fs::path> files;     // regular ones, or links to such
+  std::vector<fs::path> dangling;  // links that lead nowhere
+};
+
+Listing list(const fs::path& folder) {
+  Listing listing;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (it->is_regular_file(error)) files.push_back(it->path());
+    std::error_code of_one;  // a link that leads nowhere is no reason to stop
+    const fs::file_status status = it->status(of_one);
+    if (status.type() == fs::file_type::regular) listing.files.push_back(it->path());
+    if (status.type() == fs::file_type::not_found) listing.dangling.push_back(it->path());
   }
   if (error) throw Error(ErrorKind::kIo, fmt::format("{}: cannot list: {}", folder.string(), error.message()));
-  std::sort(files.begin(), files.end());
-  return files;
+  std::ranges::sort(listing.files);
+  std::ranges::sort(listing.dangling);
+  return listing;
 }
 
 // Which file of the folder holds each tensor, as the index says.
@@ -73,19 +69,26 @@ std::map<std::string, std::string> read_index(const fs::path& index_path) {
   return file_of;
 }
 
-std::vector<SafetensorsFile> open_shards(const fs::path& folder) {
-  const fs::path index_path = folder / kIndexName;
-  const auto file_of = read_index(index_path);
+SafetensorsFile open_finished(const fs::path& file) {
+  refuse_unfinished(file);
+  return SafetensorsFile::open(file);
+}
+
+std::vector<SafetensorsFile> open_shards(const ModelLocation& location) {
+  const fs::path& folder = location.path;
+  const auto file_of = read_index(folder / kIndexName);
   std::map<std::string, std::set<std::string_view>> expected;
   for (const auto& [tensor, file] : file_of) expected[file].insert(tensor);
 
   std::vector<SafetensorsFile> shards;
   for (const auto& [file, names] : expected) {
     if (!is_there(folder / file)) {
-      throw Error(ErrorKind::kIo, fmt::format("{}: shard '{}' is missing, {} names {} tensors in it", folder.string(),
-                                              printable(file), kIndexName, names.size()));
+      refuse_missing(
+          location,
+          fmt::format("shard '{}' is missing, {} names {} tensors in it", printable(file), kIndexName, names.size()),
+          file);
     }
-    shards.push_back(SafetensorsFile::open(folder / file));
+    shards.push_back(open_finished(folder / file));
     std::set<std::string_view> missing = names;
     for (const StoredTensor& tensor : shards.back().tensors()) missing.erase(tensor.name);
     if (!missing.empty()) {
@@ -103,19 +106,6 @@ std::vector<fs::path> with_extension(const std::vector<fs::path>& files, std::st
   return found;
 }
 
-// A folder without safetensors: says what it holds instead.
-[[noreturn]] void refuse_without_safetensors(const fs::path& folder, const std::vector<fs::path>& files) {
-  if (const auto gguf = with_extension(files, ".gguf"); !gguf.empty()) {
-    throw Error(ErrorKind::kUnsupported, fmt::format("{}: holds no safetensors file, but {}: pass that file",
-                                                     folder.string(), printable(gguf[0].filename().string())));
-  }
-  const auto pickle = std::find_if(files.begin(), files.end(), is_pickle_name);
-  if (pickle != files.end()) refuse_pickle(*pickle);
-  throw Error(ErrorKind::kIo, fmt::format("{}: holds no safetensors file; expected a folder as Hugging Face's "
-                                          "save_pretrained writes it, or a .gguf file",
-                                          folder.string()));
-}
-
 // A folder without model.safetensors and index: its one safetensors file, or the parts of one model.
 std::vector<SafetensorsFile> open_unindexed(const fs::path& folder, const std::vector<fs::path>& candidates) {
   const bool parts = std::all_of(candidates.begin(), candidates.end(), [](const fs::path& file) {
@@ -128,40 +118,80 @@ std::vector<SafetensorsFile> open_unindexed(const fs::path& folder, const std::v
                             printable(candidates[1].filename().string()), kIndexName));
   }
   std::vector<SafetensorsFile> opened;
-  for (const fs::path& file : candidates) opened.push_back(SafetensorsFile::open(file));
+  for (const fs::path& file : candidates) opened.push_back(open_finished(file));
   return opened;
 }
 
-// The files of a split GGUF, from the name of its first: x-00001-of-00003.gguf.
-std::vector<fs::path> split_gguf_paths(const GgufFile& first, std::uint64_t count) {
-  const std::string name = first.path().filename().string();
+// The name of the first part of the split GGUF that `name` is a part of, x-00001-of-00003.gguf; `name` itself if it is
+// not a part of one.
+std::string first_part(const std::string& name) {
+  constexpr std::string_view kForm = "-NNNNN-of-NNNNN.gguf";
+  if (name.size() <= kForm.size()) return name;
+  const std::size_t begin = name.size() - kForm.size();
+  for (std::size_t i = 0; i < kForm.size(); ++i) {
+    const char c = name[begin + i];
+    if (kForm[i] == 'N' ? c < '0' || c > '9' : c != kForm[i]) return name;
+  }
+  return name.substr(0, begin) + "-00001" + name.substr(begin + 6);
+}
+
+// The GGUF file that a folder without safetensors stands for; empty if it holds none.
+fs::path only_gguf(const ModelLocation& location, const Listing& listing) {
+  std::vector<std::string> models;
+  for (const std::vector<fs::path>& some :
+       {with_extension(listing.files, ".gguf"), with_extension(listing.dangling, ".gguf")}) {
+    for (const fs::path& file : some) {
+      std::string name = first_part(file.filename().string());
+      if (std::ranges::find(models, name) == models.end()) models.push_back(std::move(name));
+    }
+  }
+  if (models.empty()) return {};
+  if (models.size() > 1) {
+    constexpr std::size_t kFew = 8;
+    const std::size_t all = models.size();
+    models.resize(std::min(kFew, all));
+    throw Error(ErrorKind::kUnsupported,
+                fmt::format("{}: holds {} GGUF files; pass one of them: {}{}", location.path.string(), all,
+                            printable(fmt::format("{}", fmt::join(models, ", ")), 1000), all > kFew ? ", ..." : ""));
+  }
+  if (!is_there(location.path / models.front())) {
+    refuse_missing(location, fmt::format("has no {}", printable(models.front())), models.front());
+  }
+  return location.path / models.front();
+}
+
+// The files of a split GGUF after its first.
+std::vector<fs::path> split_gguf_paths(const ModelLocation& location, std::uint64_t count) {
+  const fs::path folder = location.path.parent_path();
+  const std::string name = location.path.filename().string();
   const std::string first_suffix = fmt::format("-00001-of-{:05}.gguf", count);
   if (count > 99999 || !name.ends_with(first_suffix)) {
     throw Error(
         ErrorKind::kFormat,
         fmt::format("{}: is a part of a GGUF split into {}; pass the first part, named '...-00001-of-{:05}.gguf'",
-                    first.path().string(), count, std::min<std::uint64_t>(count, 99999)));
+                    location.path.string(), count, std::min<std::uint64_t>(count, 99999)));
   }
   const std::string stem = name.substr(0, name.size() - first_suffix.size());
   std::vector<fs::path> paths;
   for (std::uint64_t i = 2; i <= count; ++i) {
-    paths.push_back(first.path().parent_path() / fmt::format("{}-{:05}-of-{:05}.gguf", stem, i, count));
-    if (!is_there(paths.back())) {
+    const std::string part = fmt::format("{}-{:05}-of-{:05}.gguf", stem, i, count);
+    paths.push_back(folder / part);
+    if (is_there(paths.back())) continue;
+    if (!location.is_cached()) {
       throw Error(ErrorKind::kIo, fmt::format("{}: part {} of {} is missing", paths.back().string(), i, count));
     }
+    ModelLocation snapshot = location;
+    snapshot.path = folder;
+    refuse_missing(snapshot, fmt::format("{}: part {} of {} is missing", printable(part), i, count), part);
   }
   return paths;
 }
 
-bool begins_with_gguf_magic(const fs::path& path) {
-  const MappedFile file = MappedFile::open(path);
-  return as_text(file.bytes()).starts_with("GGUF");
-}
-
 }  // namespace
 
-Checkpoint Checkpoint::open(const fs::path& path) {
-  Checkpoint checkpoint(path);
+Checkpoint Checkpoint::open(const ModelLocation& location) {
+  Checkpoint checkpoint(location);
+  const fs::path& path = location.path;
   if (!is_there(path)) {
     throw Error(ErrorKind::kIo, fmt::format("{}: no such file or folder; expected a folder with config.json and "
                                             "*.safetensors, or a .gguf file",
@@ -172,21 +202,21 @@ Checkpoint Checkpoint::open(const fs::path& path) {
     checkpoint.open_folder();
   } else if (is_pickle_name(path)) {
     refuse_pickle(path);
-  } else if (path.extension() == ".gguf" || begins_with_gguf_magic(path)) {
+  } else if (path.extension() == ".gguf") {
     checkpoint.open_gguf();
   } else {
-    const bool safetensors = path.extension() == ".safetensors";
-    throw Error(
-        ErrorKind::kUnsupported,
-        fmt::format("{}: {}; expected a folder with config.json and *.safetensors, or a .gguf file", path.string(),
-                    safetensors ? "is one safetensors file, pass the folder that holds it" : "is not a model"));
+    checkpoint.open_unnamed();
   }
   checkpoint.index_tensors();
   return checkpoint;
 }
 
+Checkpoint Checkpoint::open(const fs::path& path) {
+  return open(ModelLocation{.path = path});
+}
+
 Checkpoint Checkpoint::from_memory(fs::path path, std::vector<StoredTensor> tensors, std::string_view config) {
-  Checkpoint checkpoint(std::move(path));
+  Checkpoint checkpoint(ModelLocation{.path = std::move(path)});
   checkpoint.config_ = JsonDocument::parse(config, checkpoint.config_path().string());
   if (!checkpoint.config_->root().is_object()) {
     throw Error(ErrorKind::kFormat, fmt::format("{}: is not a JSON object", checkpoint.config_path().string()));
@@ -197,7 +227,7 @@ Checkpoint Checkpoint::from_memory(fs::path path, std::vector<StoredTensor> tens
     if (bytes && *bytes == tensor.bytes.size()) continue;
     throw Error(
         ErrorKind::kInvalidArgument,
-        fmt::format("{}: tensor '{}' has {} bytes, which do not fit {} of {}", checkpoint.path_.string(),
+        fmt::format("{}: tensor '{}' has {} bytes, which do not fit {} of {}", checkpoint.path().string(),
                     printable(tensor.name), tensor.bytes.size(), info(tensor.dtype).name, to_string(tensor.shape)));
   }
   checkpoint.memory_ = std::move(tensors);
@@ -211,34 +241,65 @@ void Checkpoint::release(const StoredTensor& tensor) const noexcept {
 }
 
 void Checkpoint::open_folder() {
-  const std::vector<fs::path> files = files_in(path_);
-  const std::vector<fs::path> candidates = with_extension(files, ".safetensors");
-  const bool indexed = is_there(path_ / kIndexName);
-  if (candidates.empty() && !indexed) refuse_without_safetensors(path_, files);
-  if (!is_there(path_ / "config.json")) {
-    throw Error(ErrorKind::kIo, fmt::format("{}: has no config.json, which says what family the model is of; "
-                                            "expected a folder as Hugging Face's save_pretrained writes it",
-                                            path_.string()));
+  const fs::path folder = path();
+  const Listing listing = list(folder);
+  const std::vector<fs::path> candidates = with_extension(listing.files, ".safetensors");
+  const std::vector<fs::path> dangling = with_extension(listing.dangling, ".safetensors");
+  const bool indexed = is_there(folder / kIndexName);
+  refuse_adapter(folder, listing.files);
+  if (candidates.empty() && dangling.empty() && !indexed) {
+    location_.path = only_gguf(location_, listing);
+    if (!location_.path.empty()) return open_gguf();
+    location_.path = folder;
+    refuse_without_weights(location_, listing.files);
   }
-  config_ = JsonDocument::open(path_ / "config.json");
+  if (!is_there(folder / "config.json")) {
+    refuse_missing(location_, "has no config.json, which says what family the model is of", "config.json");
+  }
+  config_ = JsonDocument::open(folder / "config.json");
   if (!config_->root().is_object()) {
-    throw Error(ErrorKind::kFormat, fmt::format("{}: is not a JSON object", (path_ / "config.json").string()));
+    throw Error(ErrorKind::kFormat, fmt::format("{}: is not a JSON object", (folder / "config.json").string()));
   }
   // As transformers does: a whole file goes before an index, which may be stale.
-  const bool whole = std::find(candidates.begin(), candidates.end(), path_ / "model.safetensors") != candidates.end();
+  const bool whole = std::find(candidates.begin(), candidates.end(), folder / "model.safetensors") != candidates.end();
   if (whole) {
-    safetensors_.push_back(SafetensorsFile::open(path_ / "model.safetensors"));
+    safetensors_.push_back(open_finished(folder / "model.safetensors"));
+  } else if (indexed) {
+    safetensors_ = open_shards(location_);
+  } else if (!dangling.empty()) {
+    const std::string name = dangling.front().filename().string();
+    refuse_missing(location_, fmt::format("has no {}", printable(name)), name);
   } else {
-    safetensors_ = indexed ? open_shards(path_) : open_unindexed(path_, candidates);
+    safetensors_ = open_unindexed(folder, candidates);
   }
 }
 
 void Checkpoint::open_gguf() {
-  gguf_.push_back(GgufFile::open(path_));
+  refuse_unfinished(path());
+  gguf_.push_back(GgufFile::open(path()));
   const auto value = gguf_.front().find("split.count");
   const std::uint64_t count = value ? value->as_unsigned().value_or(1) : 1;
   if (count <= 1) return;
-  for (const fs::path& part : split_gguf_paths(gguf_.front(), count)) gguf_.push_back(GgufFile::open(part));
+  for (const fs::path& part : split_gguf_paths(location_, count)) {
+    refuse_unfinished(part);
+    gguf_.push_back(GgufFile::open(part));
+  }
+}
+
+// A file whose name does not say what it is.
+void Checkpoint::open_unnamed() {
+  {
+    const MappedFile file = MappedFile::open(path());
+    refuse_git_lfs_pointer(path(), file.bytes());
+    if (!as_text(file.bytes()).starts_with("GGUF")) {
+      const bool safetensors = path().extension() == ".safetensors";
+      throw Error(
+          ErrorKind::kUnsupported,
+          fmt::format("{}: {}; expected a folder with config.json and *.safetensors, or a .gguf file", path().string(),
+                      safetensors ? "is one safetensors file, pass the folder that holds it" : "is not a model"));
+    }
+  }
+  open_gguf();
 }
 
 void Checkpoint::index_tensors() {
@@ -253,7 +314,7 @@ void Checkpoint::index_tensors() {
   const auto twice = std::adjacent_find(tensors_.begin(), tensors_.end(),
                                         [](const auto* a, const auto* b) { return a->name == b->name; });
   if (twice != tensors_.end()) {
-    throw Error(ErrorKind::kFormat, fmt::format("{}: tensor '{}' is {}", path_.string(), printable((*twice)->name),
+    throw Error(ErrorKind::kFormat, fmt::format("{}: tensor '{}' is {}", path().string(), printable((*twice)->name),
                                                 in_memory() ? "there twice" : "in two files"));
   }
 }
@@ -282,7 +343,7 @@ const fs::path& Checkpoint::file_of(const StoredTensor& tensor) const noexcept {
   for (const GgufFile& file : gguf_) {
     if (holds(file.tensors())) return file.path();
   }
-  return path_;
+  return path();
 }
 
 std::optional<GgufValue> Checkpoint::metadata(std::string_view key) const noexcept {
@@ -290,7 +351,7 @@ std::optional<GgufValue> Checkpoint::metadata(std::string_view key) const noexce
 }
 
 fs::path Checkpoint::config_path() const {
-  return is_gguf() ? path_ : path_ / "config.json";
+  return is_gguf() ? path() : path() / "config.json";
 }
 
 }  // namespace headscope

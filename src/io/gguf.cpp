@@ -11,6 +11,7 @@
 #include "headscope/io/byte_reader.h"
 #include "headscope/io/dtype.h"
 #include "io/gguf_value.h"
+#include "io/git_lfs.h"
 
 namespace headscope {
 namespace {
@@ -207,6 +208,7 @@ std::vector<StoredTensor> read_tensors(ByteReader& reader, std::uint64_t count, 
 
 GgufFile GgufFile::open(const std::filesystem::path& path) {
   GgufFile gguf(MappedFile::open(path));
+  refuse_git_lfs_pointer(path, gguf.file_.bytes());
   const std::string file = path.string();
   ByteReader reader(gguf.file_.bytes(), file);
   check_magic(reader, file);

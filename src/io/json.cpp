@@ -11,6 +11,7 @@
 #include "headscope/base/error.h"
 #include "headscope/io/byte_reader.h"
 #include "headscope/io/mapped_file.h"
+#include "io/git_lfs.h"
 
 namespace headscope {
 
@@ -99,6 +100,7 @@ JsonDocument JsonDocument::parse(std::string_view text, std::string_view where) 
 
 JsonDocument JsonDocument::open(const std::filesystem::path& path) {
   const MappedFile file = MappedFile::open(path);
+  refuse_git_lfs_pointer(path, file.bytes());
   return parse(as_text(file.bytes()), path.string());
 }
 

@@ -10,6 +10,7 @@
 #include "headscope/base/error.h"
 #include "headscope/io/byte_reader.h"
 #include "headscope/io/json.h"
+#include "io/git_lfs.h"
 
 namespace headscope {
 namespace {
@@ -102,6 +103,7 @@ void check_cover(std::span<const StoredTensor> tensors, std::span<const std::byt
 
 SafetensorsFile SafetensorsFile::open(const std::filesystem::path& path) {
   MappedFile file = MappedFile::open(path);
+  refuse_git_lfs_pointer(path, file.bytes());
   const std::string where = path.string();
   ByteReader reader(file.bytes(), where);
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "headscope/io/gguf.h"
+#include "headscope/io/hub_cache.h"
 #include "headscope/io/json.h"
 #include "headscope/io/safetensors.h"
 #include "headscope/io/stored_tensor.h"
@@ -16,15 +17,17 @@
 namespace headscope {
 
 /// The tensors and the configuration of a model on disk, whatever its format:
-/// a folder with config.json and one or several safetensors files, or a GGUF
-/// file (or the first of a split one). Opening reads headers only.
+/// a folder with config.json and one or several safetensors files, a GGUF
+/// file (or the first of a split one), or a folder with one GGUF file and no safetensors. Opening reads headers only.
 class Checkpoint {
  public:
-  /// \throws Error  kIo if something is missing or unreadable; kFormat if a file
-  ///                is malformed, or the index and the shards disagree;
-  ///                kUnsupported for pickle files, which are never opened:
-  ///                loading one runs whatever code it contains.
+  /// \throws Error  kIo if something is missing or unreadable, also if a git-lfs pointer or an unfinished download is
+  ///                in its place; kFormat if a file is malformed, or the index and the shards disagree;
+  ///                kUnsupported for adapters, for a folder with several GGUF files, and for pickle files, which are
+  ///                never opened: loading one runs whatever code it contains.
   [[nodiscard]] static Checkpoint open(const std::filesystem::path& path);
+  /// The same for a model that `find_model` found: what a cached model lacks comes with the command that downloads it.
+  [[nodiscard]] static Checkpoint open(const ModelLocation& location);
 
   /// Tensors that lie in memory, with the text of their config.json: a model that is running, not saved. Nothing is
   /// copied: the bytes must stay where they are as long as this lives, little-endian and in C order. `path` is what
@@ -34,7 +37,10 @@ class Checkpoint {
   [[nodiscard]] static Checkpoint from_memory(std::filesystem::path path, std::vector<StoredTensor> tensors,
                                               std::string_view config);
 
-  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  /// What was opened: the folder, or the GGUF file.
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return location_.path; }
+  /// The same, with what is known of its origin.
+  [[nodiscard]] const ModelLocation& location() const noexcept { return location_; }
   [[nodiscard]] bool is_gguf() const noexcept { return !gguf_.empty(); }
   /// Whether the tensors are somebody's memory and not files.
   [[nodiscard]] bool in_memory() const noexcept { return !memory_.empty(); }
@@ -66,12 +72,13 @@ class Checkpoint {
   [[nodiscard]] std::filesystem::path config_path() const;
 
  private:
-  explicit Checkpoint(std::filesystem::path path) : path_(std::move(path)) {}
+  explicit Checkpoint(ModelLocation location) : location_(std::move(location)) {}
   void open_folder();
   void open_gguf();
+  void open_unnamed();
   void index_tensors();
 
-  std::filesystem::path path_;
+  ModelLocation location_;
   std::optional<JsonDocument> config_;
   std::vector<SafetensorsFile> safetensors_;
   std::vector<GgufFile> gguf_;

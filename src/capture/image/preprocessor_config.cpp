@@ -218,8 +218,8 @@ Preprocessing load_preprocessing(const Checkpoint& checkpoint) {
   }
   throw Error(ErrorKind::kIo,
               fmt::format("{}: not found: it says how an image is resized and normalized for this model; "
-                          "add it, or give the image's values with --pixels",
-                          file.string()));
+                          "{}add it, or give the image's values with --pixels",
+                          file.string(), download_hint(checkpoint.location(), "preprocessor_config.json")));
 }
 
 }  // namespace headscope

@@ -9,12 +9,14 @@
 
 #include "support/bytes.h"
 #include "support/expect_error.h"
+#include "support/hub_cache.h"
 #include "support/safetensors_writer.h"
 #include "support/temporary_folder.h"
 
 namespace headscope {
 namespace {
 
+using test::HubCache;
 using test::SafetensorsWriter;
 using test::TemporaryFolder;
 
@@ -116,8 +118,126 @@ TEST(Checkpoint, SaysWhatToPassInstead) {
   const auto file = folder.write("a/model.safetensors", kOne);
   EXPECT_ERROR(Checkpoint::open(file), ErrorKind::kUnsupported, "pass the folder that holds it");
   EXPECT_ERROR(Checkpoint::open(folder.write("a/notes.txt", "hello")), ErrorKind::kUnsupported, "is not a model");
-  folder.write("model.gguf", "GGUF");
-  EXPECT_ERROR(Checkpoint::open(folder.path()), ErrorKind::kUnsupported, "model.gguf: pass that file");
+}
+
+TEST(Checkpoint, TakesTheOnlyGgufOfAFolder) {
+  const TemporaryFolder folder;
+  folder.write("config.json", "{}");
+  folder.write("model.gguf", gguf_part(1));
+  const Checkpoint checkpoint = Checkpoint::open(folder.path());
+  EXPECT_TRUE(checkpoint.is_gguf());
+  EXPECT_EQ(checkpoint.path(), folder.path() / "model.gguf");
+  folder.write("other.gguf", gguf_part(1));
+  EXPECT_ERROR(Checkpoint::open(folder.path()), ErrorKind::kUnsupported,
+               "holds 2 GGUF files; pass one of them: model.gguf, other.gguf");
+  folder.write("model.safetensors", kOne);
+  EXPECT_FALSE(Checkpoint::open(folder.path()).is_gguf());
+}
+
+TEST(Checkpoint, TakesThePartsOfASplitGgufForOne) {
+  const TemporaryFolder folder;
+  folder.write("m-00002-of-00002.gguf", gguf_part(2));
+  EXPECT_ERROR(Checkpoint::open(folder.path()), ErrorKind::kIo, "has no m-00001-of-00002.gguf");
+  folder.write("m-00001-of-00002.gguf", gguf_part(2));
+  EXPECT_EQ(Checkpoint::open(folder.path()).file_count(), 2u);
+  folder.write("m-00001-of-00003.gguf", gguf_part(3));
+  EXPECT_ERROR(Checkpoint::open(folder.path()), ErrorKind::kUnsupported,
+               "pass one of them: m-00001-of-00002.gguf, m-00001-of-00003.gguf");
+}
+
+TEST(Checkpoint, NamesTheBaseOfAnAdapter) {
+  const TemporaryFolder folder;
+  folder.write("adapter_config.json", R"({"peft_type": "LORA", "base_model_name_or_path": "me/base\n"})");
+  folder.write("adapter_model.safetensors", kOne);
+  for (const char* name : {"README.md", "config.json"}) {
+    folder.write(name, "{}");
+    EXPECT_ERROR(Checkpoint::open(folder.path()), ErrorKind::kUnsupported,
+                 "is an adapter (LORA) of 'me/base\\x0a', not a whole model; merge the two: "
+                 "AutoPeftModelForCausalLM.from_pretrained(FOLDER).merge_and_unload().save_pretrained(NEW_FOLDER)");
+  }
+  folder.write("adapter_config.json", "[]");
+  EXPECT_ERROR(Checkpoint::open(folder.path()), ErrorKind::kUnsupported, "is an adapter (unknown) of 'unknown'");
+  folder.write("model.safetensors", kTwo);
+  EXPECT_EQ(Checkpoint::open(folder.path()).tensors().size(), 1u);
+}
+
+TEST(Checkpoint, SaysWhatAGitLfsPointerStandsFor) {
+  const std::string pointer =
+      "version https://git-lfs.github.com/spec/v1\noid "
+      "sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d1"
+      "7e2393\nsize 548105171\n";
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& name, const std::filesystem::path& path) {
+    EXPECT_ERROR(Checkpoint::open(path), ErrorKind::kIo,
+                 name +
+                     ": is a git-lfs pointer, the file of 548 MB that it stands for was not fetched; run in its "
+                     "folder: git lfs pull");
+  };
+  folder.write("config.json", "{}");
+  refused("model.safetensors", folder.write("model.safetensors", pointer).parent_path());
+  refused("model.safetensors", folder.path() / "model.safetensors");
+  refused("model.gguf", folder.write("model.gguf", pointer));
+  refused("config.json", folder.write("config.json", pointer).parent_path());
+  const TemporaryFolder sharded;
+  sharded.write("config.json", "{}");
+  refused("index.json", sharded.write("model.safetensors.index.json", pointer).parent_path());
+  sharded.write("model.safetensors.index.json", pointer.substr(0, pointer.find("548")) + "x");
+  EXPECT_ERROR(Checkpoint::open(sharded.path()), ErrorKind::kIo, "the file that it stands for");
+}
+
+TEST(Checkpoint, NoticesAnUnfinishedDownload) {
+  const TemporaryFolder folder;
+  folder.write("config.json", "{}");
+  folder.write("model.safetensors.part", kOne.substr(0, 20));
+  EXPECT_ERROR(Checkpoint::open(folder.path()), ErrorKind::kIo,
+               "holds no safetensors file; its download is unfinished (model.safetensors.part): finish it first");
+  folder.write(".cache/huggingface/download/x.abc.incomplete", "");
+  EXPECT_ERROR(
+      Checkpoint::open(folder.path()), ErrorKind::kIo,
+      "its download is unfinished (.cache/huggingface/download/x.abc.incomplete): go on with: hf download NAME "
+      "--local-dir " +
+          folder.path().string());
+  folder.write("model.safetensors", kOne);
+  EXPECT_EQ(Checkpoint::open(folder.path()).tensors().size(), 2u);  // what is left over elsewhere does not matter
+  folder.write("model.safetensors.aria2", "");
+  EXPECT_ERROR(Checkpoint::open(folder.path()), ErrorKind::kIo,
+               "model.safetensors: its download is unfinished (model.safetensors.aria2)");
+}
+
+TEST(Checkpoint, SaysHowToDownloadWhatASnapshotLacks) {
+  const HubCache cache;
+  const auto open = [] { return Checkpoint::open(find_model("me/model")); };
+  cache.add("me/model", {{"tokenizer.json", "{}"}});
+  cache.add_dangling("me/model", "README.md");  // nobody needs it
+  EXPECT_ERROR(open(), ErrorKind::kIo,
+               "holds no safetensors file; download it with: hf download me/model --include '*.safetensors*'");
+  cache.add_dangling("me/model", "model.safetensors");
+  EXPECT_ERROR(open(), ErrorKind::kIo,
+               "has no config.json, which says what family the model is of; download it with: hf download me/model "
+               "config.json");
+  cache.add("me/model", {{"config.json", "{}"}});
+  cache.folder().write("models--me--model/blobs/abc.incomplete", "");
+  EXPECT_ERROR(open(), ErrorKind::kIo,
+               "model.safetensors is a link to a file that is not there; its download is "
+               "unfinished (blobs/abc.incomplete); download it with: hf download me/model model.safetensors");
+  cache.add("me/model", {{"model.safetensors.index.json", R"({"weight_map": {"a": "one part.safetensors"}})"}});
+  EXPECT_ERROR(open(), ErrorKind::kIo, "shard 'one part.safetensors' is missing");
+  EXPECT_ERROR(open(), ErrorKind::kIo, "download it with: hf download me/model 'one part.safetensors'");
+  EXPECT_ERROR(Checkpoint::open(find_model("me/model", test::kCommit)), ErrorKind::kIo,
+               "'one part.safetensors' --revision " + test::kCommit);
+  cache.add("me/model", {{"one part.safetensors", kOne}});
+  EXPECT_EQ(open().tensors().size(), 2u);
+  EXPECT_EQ(open().location().commit, test::kCommit);
+}
+
+TEST(Checkpoint, SaysHowToDownloadThePartOfAGguf) {
+  const HubCache cache;
+  cache.add("me/model", {{"m-00001-of-00002.gguf", gguf_part(2)}});
+  EXPECT_ERROR(Checkpoint::open(find_model("model")), ErrorKind::kIo,
+               "m-00002-of-00002.gguf: part 2 of 2 is missing; download it with: hf download me/model "
+               "m-00002-of-00002.gguf");
+  cache.add("me/model", {{"m-00002-of-00002.gguf", gguf_part(2)}});
+  EXPECT_EQ(Checkpoint::open(find_model("model")).file_count(), 2u);
 }
 
 TEST(Checkpoint, RefusesAnIndexThatContradictsTheShards) {

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+
+namespace headscope {
+
+/// Refuses the text that git-lfs leaves in place of a file it has not fetched.
+/// \throws Error  kIo; the message says how large the file would be and how to get it.
+void refuse_git_lfs_pointer(const std::filesystem::path& path, std::span<const std::byte> bytes);
+
+}  // namespace headscope
