@@ -50,7 +50,7 @@ class Deduction {
 
   // What the configuration says, under one of config.json's keys or GGUF's own.
   MaybeSize stated(const std::vector<std::string>& json_keys, std::string_view gguf_key) const {
-    if (checkpoint_.is_gguf()) return stated_in_gguf(fmt::format("{}.{}", match_.family->gguf->keys, gguf_key));
+    if (checkpoint_.is_gguf()) return stated_in_gguf(fmt::format("{}.{}", match_.gguf_keys, gguf_key));
     for (const std::string& key : json_keys) {
       // timm keeps what a model was built with one level down.
       for (const JsonValue scope : {match_.config, match_.config.find("model_args")}) {
@@ -164,10 +164,9 @@ class Deduction {
       sizes.d_head = divide(width, sizes.heads, "heads");
       note("heads", sizes.heads, "the family's default");
     } else {
-      fail(fmt::format(
-          "says neither how many heads there are ('{}') nor how wide one is ('{}')",
-          checkpoint_.is_gguf() ? match_.family->gguf->keys + ".attention.head_count" : keys().heads.front(),
-          checkpoint_.is_gguf() ? match_.family->gguf->keys + ".attention.key_length" : keys().head_dim.front()));
+      fail(fmt::format("says neither how many heads there are ('{}') nor how wide one is ('{}')",
+                       checkpoint_.is_gguf() ? match_.gguf_keys + ".attention.head_count" : keys().heads.front(),
+                       checkpoint_.is_gguf() ? match_.gguf_keys + ".attention.key_length" : keys().head_dim.front()));
     }
   }
 

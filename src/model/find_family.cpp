@@ -5,84 +5,48 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "headscope/base/error.h"
 #include "model/attention_names.h"
-#include "model/layer_names.h"
+#include "model/fitting_families.h"
 
 namespace headscope {
 namespace {
 
-[[noreturn]] void unknown(const Checkpoint& checkpoint, const std::string& found) {
+// "its tensors fit roberta: try --family roberta", or what is known where nothing fits.
+std::string hint(const Checkpoint& checkpoint, std::span<const FamilyFit> fitting) {
+  constexpr std::size_t kMostNamed = 3;
+  if (!fitting.empty()) {
+    std::vector<std::string_view> best;
+    for (const FamilyFit& fit : fitting) {
+      if (fit.missing == fitting.front().missing && best.size() < kMostNamed) best.push_back(fit.family->name);
+    }
+    return fmt::format("its tensors fit {}: try --family {}", fmt::join(best, ", "), best.front());
+  }
   std::vector<std::string_view> names;
   for (const Family& family : known_families()) {
     if (!checkpoint.is_gguf()) names.push_back(family.name);
     if (checkpoint.is_gguf() && family.gguf) names.push_back(family.gguf->architecture);
   }
-  throw Error(ErrorKind::kUnsupported, fmt::format("{}: {}; expected one of {}; tensors that look like attention: {}",
-                                                   checkpoint.config_path().string(), found, fmt::join(names, ", "),
-                                                   attention_looking_tensors(checkpoint)));
+  return fmt::format("expected one of {}", fmt::join(names, ", "));
+}
+
+[[noreturn]] void refuse(const Checkpoint& checkpoint, const std::string& found, std::span<const FamilyFit> fitting) {
+  throw Error(ErrorKind::kUnsupported,
+              fmt::format("{}: {}; {}; tensors that look like attention: {}", checkpoint.config_path().string(), found,
+                          hint(checkpoint, fitting), attention_looking_tensors(checkpoint)));
+}
+
+// `stated` is what the file calls itself.
+[[noreturn]] void unknown(const Checkpoint& checkpoint, const std::string& found, std::string_view stated = {}) {
+  refuse(checkpoint, found, fitting_families(checkpoint, stated));
 }
 
 bool contains(const std::vector<std::string>& list, std::string_view item) {
   return std::find(list.begin(), list.end(), item) != list.end();
-}
-
-// What stands before the names of O: a listed prefix, the first of the list that is there; else the only one there is.
-std::optional<std::string> find_prefix(const Checkpoint& checkpoint, const Layout& layout) {
-  std::set<std::string_view> found;
-  const std::string pattern = layout.o + ".weight";
-  for (const StoredTensor* tensor : checkpoint.tensors()) {
-    if (const auto match = match_layer(tensor->name, pattern)) found.insert(match->prefix);
-  }
-  for (const std::string& prefix : layout.prefixes) {
-    if (found.contains(prefix)) return prefix;
-  }
-  if (!layout.other_prefixes || found.size() != 1) return std::nullopt;
-  return std::string(*found.begin());
-}
-
-bool has_layer_tensor(const Checkpoint& checkpoint, const std::string& prefix, const std::string& pattern) {
-  return std::any_of(checkpoint.tensors().begin(), checkpoint.tensors().end(), [&](const StoredTensor* tensor) {
-    const auto match = match_layer(tensor->name, pattern);
-    return match && match->prefix == prefix;
-  });
-}
-
-// The naming that fits the file, or why none does.
-struct LayoutSearch {
-  const Layout* layout = nullptr;
-  std::string prefix;
-  std::string problem;
-};
-
-LayoutSearch find_layout(const Checkpoint& checkpoint, const std::vector<Layout>& layouts) {
-  LayoutSearch search;
-  for (const Layout& layout : layouts) {
-    const auto prefix = find_prefix(checkpoint, layout);
-    if (!prefix) {
-      if (search.problem.empty()) search.problem = fmt::format("there is no '{}.weight'", layout.o);
-      continue;
-    }
-    // Two generations may share O's name.
-    if (!has_layer_tensor(checkpoint, *prefix, layout.q + ".weight")) {
-      search.problem = fmt::format("there is no '{}{}.weight'", printable(*prefix), layout.q);
-      continue;
-    }
-    for (const std::string& name : layout.always_has) {
-      if (!has_layer_tensor(checkpoint, *prefix, name)) return {nullptr, "", fmt::format("there is no '{}'", name)};
-    }
-    for (const std::string& name : layout.never_has) {
-      if (has_layer_tensor(checkpoint, *prefix, name)) {
-        return {nullptr, "", fmt::format("there is a '{}', which that family does not have", name)};
-      }
-    }
-    return {&layout, *prefix, ""};
-  }
-  return search;
 }
 
 const Family* by_model_type(std::string_view model_type) {
@@ -103,19 +67,17 @@ const Family* by_class_name(std::string_view class_name) {
 }
 
 const Family& by_tensor_names(const Checkpoint& checkpoint) {
-  std::vector<const Family*> fitting;
-  for (const Family& family : known_families()) {
-    if (find_layout(checkpoint, family.layouts).layout != nullptr) fitting.push_back(&family);
-  }
-  if (fitting.empty()) unknown(checkpoint, "has no 'model_type', and the tensors' names fit no family");
+  const std::vector<FamilyFit> fitting = fitting_families(checkpoint);
+  if (fitting.empty()) refuse(checkpoint, "has no 'model_type', and the tensors' names fit no family", fitting);
   if (fitting.size() > 1) {
     std::vector<std::string_view> names;
-    for (const Family* family : fitting) names.push_back(family->name);
+    for (const FamilyFit& fit : fitting) names.push_back(fit.family->name);
     throw Error(ErrorKind::kUnsupported,
-                fmt::format("{}: has no 'model_type', and the tensors' names fit {}; add \"model_type\" to it",
-                            checkpoint.config_path().string(), fmt::join(names, ", ")));
+                fmt::format("{}: has no 'model_type', and the tensors' names fit {}; add \"model_type\" to it, or try "
+                            "--family {}",
+                            checkpoint.config_path().string(), fmt::join(names, ", "), names.front()));
   }
-  return *fitting.front();
+  return *fitting.front().family;
 }
 
 const Family& by_config(const Checkpoint& checkpoint) {
@@ -124,7 +86,9 @@ const Family& by_config(const Checkpoint& checkpoint) {
     const auto model_type = value.as_string();
     if (!model_type) unknown(checkpoint, "'model_type' is not text");
     const Family* family = by_model_type(*model_type);
-    if (family == nullptr) unknown(checkpoint, fmt::format("model_type '{}' is unknown", printable(*model_type)));
+    if (family == nullptr) {
+      unknown(checkpoint, fmt::format("model_type '{}' is unknown", printable(*model_type)), *model_type);
+    }
     return *family;
   }
   const JsonValue classes = config.find("architectures");
@@ -142,7 +106,9 @@ void refuse_other_architectures(const Checkpoint& checkpoint, const Family& fami
   if (!architecture) return;
   for (const std::string& part : family.other_architectures) {
     if (architecture->find(part) != std::string_view::npos) {
-      unknown(checkpoint, fmt::format("architecture '{}' is not a plain ViT ('{}')", printable(*architecture), part));
+      // The names fit, and that is what misleads: no hint.
+      refuse(checkpoint, fmt::format("architecture '{}' is not a plain ViT ('{}')", printable(*architecture), part),
+             {});
     }
   }
 }
@@ -152,35 +118,65 @@ NormOrder norm_order(const Family& family, JsonValue config) {
   return config.find(family.pre_norm_key).as_bool().value_or(true) ? NormOrder::kPre : NormOrder::kPost;
 }
 
-FamilyMatch match_gguf(const Checkpoint& checkpoint) {
-  const auto value = checkpoint.metadata("general.architecture");
-  const auto architecture = value ? value->as_string() : std::nullopt;
-  if (!architecture) unknown(checkpoint, "has no 'general.architecture'");
+const Family& by_name(std::string_view name) {
   for (const Family& family : known_families()) {
-    if (!family.gguf || family.gguf->architecture != *architecture) continue;
-    LayoutSearch search = find_layout(checkpoint, family.gguf->layouts);
-    if (search.layout == nullptr) {
-      unknown(checkpoint,
-              fmt::format("general.architecture is '{}', but {}", printable(*architecture), search.problem));
-    }
-    return {&family, search.layout, std::move(search.prefix), family.gguf->position, family.order, {}};
+    if (family.name == name) return family;
   }
-  unknown(checkpoint, fmt::format("general.architecture '{}' is unknown", printable(*architecture)));
+  std::vector<std::string_view> names;
+  for (const Family& family : known_families()) names.push_back(family.name);
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("unknown family '{}'; expected one of {}", printable(name), fmt::join(names, ", ")));
+}
+
+std::string gguf_architecture(const Checkpoint& checkpoint) {
+  const auto value = checkpoint.metadata("general.architecture");
+  return std::string(value ? value->as_string().value_or("") : "");
+}
+
+const Family& by_architecture(const Checkpoint& checkpoint) {
+  const std::string architecture = gguf_architecture(checkpoint);
+  if (architecture.empty()) unknown(checkpoint, "has no 'general.architecture'");
+  for (const Family& family : known_families()) {
+    if (family.gguf && family.gguf->architecture == architecture) return family;
+  }
+  unknown(checkpoint, fmt::format("general.architecture '{}' is unknown", printable(architecture)), architecture);
+}
+
+// The keys of a file that is read as another family begin with its own architecture.
+std::string gguf_keys(const Checkpoint& checkpoint, const GgufForm& form) {
+  const std::string own = gguf_architecture(checkpoint);
+  const bool renamed = !checkpoint.metadata(form.keys + ".block_count") && checkpoint.metadata(own + ".block_count");
+  return renamed ? own : form.keys;
+}
+
+FamilyMatch match_gguf(const Checkpoint& checkpoint, const Family& family, const std::string& source) {
+  if (!family.gguf) unknown(checkpoint, fmt::format("{}, which is not known as GGUF", source));
+  LayoutSearch search = find_layout(checkpoint, family.gguf->layouts);
+  if (search.layout == nullptr) unknown(checkpoint, fmt::format("{}, but {}", source, search.problem));
+  return {&family,
+          search.layout,
+          std::move(search.prefix),
+          family.gguf->position,
+          family.order,
+          {},
+          gguf_keys(checkpoint, *family.gguf)};
 }
 
 }  // namespace
 
-FamilyMatch find_family(const Checkpoint& checkpoint) {
-  if (checkpoint.is_gguf()) return match_gguf(checkpoint);
-  const Family& family = by_config(checkpoint);
+FamilyMatch find_family(const Checkpoint& checkpoint, std::string_view name) {
+  const bool gguf = checkpoint.is_gguf();
+  const Family& family = !name.empty() ? by_name(name) : gguf ? by_architecture(checkpoint) : by_config(checkpoint);
+  const std::string source = !name.empty() ? fmt::format("is to be read as family {}", family.name)
+                             : gguf        ? fmt::format("general.architecture is '{}'", family.gguf->architecture)
+                                           : fmt::format("says family {}", family.name);
+  if (gguf) return match_gguf(checkpoint, family, source);
   const JsonValue nested = checkpoint.config().find(family.nested_config);
   const JsonValue config = nested.is_object() ? nested : checkpoint.config();
   refuse_other_architectures(checkpoint, family);
   LayoutSearch search = find_layout(checkpoint, family.layouts);
-  if (search.layout == nullptr) {
-    unknown(checkpoint, fmt::format("says family {}, but {}", family.name, search.problem));
-  }
-  return {&family, search.layout, std::move(search.prefix), family.position, norm_order(family, config), config};
+  if (search.layout == nullptr) unknown(checkpoint, fmt::format("{}, but {}", source, search.problem));
+  return {&family, search.layout, std::move(search.prefix), family.position, norm_order(family, config), config, {}};
 }
 
 }  // namespace headscope

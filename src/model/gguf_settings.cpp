@@ -15,7 +15,7 @@ namespace {
 class Metadata {
  public:
   Metadata(const Checkpoint& checkpoint, const FamilyMatch& match)
-      : checkpoint_(checkpoint), prefix_(match.family->gguf->keys) {}
+      : checkpoint_(checkpoint), prefix_(match.gguf_keys) {}
 
   [[nodiscard]] std::optional<GgufValue> find(std::string_view key) const {
     return checkpoint_.metadata(fmt::format("{}.{}", prefix_, key));

@@ -71,18 +71,32 @@ void sort_tensors(const Checkpoint& checkpoint, const HeadMap& map, ModelInfo& i
                   missing.size() == 1 ? "" : fmt::format(" and {} more", missing.size() - 1)));
 }
 
-}  // namespace
-
-Model Model::open(const std::filesystem::path& path) {
-  return of(Checkpoint::open(path));
+// Whether the files say themselves that they are of the family.
+bool is_stated_family(const Checkpoint& checkpoint, const Family& family) {
+  try {
+    return find_family(checkpoint).family == &family;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
-Model Model::of(Checkpoint checkpoint) {
+}  // namespace
+
+Model Model::open(const std::filesystem::path& model, const ModelOptions& options) {
+  return of(Checkpoint::open(find_model(model, options.revision)), options.family);
+}
+
+Model Model::of(Checkpoint checkpoint, std::string_view family) {
   refuse_packed_weights(checkpoint);
-  const FamilyMatch match = find_family(checkpoint);
+  const FamilyMatch match = find_family(checkpoint, family);
 
   ModelInfo info;
   info.family = match.family->name;
+  info.family_overridden = !family.empty() && !is_stated_family(checkpoint, *match.family);
+  if (info.family_overridden) {
+    info.notes.push_back(fmt::format("family {} as asked for, which {} does not say", info.family,
+                                     printable(checkpoint.config_path().filename().string())));
+  }
   info.modality = match.family->modality;
   info.causal = match.family->causal;
   info.norm = match.family->norm;

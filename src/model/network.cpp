@@ -20,7 +20,7 @@ class Resolver {
   explicit Resolver(const Model& model)
       : model_(model),
         checkpoint_(model.checkpoint()),
-        match_(find_family(checkpoint_)),
+        match_(find_family(checkpoint_, model.info().family)),
         layout_(*match_.layout),
         names_(layout_.forward),
         sizes_(model.info().sizes),

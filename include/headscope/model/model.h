@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,8 @@ namespace headscope {
 /// What is known of a model from its headers alone.
 struct ModelInfo {
   std::string family;
+  /// The family is one that was asked for and not what the files say: results differ, though the fingerprint does not.
+  bool family_overridden = false;
   HeadSizes sizes;
   std::vector<DType> dtypes;  ///< Of the heads' tensors, each once.
   Modality modality = Modality::kText;
@@ -37,17 +40,26 @@ struct ModelInfo {
   std::vector<std::string> notes;    ///< What the configuration left to be found out.
 };
 
+/// How a model is opened.
+struct ModelOptions {
+  /// Branch, tag or commit of a model in the Hugging Face cache; empty for main.
+  std::string revision = {};
+  /// Name of a known family, whatever `model_type` or `general.architecture` says; empty to go by those.
+  std::string family = {};
+};
+
 /// A model on disk whose heads can be asked for.
 class Model {
  public:
-  /// Reads headers and configuration; no weight is touched.
+  /// Reads headers and configuration; no weight is touched. `model` is a path or the name of a model in the Hugging
+  /// Face cache, as `find_model` reads it.
   ///
-  /// \throws Error  as `Checkpoint::open`; kUnsupported for an unknown family or a
-  ///                quantization that is not decoded; kFormat if a tensor's
-  ///                shape contradicts the configuration. A missing tensor is no error here.
-  [[nodiscard]] static Model open(const std::filesystem::path& path);
+  /// \throws Error  as `find_model` and `Checkpoint::open`; kUnsupported for an unknown family or a
+  ///                quantization that is not decoded; kInvalidArgument for an unknown family in the options; kFormat if
+  ///                a tensor's shape contradicts the configuration. A missing tensor is no error here.
+  [[nodiscard]] static Model open(const std::filesystem::path& model, const ModelOptions& options = {});
   /// The same of a checkpoint that is there already, e.g. in memory.
-  [[nodiscard]] static Model of(Checkpoint checkpoint);
+  [[nodiscard]] static Model of(Checkpoint checkpoint, std::string_view family = {});
 
   [[nodiscard]] const ModelInfo& info() const noexcept { return info_; }
   [[nodiscard]] const Checkpoint& checkpoint() const noexcept { return checkpoint_; }

@@ -4,13 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "headscope/base/parallel.h"
 #include "headscope/model/readiness.h"
 #include "support/expect_error.h"
+#include "support/gguf_bytes.h"
+#include "support/hub_cache.h"
 #include "support/safetensors_writer.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_gpt2.h"
@@ -259,6 +264,96 @@ TEST(Model, ListsAttentionLookingTensorsOfAnUnknownFamily) {
                "tensors that look like attention: backbone.layers.{i}.mixer.q_proj.weight [8, 4]");
 }
 
+TEST(Model, NamesTheFamiliesThatFitAnUnknownOne) {
+  TinyGpt2 tiny;
+  tiny.config = R"({"model_type": "gpt3", "n_embd": 4, "n_layer": 2, "n_head": 2})";
+  const TemporaryFolder folder;
+  tiny.write(folder);
+  EXPECT_ERROR(Model::open(folder.path()), ErrorKind::kUnsupported,
+               "config.json: model_type 'gpt3' is unknown; its tensors fit gpt2: try --family gpt2; tensors that look "
+               "like attention: transformer.h.{i}.attn.c_attn.weight [4, 12]");
+}
+
+TEST(Model, OrdersTheFamiliesThatFitByHowManyTensorsTheyName) {
+  const std::filesystem::path golden = std::filesystem::path(HEADSCOPE_SOURCE_DIR) / "tests/golden/checkpoints";
+  struct Case {
+    std::string checkpoint;
+    std::string model_type;
+    std::string message;
+  };
+  for (const auto& [checkpoint, model_type, message] : std::vector<Case>{
+           {"roberta", "xlm-roberta", "its tensors fit roberta: try --family roberta; tensors"},
+           {"bert", "bort", "its tensors fit bert: try --family bert; tensors"},
+           {"llama", "smollm3", "try --family llama; tensors"},
+           {"llama", "ministral", "try --family llama; tensors"},
+           {"mistral", "my-mistral", "try --family mistral; tensors"},
+           {"vit_new", "dino_vit", "try --family vit; tensors"},
+       }) {
+    const TemporaryFolder folder;
+    std::ifstream config(golden / checkpoint / "config.json");
+    nlohmann::json json = nlohmann::json::parse(config);
+    json["model_type"] = model_type;
+    folder.write("config.json", json.dump());
+    std::filesystem::copy(golden / checkpoint / "model.safetensors", folder.path() / "model.safetensors");
+    EXPECT_ERROR(Model::open(folder.path()), ErrorKind::kUnsupported, message);
+  }
+}
+
+TEST(Model, ReadsAnUnknownFamilyAsAKnownOne) {
+  TinyGpt2 tiny;
+  tiny.config = R"({"model_type": "gpt3", "n_embd": 4, "n_layer": 2, "n_head": 2})";
+  const TemporaryFolder folder;
+  tiny.write(folder);
+  const Model model = Model::open(folder.path(), {.revision = "", .family = "gpt2"});
+  EXPECT_EQ(model.info().family, "gpt2");
+  EXPECT_TRUE(model.info().family_overridden);
+  EXPECT_THAT(model.info().notes, testing::Contains("family gpt2 as asked for, which config.json does not say"));
+  EXPECT_ERROR(Model::open(folder.path(), {.revision = "", .family = "llama"}), ErrorKind::kUnsupported,
+               "config.json: is to be read as family llama, but there is no");
+  EXPECT_ERROR(Model::open(folder.path(), {.revision = "", .family = "gpt\n3"}), ErrorKind::kInvalidArgument,
+               "unknown family 'gpt\\x0a3'; expected one of bert, ");
+}
+
+TEST(Model, AFamilyThatTheFilesNameThemselvesIsNotOverridden) {
+  const TemporaryFolder folder;
+  TinyGpt2().write(folder);
+  EXPECT_FALSE(Model::open(folder.path(), {.revision = "", .family = "gpt2"}).info().family_overridden);
+  EXPECT_FALSE(Model::open(folder.path()).info().family_overridden);
+}
+
+TEST(Model, ReadsAGgufOfAnUnknownArchitectureAsAKnownOne) {
+  const std::string matrix(16 * 4, '\0');
+  const auto gguf = [&](const std::string& architecture) {
+    test::GgufBytes bytes;
+    bytes.add_string("general.architecture", architecture)
+        .add_u32(architecture + ".block_count", 1)
+        .add_u32(architecture + ".attention.head_count", 2);
+    for (const char* name : {"attn_q", "attn_k", "attn_v", "attn_output"}) {
+      bytes.add_tensor("blk.0." + std::string(name) + ".weight", {4, 4}, 0, matrix);
+    }
+    return bytes.add_tensor("blk.0.attn_norm.weight", {4}, 0, std::string(16, '\0')).str();
+  };
+  const TemporaryFolder folder;
+  const auto file = folder.write("m.gguf", gguf("newllama"));
+  EXPECT_ERROR(Model::open(file), ErrorKind::kUnsupported,
+               "m.gguf: general.architecture 'newllama' is unknown; its tensors fit llama");
+  const Model model = Model::open(file, {.revision = "", .family = "llama"});
+  EXPECT_EQ(model.info().family, "llama");
+  EXPECT_EQ(model.info().sizes.heads, 2u);  // from newllama.attention.head_count
+  EXPECT_ERROR(Model::open(file, {.revision = "", .family = "vit"}), ErrorKind::kUnsupported,
+               "is to be read as family vit, which is not known as GGUF; its tensors fit llama");
+}
+
+TEST(Model, OpensWhatTheCacheHolds) {
+  const TinyGpt2 tiny;
+  const test::HubCache cache;
+  cache.add("me/tiny", {{"config.json", tiny.config}, {"model.safetensors", tiny.safetensors()}}, "v1");
+  const Model model = Model::open("tiny", {.revision = "v1", .family = ""});
+  EXPECT_EQ(model.checkpoint().location().repository, "me/tiny");
+  EXPECT_EQ(model.checkpoint().path(), cache.snapshot("me/tiny"));
+  EXPECT_EQ(model.load_heads(1, Role::kO).heads(), 2u);
+}
+
 TEST(Model, AsksForTheFamilyWhereNamesFitSeveral) {
   const TemporaryFolder folder;
   SafetensorsWriter writer;
@@ -268,6 +363,7 @@ TEST(Model, AsksForTheFamilyWhereNamesFitSeveral) {
   folder.write("config.json", "{}");
   folder.write("model.safetensors", writer.str());
   EXPECT_ERROR(Model::open(folder.path()), ErrorKind::kUnsupported, "llama, mistral");
+  EXPECT_ERROR(Model::open(folder.path()), ErrorKind::kUnsupported, "add \"model_type\" to it, or try --family");
 }
 
 TEST(Model, NamesQuantizationsItDoesNotDecode) {

@@ -1,0 +1,163 @@
+#include "model/fitting_families.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "headscope/base/error.h"
+#include "model/layer_names.h"
+
+namespace headscope {
+namespace {
+
+// What stands before the names of O: a listed prefix, the first of the list that is there; else the only one there is.
+std::optional<std::string> find_prefix(const Checkpoint& checkpoint, const Layout& layout) {
+  std::set<std::string_view> found;
+  const std::string pattern = layout.o + ".weight";
+  for (const StoredTensor* tensor : checkpoint.tensors()) {
+    if (const auto match = match_layer(tensor->name, pattern)) found.insert(match->prefix);
+  }
+  for (const std::string& prefix : layout.prefixes) {
+    if (found.contains(prefix)) return prefix;
+  }
+  if (!layout.other_prefixes || found.size() != 1) return std::nullopt;
+  return std::string(*found.begin());
+}
+
+bool has_layer_tensor(const Checkpoint& checkpoint, const std::string& prefix, const std::string& pattern) {
+  return std::any_of(checkpoint.tensors().begin(), checkpoint.tensors().end(), [&](const StoredTensor* tensor) {
+    const auto match = match_layer(tensor->name, pattern);
+    return match && match->prefix == prefix;
+  });
+}
+
+// Modules that every model of the layout has: those of the heads and of the blocks around them.
+std::vector<std::string> required_modules(const Layout& layout) {
+  const ForwardNames& forward = layout.forward;
+  std::vector<std::string> modules = {layout.q,
+                                      layout.k,
+                                      layout.v,
+                                      layout.o,
+                                      layout.norm,
+                                      layout.q_norm,
+                                      forward.patches,
+                                      forward.embedding_norm,
+                                      forward.k_norm,
+                                      forward.norm_after_attention,
+                                      forward.mlp_norm,
+                                      forward.norm_after_mlp,
+                                      forward.final_norm,
+                                      forward.transform,
+                                      forward.transform_norm};
+  std::erase(modules, "");
+  return modules;
+}
+
+// Whole names of the tensors that a layout knows, {i} for the layer's number.
+std::vector<std::string> known_names(const Layout& layout) {
+  const ForwardNames& forward = layout.forward;
+  std::vector<std::string> modules = required_modules(layout);
+  modules.insert(modules.end(), {forward.project_in, forward.project_out});
+  for (const MlpNames& mlp : forward.mlp) modules.insert(modules.end(), {mlp.gate, mlp.up, mlp.down});
+  std::vector<std::string> names = {layout.output_scale, forward.positions, forward.token_types,
+                                    forward.registers,   forward.mlp_scale, forward.unembedding_bias};
+  for (const auto& some : {layout.embedding, layout.unembedding, forward.leading}) {
+    names.insert(names.end(), some.begin(), some.end());
+  }
+  for (const std::string& module : modules) {
+    if (!module.empty()) names.insert(names.end(), {module + ".weight", module + ".bias"});
+  }
+  std::erase(names, "");
+  return names;
+}
+
+bool has_tensor(const Checkpoint& checkpoint, const std::string& prefix, const std::string& name) {
+  return checkpoint.find(prefix + name) != nullptr || checkpoint.find(name) != nullptr ||
+         has_layer_tensor(checkpoint, prefix, name);
+}
+
+std::size_t missing_modules(const Checkpoint& checkpoint, const Layout& layout, const std::string& prefix) {
+  const auto lacks = [&](const std::string& name) { return !has_tensor(checkpoint, prefix, name); };
+  const std::vector<std::string> modules = required_modules(layout);
+  const auto missing = std::ranges::count_if(modules, [&](const std::string& name) { return lacks(name + ".weight"); });
+  const bool no_scale = !layout.output_scale.empty() && !layout.output_scale_optional && lacks(layout.output_scale);
+  const auto& mlp = layout.forward.mlp;
+  const bool no_mlp = !mlp.empty() && std::ranges::all_of(mlp, [&](const MlpNames& names) {
+    return lacks(names.up + ".weight") || (!names.gate.empty() && lacks(names.gate + ".weight"));
+  });
+  return static_cast<std::size_t>(missing) + (no_scale ? 1 : 0) + (no_mlp ? 1 : 0);
+}
+
+std::size_t recognized_tensors(const Checkpoint& checkpoint, const Layout& layout, const std::string& prefix) {
+  std::set<const StoredTensor*> found;
+  for (const std::string& name : known_names(layout)) {
+    found.insert({checkpoint.find(prefix + name), checkpoint.find(name)});
+    for (const StoredTensor* tensor : checkpoint.tensors()) {
+      const auto match = match_layer(tensor->name, name);
+      if (match && match->prefix == prefix) found.insert(tensor);
+    }
+  }
+  found.erase(nullptr);
+  return found.size();
+}
+
+}  // namespace
+
+LayoutSearch find_layout(const Checkpoint& checkpoint, const std::vector<Layout>& layouts) {
+  LayoutSearch search;
+  for (const Layout& layout : layouts) {
+    const auto prefix = find_prefix(checkpoint, layout);
+    if (!prefix) {
+      if (search.problem.empty()) search.problem = fmt::format("there is no '{}.weight'", layout.o);
+      continue;
+    }
+    // Two generations may share O's name.
+    if (!has_layer_tensor(checkpoint, *prefix, layout.q + ".weight")) {
+      search.problem = fmt::format("there is no '{}{}.weight'", printable(*prefix), layout.q);
+      continue;
+    }
+    for (const std::string& name : layout.always_has) {
+      if (!has_layer_tensor(checkpoint, *prefix, name)) return {nullptr, "", fmt::format("there is no '{}'", name)};
+    }
+    for (const std::string& name : layout.never_has) {
+      if (has_layer_tensor(checkpoint, *prefix, name)) {
+        return {nullptr, "", fmt::format("there is a '{}', which that family does not have", name)};
+      }
+    }
+    return {&layout, *prefix, ""};
+  }
+  return search;
+}
+
+std::vector<FamilyFit> fitting_families(const Checkpoint& checkpoint, std::string_view stated) {
+  struct Candidate {
+    FamilyFit fit;
+    bool own_prefix;
+    bool named;
+  };
+  std::vector<Candidate> candidates;
+  for (const Family& family : known_families()) {
+    if (checkpoint.is_gguf() && !family.gguf) continue;
+    const LayoutSearch search = find_layout(checkpoint, checkpoint.is_gguf() ? family.gguf->layouts : family.layouts);
+    if (search.layout == nullptr) continue;
+    const auto& prefixes = search.layout->prefixes;
+    candidates.push_back({{&family, missing_modules(checkpoint, *search.layout, search.prefix),
+                           recognized_tensors(checkpoint, *search.layout, search.prefix)},
+                          std::ranges::find(prefixes, search.prefix) != prefixes.end(),
+                          stated.find(family.name) != std::string_view::npos});
+  }
+  std::ranges::stable_sort(candidates, [](const Candidate& a, const Candidate& b) {
+    return std::tuple(a.fit.missing, b.fit.recognized, b.own_prefix, b.named) <
+           std::tuple(b.fit.missing, a.fit.recognized, a.own_prefix, a.named);
+  });
+  std::vector<FamilyFit> fits;
+  for (const Candidate& candidate : candidates) fits.push_back(candidate.fit);
+  return fits;
+}
+
+}  // namespace headscope
