@@ -31,7 +31,7 @@ namespace headscope::cli {
 namespace {
 
 struct Args {
-  std::filesystem::path model;
+  ModelWords model;
   std::filesystem::path run;
   InputWords inputs;
   HeadChoiceWords heads;
@@ -98,8 +98,7 @@ std::vector<HeadId> parse_heads(const std::vector<std::string>& words) {
 RunCommand describe(const Args& args, const Model& model, std::span<const DescribedInput> inputs) {
   RunCommand command;
   command.name = "capture";
-  command.identity = {{"model", fingerprint(model.checkpoint())},
-                      {"inputs", args.inputs.described()},
+  command.identity = {{"inputs", args.inputs.described()},
                       {"contents", fingerprint(inputs)},
                       {"what", fmt::format("{}{}", fmt::join(args.what, ","), args.no_output ? "" : ",output")},
                       {"dtype", args.dtype},
@@ -109,6 +108,7 @@ RunCommand describe(const Args& args, const Model& model, std::span<const Descri
                       {"ablated", fmt::format("{} ({})", fmt::join(args.ablated, ","), args.ablation)},
                       {"version", HEADSCOPE_VERSION}};
   command.circumstances = {{"threads", std::to_string(thread_count())}, {"memory", args.memory}};
+  describe_model(command, model, fingerprint(model.checkpoint()));
   return command;
 }
 
@@ -256,7 +256,7 @@ void run_capture(const Args& args, Session& session) {
 void add_capture_command(Command& app, Session& session) {
   auto args = std::make_shared<Args>();  // lives as long as the callback
   Command command = app.add_command("capture", "Run the model and keep its attention maps");
-  command.add_option("model", args->model, "Folder with config.json and *.safetensors, or a .gguf file").required();
+  add_model_options(command, args->model);
   command.add_option("-o,--output", args->run, "Folder for the results").required();
   add_input_options(command, args->inputs);
   command.add_option("--what", args->what, "pattern (after the softmax), scores (before it), or both")

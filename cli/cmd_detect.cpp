@@ -25,7 +25,7 @@ namespace headscope::cli {
 namespace {
 
 struct Args {
-  std::filesystem::path model;
+  ModelWords model;
   std::filesystem::path run;
   DetectOptions detect;
   double threshold = 0.4;
@@ -38,8 +38,7 @@ struct Args {
 RunCommand describe(const Args& args, const Model& model) {
   RunCommand command;
   command.name = "detect";
-  command.identity = {{"model", fingerprint(model.checkpoint())},
-                      {"sequences", std::to_string(args.detect.sequences)},
+  command.identity = {{"sequences", std::to_string(args.detect.sequences)},
                       {"length", std::to_string(args.detect.length)},
                       {"seed", std::to_string(args.detect.seed)},
                       {"bos", args.detect.without_bos ? "none" : "as the model says"},
@@ -47,6 +46,7 @@ RunCommand describe(const Args& args, const Model& model) {
                       {"labels", args.labels ? "true" : "false"},
                       {"version", HEADSCOPE_VERSION}};
   command.circumstances = {{"threads", std::to_string(thread_count())}, {"memory", args.memory}};
+  describe_model(command, model, fingerprint(model.checkpoint()));
   return command;
 }
 
@@ -166,7 +166,7 @@ void run_detect(Args& args, Session& session) {
 void add_detect_command(Command& app, Session& session) {
   auto args = std::make_shared<Args>();  // lives as long as the callback
   Command command = app.add_command("detect", "Which heads look back, copy, repeat: from attention on random tokens");
-  command.add_option("model", args->model, "Folder with config.json and *.safetensors, or a .gguf file").required();
+  add_model_options(command, args->model);
   command.add_option("-o,--output", args->run, "Folder for the results").required();
   command.add_option("--sequences", args->detect.sequences, "Random sequences to average over")
       .between(std::size_t{1}, std::size_t{100000})

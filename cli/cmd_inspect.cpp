@@ -23,7 +23,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Args {
-  std::filesystem::path model;
+  ModelWords model;
   bool json = false;
   bool tensors = false;
   bool check = false;
@@ -75,7 +75,10 @@ Json as_json(const Model& model, const Command& app) {
                                          {"in_this_version", state.exists},
                                          {"reason", state.readiness.reason}};
   }
-  return {{"model", model.checkpoint().path().string()},
+  const ModelLocation& location = model.checkpoint().location();
+  return {{"model", location.path.string()},
+          {"repository", name_or_null(location.repository)},
+          {"commit", name_or_null(location.commit)},
           {"format", model.checkpoint().is_gguf() ? "gguf" : "safetensors"},
           {"files", model.checkpoint().file_count()},
           {"family", info.family},
@@ -123,6 +126,10 @@ void print_table(const Model& model, const Command& app, bool all_tensors, std::
                                 : tied(info)           ? info.embedding + " (tied: reads and writes tokens)"
                                                        : info.embedding;
   print_row(out, "model", printable(model.checkpoint().path().string(), kLongestPath));
+  if (const ModelLocation& location = model.checkpoint().location(); location.is_cached()) {
+    print_row(out, "repository", location.repository);
+    print_row(out, "commit", location.commit);
+  }
   print_row(out, "format",
             fmt::format("{}, {} file{}", model.checkpoint().is_gguf() ? "GGUF" : "safetensors",
                         model.checkpoint().file_count(), model.checkpoint().file_count() == 1 ? "" : "s"));
@@ -171,7 +178,7 @@ void check_weights(const Model& model, Session& session) {
 void add_inspect_command(Command& app, Session& session) {
   auto args = std::make_shared<Args>();  // lives as long as the callback
   Command command = app.add_command("inspect", "Family, sizes, heads, tensors, and what can be done with a model");
-  command.add_option("model", args->model, "Folder with config.json and *.safetensors, or a .gguf file").required();
+  add_model_options(command, args->model);
   command.add_flag("--json", args->json, "Print everything as JSON");
   command.add_flag("--tensors", args->tensors, "List every tensor by name");
   command.add_flag("--check", args->check, "Read the weights of all heads and fail if one is NaN or Inf");

@@ -29,7 +29,7 @@ namespace {
 constexpr std::size_t kSteps = 1000;
 
 struct Args {
-  std::filesystem::path model;
+  ModelWords model;
   std::filesystem::path run;
   InputWords inputs;
   HeadChoiceWords removable;
@@ -116,7 +116,6 @@ RunCommand describe(const Args& args, const Model& model) {
   RunCommand command;
   command.name = "prune";
   command.identity = {
-      {"model", fingerprint(model.checkpoint())},
       {"inputs", args.inputs.described()},
       {"labels", args.labels.string()},
       {"criteria", fmt::format("{}", fmt::join(args.criteria, ","))},
@@ -135,6 +134,7 @@ RunCommand describe(const Args& args, const Model& model) {
       {"maps", fmt::format("{} inputs, skip {}", args.prune.map_inputs, args.prune.skip_first)},
       {"version", HEADSCOPE_VERSION}};
   command.circumstances = {{"threads", std::to_string(thread_count())}, {"memory", args.memory}};
+  describe_model(command, model, fingerprint(model.checkpoint()));
   return command;
 }
 
@@ -194,7 +194,7 @@ void run_prune(const Args& args, Session& session) {
     run.add_text({.name = "pruned.json",
                   .kind = "heads",
                   .about = "The heads that were removed, by which criterion, and what that did to the model."},
-                 pruned_json(result, *told, written ? "pruned" : "", args.model.string()));
+                 pruned_json(result, *told, written ? "pruned" : "", args.model.model.string()));
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   run.circumstances()["seconds"] = fmt::format("{:.2f}", seconds);
@@ -218,7 +218,7 @@ void run_prune(const Args& args, Session& session) {
 void add_prune_command(Command& app, Session& session) {
   auto args = std::make_shared<Args>();  // lives as long as the callback
   Command command = app.add_command("prune", "Remove heads by structure or by measured damage, and write the model");
-  command.add_option("model", args->model, "Folder with config.json and *.safetensors, or a .gguf file").required();
+  add_model_options(command, args->model);
   command.add_option("-o,--output", args->run, "Folder for the results").required();
   add_input_options(command, args->inputs);
   command.add_option("--labels", args->labels, "Right classes of the images, an npy file of integers, one an input");

@@ -32,7 +32,7 @@ namespace headscope::cli {
 namespace {
 
 struct Args {
-  std::filesystem::path model;
+  ModelWords model;
   std::filesystem::path run;
   std::vector<std::string> pairs = {"OQ", "OK", "OV"};
   std::vector<std::string> metrics = {"pk"};
@@ -96,11 +96,10 @@ std::vector<NullModel> parse_nulls(const std::vector<std::string>& names) {
   return nulls;
 }
 
-RunCommand describe(const Args& args, const std::string& model, const AffinityEngine& engine) {
+RunCommand describe(const Args& args, const Model& model, const std::string& seen, const AffinityEngine& engine) {
   RunCommand command;
   command.name = "relate";
-  command.identity = {{"model", model},
-                      {"engine", engine.name()},
+  command.identity = {{"engine", engine.name()},
                       {"weights", args.weights},
                       {"pairs", fmt::format("{}", fmt::join(args.pairs, ","))},
                       {"metrics", fmt::format("{}", fmt::join(args.metrics, ","))},
@@ -116,6 +115,7 @@ RunCommand describe(const Args& args, const std::string& model, const AffinityEn
                       {"tokens", fmt::format("{} for {} from {}", args.tokens, args.tokens_for, args.tokens_from)},
                       {"version", HEADSCOPE_VERSION}};
   command.circumstances = {{"threads", std::to_string(thread_count())}, {"memory", args.memory}};
+  describe_model(command, model, seen);
   return command;
 }
 
@@ -179,8 +179,9 @@ std::filesystem::path unfinished(const Args& args) {
 
 // What decides the bits of a block of affinities, beside its metric, roles and layers. Bits differ between the
 // processors that BLAS has different kernels for.
-std::string key_of_blocks(const Args& args, const std::string& model, const AffinityEngine& engine) {
-  return fmt::format("model {}; weights {}; layers {}; heads {}; engine {}; kernels {}; version {}", model,
+std::string key_of_blocks(const Args& args, const Model& model, const std::string& seen, const AffinityEngine& engine) {
+  const std::string family = model.info().family_overridden ? " as " + model.info().family : "";
+  return fmt::format("model {}{}; weights {}; layers {}; heads {}; engine {}; kernels {}; version {}", seen, family,
                      args.weights, fmt::join(args.chosen.layers, ","), fmt::join(args.chosen.heads, ","), engine.name(),
                      kernel_name(), HEADSCOPE_VERSION);
 }
@@ -242,14 +243,14 @@ void run_relate(const Args& args, Session& session) {
   }
   watch_for_interrupts();
   std::optional<RunFolder> run;
-  if (ranks.is_root()) run.emplace(begin_run(session, args.run, describe(args, seen, *engine), args.force));
+  if (ranks.is_root()) run.emplace(begin_run(session, args.run, describe(args, model, seen, *engine), args.force));
   // What a host keeps in its memory has no folder in which to go on.
   const bool on_disk = session.host == nullptr || session.host->held == nullptr;
   if (on_disk && !args.resume) FinishedBlocks::remove(unfinished(args));
   ranks.barrier();
   std::optional<FinishedBlocks> finished;
   if (on_disk) {
-    finished.emplace(unfinished(args), key_of_blocks(args, seen, *engine), ranks.rank(), args.save_every);
+    finished.emplace(unfinished(args), key_of_blocks(args, model, seen, *engine), ranks.rank(), args.save_every);
     options.affinity.finished = &*finished;
   }
 
@@ -273,7 +274,7 @@ void run_relate(const Args& args, Session& session) {
 void add_relate_command(Command& app, Session& session) {
   auto args = std::make_shared<Args>();  // lives as long as the callback
   Command command = app.add_command("relate", "Which heads talk to which, from their weights");
-  command.add_option("model", args->model, "Folder with config.json and *.safetensors, or a .gguf file").required();
+  add_model_options(command, args->model);
   command.add_option("-o,--output", args->run, "Folder for the results").required();
   command.add_option("--pairs", args->pairs, "Roles of source and target, or 'all' 16").list().with_default();
   command

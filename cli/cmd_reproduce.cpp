@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Args {
-  std::filesystem::path model;
+  ModelWords model;
   bool json = false;
 };
 
@@ -119,7 +119,7 @@ void print_verdict(const Reproduction& result, std::ostream& out) {
 void add_reproduce_command(Command& app, Session& session) {
   auto args = std::make_shared<Args>();  // lives as long as the callback
   Command command = app.add_command("reproduce", "The figures published for GPT-2 small, beside ours");
-  command.add_option("model", args->model, "Folder or .gguf file with GPT-2 small's shape").required();
+  add_model_options(command, args->model);
   command.add_flag("--json", args->json, "Print everything as JSON");
   add_threads_option(command);
   add_quiet_option(command, session);

@@ -12,6 +12,19 @@
 
 namespace headscope::cli {
 
+void add_model_options(Command& command, ModelWords& words) {
+  command
+      .add_option(
+          "model", words.model,
+          "Folder with config.json and *.safetensors, a .gguf file, or the name of a model in the local Hugging "
+          "Face cache, e.g. openai-community/gpt2")
+      .required();
+  command.add_option("--revision", words.revision,
+                     "Branch, tag or commit of a model in the Hugging Face cache (default: main)");
+  command.add_option("--family", words.family,
+                     "Read the model as one of this family, whatever its configuration says; its tensors must fit");
+}
+
 void add_threads_option(Command& command) {
   constexpr std::size_t kMost = 1024;
   command

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <string>
 
 #include "cli/command.h"
@@ -9,6 +10,16 @@
 namespace headscope::cli {
 
 // Options that mean the same in every command that has them.
+
+/// MODEL and how to read it.
+struct ModelWords {
+  std::filesystem::path model;
+  std::string revision = {};
+  std::string family = {};
+};
+
+/// MODEL, --revision and --family
+void add_model_options(Command& command, ModelWords& words);
 
 /// --threads N
 void add_threads_option(Command& command);

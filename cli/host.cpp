@@ -2,9 +2,9 @@
 
 namespace headscope::cli {
 
-std::shared_ptr<const Model> open_model(const Session& session, const std::filesystem::path& path) {
+std::shared_ptr<const Model> open_model(const Session& session, const ModelWords& words) {
   if (session.host != nullptr && session.host->model) return session.host->model;
-  return std::make_shared<const Model>(Model::open(path));
+  return std::make_shared<const Model>(Model::open(words.model, {.revision = words.revision, .family = words.family}));
 }
 
 const GivenArray* given_array(const Session& session, const std::filesystem::path& name) {

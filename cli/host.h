@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/common_options.h"
 #include "cli/session.h"
 #include "headscope/base/shape.h"
 #include "headscope/capture/forward.h"
@@ -43,7 +44,7 @@ struct Host {
 
 /// What MODEL means in this session.
 /// \throws Error  as `Model::open`.
-[[nodiscard]] std::shared_ptr<const Model> open_model(const Session& session, const std::filesystem::path& path);
+[[nodiscard]] std::shared_ptr<const Model> open_model(const Session& session, const ModelWords& words);
 
 /// The host's array of that name; nullptr if there is none.
 [[nodiscard]] const GivenArray* given_array(const Session& session, const std::filesystem::path& name);

@@ -12,4 +12,13 @@ RunFolder begin_run(const Session& session, const std::filesystem::path& folder,
   return {folder, std::move(command), force};
 }
 
+void describe_model(RunCommand& command, const Model& model, const std::string& fingerprint) {
+  command.identity["model"] = fingerprint;
+  if (model.info().family_overridden) command.identity["family"] = model.info().family;
+  const ModelLocation& location = model.checkpoint().location();
+  if (!location.is_cached()) return;
+  command.circumstances["repository"] = location.repository;
+  command.circumstances["commit"] = location.commit;
+}
+
 }  // namespace headscope::cli
