@@ -53,10 +53,11 @@ DType dtype_of(const ArrayIn& array, const std::string& name) {
               "tensor '" + printable(name) + "' has a type that is not read from memory; save the model and load it");
 }
 
-std::unique_ptr<LoadedModel> open(const std::filesystem::path& path) {
+std::unique_ptr<LoadedModel> open(const std::filesystem::path& model, const std::string& revision,
+                                  const std::string& family) {
   const nb::gil_scoped_release release;
   auto loaded = std::make_unique<LoadedModel>();
-  loaded->model = std::make_shared<const Model>(Model::open(path));
+  loaded->model = std::make_shared<const Model>(Model::open(model, {.revision = revision, .family = family}));
   return loaded;
 }
 
@@ -81,7 +82,10 @@ nb::dict info(const LoadedModel& loaded) {
   nb::dict result;
   std::vector<std::string> dtypes;
   for (const DType dtype : about.dtypes) dtypes.emplace_back(headscope::info(dtype).name);
-  result["path"] = loaded.model->checkpoint().path().string();
+  const ModelLocation& location = loaded.model->checkpoint().location();
+  result["path"] = location.path.string();
+  result["repository"] = location.is_cached() ? nb::cast(location.repository) : nb::none();
+  result["commit"] = location.is_cached() ? nb::cast(location.commit) : nb::none();
   result["family"] = about.family;
   result["modality"] = std::string(to_string(about.modality));
   result["causal"] = about.causal;
@@ -137,8 +141,9 @@ nb::dict readiness(const LoadedModel& loaded) {
 
 void bind_model(nb::module_& m) {
   nb::class_<LoadedModel>(m, "Model", "A model whose heads can be asked for.")
-      .def_static("open", &open, "path"_a, nb::sig("def open(path: str | os.PathLike[str]) -> Model"),
-                  "Reads headers and configuration of a folder or a GGUF file.")
+      .def_static("open", &open, "model"_a, "revision"_a, "family"_a,
+                  nb::sig("def open(model: str | os.PathLike[str], revision: str, family: str) -> Model"),
+                  "Reads headers and configuration of a folder, a GGUF file or a model in the Hugging Face cache.")
       .def_static("from_arrays", &from_arrays, "path"_a, "arrays"_a, "config"_a,
                   nb::sig("def from_arrays(path: str | os.PathLike[str], arrays: collections.abc.Mapping[str, "
                           "typing.Any], config: str) -> Model"),

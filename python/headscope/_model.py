@@ -21,8 +21,8 @@ class Model:
         self.info: dict[str, Any] = native.info()
 
     @staticmethod
-    def open(path: str | PathLike[str]) -> Model:
-        return Model(_native.Model.open(fspath(path)))
+    def open(path: str | PathLike[str], revision: str | None = None, family: str | None = None) -> Model:
+        return Model(_native.Model.open(fspath(path), revision or "", family or ""))
 
     @property
     def path(self) -> str:
@@ -71,6 +71,10 @@ class Model:
         return f"<table>{rows}</table>"
 
 
-def load(path: str | PathLike[str]) -> Model:
-    """A model on disk: a folder with config.json and safetensors files, or a .gguf file."""
-    return Model.open(path)
+def load(path: str | PathLike[str], revision: str | None = None, family: str | None = None) -> Model:
+    """A model on disk: a folder with config.json and safetensors files, a .gguf file, or a name in the Hugging Face cache.
+
+    A name (``openai-community/gpt2``, ``gpt2``) is looked up in the local cache, never on the network; ``revision`` is
+    its branch, tag or commit. ``family`` reads the model as one of that family, whatever its configuration says.
+    """
+    return Model.open(path, revision, family)
