@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headscope/base/error.h"
+#include "headscope/base/system.h"
 
 namespace headscope::cli {
 
@@ -16,10 +17,8 @@ std::filesystem::path bundled_models() {
   if (const char* stated = std::getenv("HEADSCOPE_MODELS"); stated != nullptr && *stated != '\0') {
     places.emplace_back(stated);
   } else {
-    std::error_code error;
-    const fs::path program = fs::read_symlink("/proc/self/exe", error);
-    const fs::path folder = program.parent_path();
-    if (!error) places = {folder / "../models", folder / "../share/headscope/models"};
+    const fs::path folder = program_path().parent_path();
+    if (!folder.empty()) places = {folder / "../models", folder / "../share/headscope/models"};
   }
   std::string looked;
   for (const fs::path& place : places) {

@@ -21,6 +21,7 @@
 #include "cli/run_output.h"
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
+#include "headscope/base/system.h"
 #include "headscope/capture/ablation.h"
 #include "headscope/capture/capture.h"
 #include "headscope/capture/effect.h"

@@ -18,6 +18,7 @@
 #include "headscope/apply/compare.h"
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
+#include "headscope/base/system.h"
 #include "headscope/io/json.h"
 
 namespace headscope::cli {

@@ -15,6 +15,7 @@
 #include "cli/run_output.h"
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
+#include "headscope/base/system.h"
 #include "headscope/capture/detectors.h"
 #include "headscope/io/atomic_file.h"
 #include "headscope/io/csv.h"

@@ -19,6 +19,7 @@
 #include "headscope/base/error.h"
 #include "headscope/base/message.h"
 #include "headscope/base/parallel.h"
+#include "headscope/base/system.h"
 #include "headscope/io/json.h"
 #include "headscope/tree/tree_json.h"
 

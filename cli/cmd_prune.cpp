@@ -20,6 +20,7 @@
 #include "headscope/apply/pruned_checkpoint.h"
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
+#include "headscope/base/system.h"
 #include "headscope/io/npy.h"
 #include "headscope/model/fingerprint.h"
 

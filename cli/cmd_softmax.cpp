@@ -17,6 +17,7 @@
 #include "cli/run_output.h"
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
+#include "headscope/base/system.h"
 #include "headscope/io/csv.h"
 #include "headscope/io/run_folder.h"
 #include "headscope/organize/softmax_invariance.h"

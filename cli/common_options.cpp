@@ -1,7 +1,5 @@
 #include "cli/common_options.h"
 
-#include <sys/resource.h>
-
 #include <charconv>
 #include <cstddef>
 #include <string_view>
@@ -50,12 +48,6 @@ std::size_t parse_size(const std::string& text) {
                 "'" + text + "' is not a size; expected e.g. 8G, 512M or a number of bytes");
   }
   return number << shift;
-}
-
-std::size_t peak_memory() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
 }
 
 void add_quiet_option(Command& command, Session& session) {

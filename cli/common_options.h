@@ -28,9 +28,6 @@ void add_threads_option(Command& command);
 /// \throws Error  kInvalidArgument if it is something else.
 [[nodiscard]] std::size_t parse_size(const std::string& text);
 
-/// Most memory this process has held so far, in bytes.
-[[nodiscard]] std::size_t peak_memory();
-
 /// --quiet: no progress on stderr; results and errors stay.
 void add_quiet_option(Command& command, Session& session);
 

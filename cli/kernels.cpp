@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "headscope/base/system.h"
 #include "headscope/linalg/kernels.h"
 
 namespace headscope::cli {
@@ -14,7 +15,7 @@ void use_better_kernels(char** argv) {
   const std::string kernels = better_kernels();
   if (kernels.empty() || std::getenv(kVariable) != nullptr) return;
   ::setenv(kVariable, kernels.c_str(), 1);
-  ::execv("/proc/self/exe", argv);
+  ::execv(program_path().c_str(), argv);
   std::cerr << "headscope: warning: OpenBLAS does not know this processor and computes at a fraction of its speed; set "
             << kVariable << '=' << kernels << '\n';
 }

@@ -9,6 +9,7 @@
 #include "cli/common_options.h"
 #include "headscope/base/error.h"
 #include "headscope/base/message.h"
+#include "headscope/base/system.h"
 
 namespace headscope::cli {
 namespace {

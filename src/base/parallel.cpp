@@ -1,7 +1,5 @@
 #include "headscope/base/parallel.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -14,20 +12,13 @@
 #include <immintrin.h>
 #endif
 
+#include "headscope/base/system.h"
+
 namespace headscope {
 namespace {
 
 std::atomic<std::size_t> chosen_threads{0};
 thread_local bool inside_parallel_for = false;
-
-std::size_t available_processors() noexcept {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) {
-    return std::max<std::size_t>(1, static_cast<std::size_t>(CPU_COUNT(&set)));
-  }
-  return std::max<std::size_t>(1, std::thread::hardware_concurrency());
-}
 
 void pause() noexcept {
 #if defined(__x86_64__)

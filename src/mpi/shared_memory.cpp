@@ -3,17 +3,17 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
+#include <random>
 #include <string>
 #include <utility>
 
 #include "headscope/base/error.h"
+#include "headscope/base/system.h"
 
 namespace headscope {
 namespace {
@@ -36,10 +36,10 @@ std::span<std::byte> map(int descriptor, std::size_t size) noexcept {
 }  // namespace
 
 SharedMemory::SharedMemory(std::size_t bytes) {
-  std::uint64_t name = 0;
-  if (::getrandom(&name, sizeof name, 0) != sizeof name) fail("getrandom");
-  own_ = ::memfd_create(file_name(name).c_str(), MFD_CLOEXEC);
-  if (own_ < 0) fail("memfd_create");
+  std::random_device random;
+  const std::uint64_t name = std::uint64_t{random()} << 32 | random();
+  own_ = create_shared_file(file_name(name));
+  if (own_ < 0) fail("create");
   address_ = {static_cast<std::int32_t>(::getpid()), own_, name, bytes};
   if (::ftruncate(own_, static_cast<off_t>(bytes)) == 0) bytes_ = map(own_, bytes);
   if (bytes_.empty()) {
@@ -52,13 +52,9 @@ SharedMemory::SharedMemory(std::size_t bytes) {
 
 // The process may be another one that has the same number elsewhere: the name tells.
 std::optional<SharedMemory> SharedMemory::open(const Address& address) {
-  const std::string path = fmt::format("/proc/{}/fd/{}", address.process, address.descriptor);
-  std::array<char, 64> target{};
-  const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
-  if (length < 0) return std::nullopt;
-  const std::string found(target.data(), static_cast<std::size_t>(length));
-  if (!found.starts_with("/memfd:" + file_name(address.name))) return std::nullopt;
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const auto path = shared_file_path(address.process, address.descriptor, file_name(address.name));
+  if (!path) return std::nullopt;
+  const int descriptor = ::open(path->c_str(), O_RDWR | O_CLOEXEC);
   if (descriptor < 0) return std::nullopt;
   SharedMemory result;
   struct stat status {};
