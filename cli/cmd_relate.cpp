@@ -22,6 +22,7 @@
 #include "cli/shared_work.h"
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
+#include "headscope/base/system.h"
 #include "headscope/io/run_folder.h"
 #include "headscope/linalg/kernels.h"
 #include "headscope/model/fingerprint.h"
@@ -292,7 +293,6 @@ void add_relate_command(Command& app, Session& session) {
       .add_option("--max-q", args->q_level,
                   "Keep all edges whose q-value under the first null is below this, instead of --top")
       .between(0.0, 1.0);
-  command.add_hidden_alias("--q", args->q_level);
   command.add_option("--labels", args->labels, "JSON file of head classes to score against");
   command.add_option("--tokens", args->tokens, "Tokens in a profile").with_default();
   command
@@ -321,6 +321,8 @@ void add_relate_command(Command& app, Session& session) {
   command.add_flag("--force", args->force, "Replace the result of another run in the folder");
   add_threads_option(command);
   add_quiet_option(command, session);
+  // Last, since -q must exist.
+  if (auto alias = command.add_hidden_alias("--q", args->q_level)) alias->between(0.0, 1.0);
   command.footer(
       "Example: headscope relate models/gpt2 -o runs/gpt2 --metric pk,cs --labels "
       "data/labels/gpt2-small-wang2023.json");

@@ -106,11 +106,11 @@ void Command::add_flag(const std::string& names, bool& value, const std::string&
   app_->add_flag(names, value, about);
 }
 
-void Command::add_hidden_alias(const std::string& name, double& value) {
+std::optional<Option> Command::add_hidden_alias(const std::string& name, double& value) {
   try {
-    app_->add_option(name, value)->group("");
+    return Option(app_->add_option(name, value)->group(""));
   } catch (const CLI::OptionAlreadyAdded&) {
-    // The library cannot tell it from a short option.
+    return std::nullopt;
   }
 }
 

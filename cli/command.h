@@ -59,8 +59,8 @@ class Command {
                     const std::string& about);
   void add_flag(const std::string& names, bool& value, const std::string& about);
   /// An earlier spelling of an option: accepted, but not shown in the help. CLI11 2.4 and later treat `--x` and `-x` as
-  /// one name, so an alias of one letter does not exist there if `-x` does.
-  void add_hidden_alias(const std::string& name, double& value);
+  /// one name: there an alias `--x` does not exist if `-x` was added before.
+  std::optional<Option> add_hidden_alias(const std::string& name, double& value);
 
   /// Printed below the help.
   void footer(const std::string& text);

@@ -194,6 +194,21 @@ TEST(Relate, LooksOnlyAtTheLayersAndHeadsAskedFor) {
   EXPECT_EQ(NpyFile::open(folder.path() / "mixed/affinity/pk_OK.npy").array().shape, (Shape{3, 3}));
 }
 
+TEST(Relate, KeepsTheEdgesBelowAQValue) {
+  const TemporaryFolder folder;
+  const auto edges_of = [&](const std::string& name, const std::string& option) {
+    const std::string run = (folder.path() / name).string();
+    const Outcome outcome = run_program({"relate", kModels + "grouped", "-o", run, option});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return lines(read(fs::path(run) / "edges.csv")) - 1;
+  };
+  EXPECT_EQ(edges_of("all", "--max-q=1"), 4 * 4 + 2 * 4 * 2u);  // OQ; OK and OV have KV heads as targets
+  EXPECT_LT(edges_of("few", "--max-q=0.5"), 4 * 4 + 2 * 4 * 2u);
+  const Outcome help = run_program({"relate", "--help"});
+  EXPECT_THAT(help.out, HasSubstr("--max-q"));
+  EXPECT_THAT(help.out, testing::Not(HasSubstr("--q ")));
+}
+
 TEST(Relate, FailsWithOneLineAndTheRightCodeOnWrongInput) {
   const TemporaryFolder folder;
   const std::string run = (folder.path() / "run").string();
@@ -214,6 +229,7 @@ TEST(Relate, FailsWithOneLineAndTheRightCodeOnWrongInput) {
   expect_failure({"relate", model, "-o", run, "--heads", "9.0"}, 2, "head L9H0 asked for, the model has 2 layers");
   expect_failure({"relate", model, "-o", run, "--memory", "lots"}, 2, "'lots' is not a size");
   expect_failure({"relate", model, "-o", run, "--weights", "cooked"}, 2, "--weights");
+  expect_failure({"relate", model, "-o", run, "--max-q", "2"}, 2, "--max-q");
   expect_failure({"relate", "/no/such", "-o", run}, 3, "/no/such: no such file or folder");
   const auto labels = folder.write("labels.json", R"({"classes": {"previous": ["4.1"]}})");
   expect_failure({"relate", model, "-o", run, "--labels", labels.string()}, 3,
