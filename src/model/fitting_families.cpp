@@ -138,7 +138,7 @@ std::vector<FamilyFit> fitting_families(const Checkpoint& checkpoint, std::strin
   struct Candidate {
     FamilyFit fit;
     bool own_prefix;
-    bool named;
+    std::size_t named;  // letters of its name that the stated one contains: xlm-roberta is rather roberta than bert
   };
   std::vector<Candidate> candidates;
   for (const Family& family : known_families()) {
@@ -149,7 +149,7 @@ std::vector<FamilyFit> fitting_families(const Checkpoint& checkpoint, std::strin
     candidates.push_back({{&family, missing_modules(checkpoint, *search.layout, search.prefix),
                            recognized_tensors(checkpoint, *search.layout, search.prefix)},
                           std::ranges::find(prefixes, search.prefix) != prefixes.end(),
-                          stated.find(family.name) != std::string_view::npos});
+                          stated.find(family.name) == std::string_view::npos ? 0 : family.name.size()});
   }
   std::ranges::stable_sort(candidates, [](const Candidate& a, const Candidate& b) {
     return std::tuple(a.fit.missing, b.fit.recognized, b.own_prefix, b.named) <

@@ -28,8 +28,8 @@ struct FamilyFit {
 };
 
 /// The families whose naming fits the tensors, the best first: fewest modules missing, then most tensors recognized.
-/// Among equals, those come first whose own prefix the file has, then those whose name is part of `stated`, what the
-/// file calls itself.
+/// Among equals, those come first whose own prefix the file has, then those with the longest name that is part of
+/// `stated`, what the file calls itself.
 [[nodiscard]] std::vector<FamilyFit> fitting_families(const Checkpoint& checkpoint, std::string_view stated = {});
 
 }  // namespace headscope

@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -297,6 +300,31 @@ TEST(Model, OrdersTheFamiliesThatFitByHowManyTensorsTheyName) {
     std::filesystem::copy(golden / checkpoint / "model.safetensors", folder.path() / "model.safetensors");
     EXPECT_ERROR(Model::open(folder.path()), ErrorKind::kUnsupported, message);
   }
+}
+
+TEST(Model, PrefersTheFamilyWhoseNameIsPartOfTheUnknownOne) {
+  // Without the prefix 'roberta.' and the head of its language model, RoBERTa's names are BERT's.
+  const std::filesystem::path golden = std::filesystem::path(HEADSCOPE_SOURCE_DIR) / "tests/golden/checkpoints/roberta";
+  std::ostringstream text;
+  text << std::ifstream(golden / "model.safetensors", std::ios::binary).rdbuf();
+  std::string bytes = text.str();
+  std::uint64_t header_size = 0;
+  std::memcpy(&header_size, bytes.data(), sizeof header_size);
+  std::string header = bytes.substr(sizeof header_size, header_size);
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    for (std::size_t at = header.find(from); at != std::string::npos; at = header.find(from)) {
+      header.replace(at, from.size(), to);
+    }
+  };
+  replace("roberta.", "");
+  replace("lm_head.", "other.");
+  header.resize(header_size, ' ');
+  bytes.replace(sizeof header_size, header_size, header);
+  const TemporaryFolder folder;
+  folder.write("model.safetensors", bytes);
+  folder.write("config.json", R"({"model_type": "xlm-roberta"})");
+  EXPECT_ERROR(Model::open(folder.path()), ErrorKind::kUnsupported,
+               "model_type 'xlm-roberta' is unknown; its tensors fit roberta, bert: try --family roberta");
 }
 
 TEST(Model, ReadsAnUnknownFamilyAsAKnownOne) {
