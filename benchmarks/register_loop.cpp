@@ -11,6 +11,14 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+// Tells the compiler that the vector may have changed: else it would take the maxima out of the loop.
+template <typename V>
+HWY_INLINE void may_have_changed([[maybe_unused]] V& vector) {
+#if HWY_ARCH_X86 && HWY_COMPILER_GCC && HWY_TARGET != HWY_EMU128
+  asm volatile("" : "+v"(vector.raw));
+#endif
+}
+
 // Twelve accumulators hide the latency of an addition. Each has a name: as an array, they would be kept in memory.
 double register_loop_here(std::size_t count, float* result) {
   const hn::CappedTag<float, 16> d;
@@ -22,24 +30,20 @@ double register_loop_here(std::size_t count, float* result) {
   auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0, s8 = s0, s9 = s0, s10 = s0,
        s11 = s0;
   for (std::size_t i = 0; i < count; ++i) {
-#if defined(__x86_64__)
-    // The compiler is told that y may have changed: else it would take the maxima out of the loop.
-    asm volatile("" : "+v"(y0.raw), "+v"(y1.raw));
-#endif
+    may_have_changed(y0);
+    may_have_changed(y1);
     s0 = hn::MulAdd(hn::Max(x0, y0), weight, s0);
     s1 = hn::MulAdd(hn::Max(x1, y0), weight, s1);
     s2 = hn::MulAdd(hn::Max(x0, y1), weight, s2);
     s3 = hn::MulAdd(hn::Max(x1, y1), weight, s3);
-#if defined(__x86_64__)
-    asm volatile("" : "+v"(y0.raw), "+v"(y1.raw));
-#endif
+    may_have_changed(y0);
+    may_have_changed(y1);
     s4 = hn::MulAdd(hn::Max(x0, y0), weight, s4);
     s5 = hn::MulAdd(hn::Max(x1, y0), weight, s5);
     s6 = hn::MulAdd(hn::Max(x0, y1), weight, s6);
     s7 = hn::MulAdd(hn::Max(x1, y1), weight, s7);
-#if defined(__x86_64__)
-    asm volatile("" : "+v"(y0.raw), "+v"(y1.raw));
-#endif
+    may_have_changed(y0);
+    may_have_changed(y1);
     s8 = hn::MulAdd(hn::Max(x0, y0), weight, s8);
     s9 = hn::MulAdd(hn::Max(x1, y0), weight, s9);
     s10 = hn::MulAdd(hn::Max(x0, y1), weight, s10);

@@ -31,7 +31,7 @@ constexpr std::size_t kChunk = 48;
 
 // Compilers read a number from memory again for every use where the instruction can, and loads are what is scarce here.
 HWY_INLINE void keep_in_register([[maybe_unused]] Vector& vector) {
-#if HWY_ARCH_X86 && HWY_COMPILER_GCC
+#if HWY_ARCH_X86 && HWY_COMPILER_GCC && HWY_TARGET != HWY_EMU128
   asm("" : "+v"(vector.raw));
 #endif
 }

@@ -22,7 +22,7 @@ using test::TemporaryFolder;
 void expect_parts(const ArraySource& array, const std::vector<float>& whole) {
   ASSERT_EQ(array.size(), whole.size());
   for (std::size_t first = 0; first <= whole.size(); ++first) {
-    for (const std::size_t most : {1, 3, 8, 1000}) {
+    for (const std::size_t most : {1U, 3U, 8U, 1000U}) {
       std::vector<float> out(std::min(most, whole.size() - first));
       array.read(first, out);
       if (out.empty()) continue;

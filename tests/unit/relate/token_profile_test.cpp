@@ -143,7 +143,7 @@ TEST_F(TokenProfiles, DoNotDependOnBlocksOrTheMemoryBudget) {
   const auto whole = token_profiles(model, some_, {.top = 40});
   const std::size_t two_bases = 2 * kWidth * 8 * sizeof(float);
   for (const std::size_t memory : {std::size_t{1}, two_bases, std::size_t{1} << 30}) {
-    for (const std::size_t block : {1, 7, 150, 299, 300, 301}) {
+    for (const std::size_t block : {1U, 7U, 150U, 299U, 300U, 301U}) {
       const auto parts = token_profiles(model, some_, {.top = 40, .block = block, .memory = memory});
       for (std::size_t i = 0; i < some_.size(); ++i) expect_near(parts[i].top, whole[i].top);
     }
