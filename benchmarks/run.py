@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -336,8 +337,37 @@ def mpi_section(work: Path) -> str:
     )
 
 
+def packages_section(work: Path) -> str:
+    """Needs `make python` and `make dist`."""
+    model = make_checkpoint(work / "packages-gpt2", "--preset", "gpt2-small", "--seed", "1")
+    python = ROOT / ".venv-python/bin/python"
+    options = ["--earlier-only", "--tokens-for", "none", "--quiet", "--force"]
+    in_python = (
+        "import headscope, sys, time; begin = time.monotonic(); "
+        "headscope.relate(sys.argv[1], earlier_only=True, tokens_for='none'); print(time.monotonic() - begin)"
+    )
+    (unpacked,) = (ROOT / "build/dist").glob("headscope-*/bin/headscope")
+    programs = {"build/headscope": HEADSCOPE, "the wheel's command": python.parent / "headscope", "the tarball's": unpacked}
+    times: dict[str, list[float]] = {}
+    for _ in range(7):  # in turns
+        for name, program in programs.items():
+            begin = time.monotonic()
+            run(program, "relate", model, "-o", work / f"packages-{program.parent.name}", *options)
+            times.setdefault(name, []).append(time.monotonic() - begin)
+        times.setdefault("headscope.relate in Python", []).append(float(run(python, "-c", in_python, model)))
+    best = {name: min(values) for name, values in times.items()}
+    rows = [[name, f"{seconds:.2f} s", f"{seconds / best['build/headscope']:.2f}"] for name, seconds in best.items()]
+    wheel = max(best["the wheel's command"], best["headscope.relate in Python"]) / best["build/headscope"]
+    return (
+        "## Packages\n\n`relate` on GPT-2 small's shape, OQ + OK + OV, all nulls, from the file to the results, as each package "
+        f"has it; best of 7, in turns. {machine_line()} The wheel over the program: **{wheel:.2f}** (bound 1.05). The program "
+        "is linked with Debian's OpenBLAS, the packages with that of scipy-openblas32.\n\n"
+        + table(["", "time", "over the program"], rows)
+    )
+
+
 # Measured by --replace alone.
-APART: dict[str, Callable[[Path], str]] = {"mpi": mpi_section}
+APART: dict[str, Callable[[Path], str]] = {"mpi": mpi_section, "packages": packages_section}
 
 SECTIONS: dict[str, Callable[[Path], str]] = {
     "inspect": inspect_section,

@@ -1,9 +1,10 @@
 import { defineConfig } from "vite";
+import { licenses } from "./licenses";
 import { singleFile } from "./single_file";
 
 export default defineConfig({
   base: "./",
-  plugins: [singleFile()],
+  plugins: [singleFile(), licenses()],
   build: {
     target: "es2022",
     cssCodeSplit: false,

@@ -10,9 +10,6 @@ The functions have the names and options of the ``headscope`` command and give t
 
 import warnings as _warnings
 
-from ._kernels import better_kernels as _better_kernels  # before whatever else loads the native module
-
-# isort: split
 from ._commands import capture, compare, detect, organize, prune, relate, report, softmax
 from ._commands import open_run as open  # noqa: A004
 from ._errors import (
@@ -26,6 +23,7 @@ from ._errors import (
     UnsupportedError,
 )
 from ._model import Model, load
+from ._native import better_kernels as _better_kernels
 from ._native import set_threads, threads
 from ._native import version as __version__
 from ._run import Run

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "headscope/linalg/kernels.h"
+#include "linalg/blas_symbols.h"
 
 extern "C" {
 void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info, std::size_t);
@@ -222,7 +223,9 @@ std::string headscope::kernel_name() {
 
 std::string headscope::better_kernels() {
 #if defined(__x86_64__)
-  if (kernel_name() == "Prescott" && __builtin_cpu_supports("avx2")) {
+  // What it takes for an unknown processor; builds with a short list of kernels report "Katmai" in its place.
+  const std::string name = kernel_name();
+  if ((name == "Prescott" || name == "Katmai") && __builtin_cpu_supports("avx2")) {
     return __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") ? "SkylakeX" : "Haswell";
   }
 #endif

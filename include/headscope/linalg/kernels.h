@@ -10,7 +10,7 @@ namespace headscope {
 
 /// A BLAS library that is older than the processor may not know it, and then computes with instructions of 2004, at a
 /// quarter of the speed or less. The kernels that it should use instead, as OPENBLAS_CORETYPE in the environment of a
-/// process that begins; empty if all is well.
+/// new process; empty if all is well.
 [[nodiscard]] std::string better_kernels();
 
 }  // namespace headscope

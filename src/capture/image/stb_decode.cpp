@@ -46,7 +46,7 @@ void* limited_realloc(void* old, std::size_t size) {
 #define STBI_MALLOC(size) ::headscope::limited_malloc(size)
 #define STBI_REALLOC(old, size) ::headscope::limited_realloc(old, size)
 #define STBI_FREE(old) std::free(old)
-#include <stb/stb_image.h>
+#include <stb_image.h>
 
 static_assert(STBI_MAX_DIMENSIONS == headscope::kLongestImageSide);
 

@@ -1,0 +1,44 @@
+"""What the wheel brings besides the module."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import headscope
+
+PACKAGE = Path(headscope.__file__).parent
+
+
+def test_the_command_is_the_program_in_the_package(cli: Callable[..., str], tmp_path: Path) -> None:
+    assert cli("--version") == f"headscope {headscope.__version__}\n"
+    assert "is required" in cli("relate", code=2)
+    # The bundled models are found from any folder, and through a link to the command.
+    link = tmp_path / "link"
+    link.symlink_to(Path(sys.executable).parent / "headscope")
+    done = subprocess.run([link, "demo", "-o", tmp_path / "demo"], capture_output=True, text=True, cwd="/")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "demo/language.html").exists()
+
+
+def test_the_command_does_not_import_the_package() -> None:
+    script = (Path(sys.executable).parent / "headscope").read_text()
+    assert script.startswith(f"#!{Path(sys.executable).parent}")
+    assert "import headscope" not in script
+
+
+@pytest.mark.parametrize("name", ["fmt", "Highway", "OpenBLAS", "PCRE2", "utf8proc", "zlib", "nanobind", "d3-array", "three"])
+def test_licenses_of_what_is_inside_are_there(name: str) -> None:
+    assert name in (PACKAGE / "share/headscope/THIRD_PARTY_LICENSES.txt").read_text()
+
+
+def test_nothing_of_the_build_machine_is_needed() -> None:
+    for binary in [PACKAGE / "bin/headscope", *PACKAGE.glob("_native*.so")]:
+        listed = subprocess.run(["ldd", binary], capture_output=True, text=True, check=True).stdout
+        outside = [line.split()[2] for line in listed.splitlines() if "=> /" in line and "headscope" not in line.split("=>")[1]]
+        system = ("libc.so", "libm.so", "libstdc++.so", "libgcc_s.so", "libz.so", "libpthread.so", "libdl.so", "librt.so")
+        assert [path for path in outside if not Path(path).name.startswith(system)] == []
