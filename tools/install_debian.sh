@@ -2,6 +2,11 @@
 # install_debian.sh PACKAGE... : installs the Debian packages that are missing, and says which.
 set -euo pipefail
 
+if ! command -v apt-get > /dev/null; then
+  echo "not a Debian system: make sure that what these Debian packages contain is installed: $*" >&2
+  exit 0
+fi
+
 missing=()
 for package in "$@"; do
   status=$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null || true)

@@ -27,6 +27,24 @@ def test_every_library_that_is_linked_has_a_license() -> None:
     assert {spelled.get(name, name) for name in found} == names
 
 
+def test_conda_gives_the_texts_of_the_same_libraries(tmp_path: Path) -> None:
+    text = (ROOT / "packaging/conda/licenses.py").read_text()
+    packages = dict(re.findall(r'^    "([^"]+)": "([^"]+)",$', text, re.MULTILINE))
+    assert set(packages) == {elsewhere for _, elsewhere in collect_licenses.LIBRARIES.values()}
+    prefix = tmp_path / "prefix"
+    (prefix / "conda-meta").mkdir(parents=True)
+    for package in packages.values():
+        unpacked = tmp_path / package
+        (unpacked / "info/licenses").mkdir(parents=True)
+        (unpacked / "info/licenses/LICENSE.txt").write_text(f"License of {package}.")
+        record = {"name": package, "extracted_package_dir": str(unpacked)}
+        (prefix / f"conda-meta/{package}-1.json").write_text(json.dumps(record))
+    subprocess.run(
+        [sys.executable, ROOT / "packaging/conda/licenses.py", tmp_path / "out"], env={"PREFIX": str(prefix)}, check=True
+    )
+    assert (tmp_path / "out/highway/LICENSE.txt").read_text() == "License of libhwy."
+
+
 def test_the_texts_of_another_system_are_taken_from_a_folder(tmp_path: Path, monkeypatch) -> None:
     for _, name in [*collect_licenses.LIBRARIES.values(), collect_licenses.GCC_RUNTIME]:
         (tmp_path / name).mkdir()
