@@ -240,7 +240,7 @@ bool holds_model_files(const fs::path& folder) {
 }
 
 ModelLocation find_existing(const fs::path& path, std::string_view revision) {
-  const ModelLocation plain = location_of_existing(path);
+  ModelLocation plain = location_of_existing(path);
   if (is_folder(path) && !plain.is_cached() && !holds_model_files(path)) {
     std::error_code error;
     const fs::path whole = fs::canonical(path, error);

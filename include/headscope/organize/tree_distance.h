@@ -89,9 +89,9 @@ class TreeDistance {
 /// Cost for N slices, F_r and F_c distinct folders (below 2 rows and 2 columns): N^2 / 2 * F_r F_c maxima and
 /// additions.
 ///
-/// Ranks share the folders of the columns. Each makes the sums over columns of its own heads, gets those of all heads for
-/// its own folders, and compares all slices in these features: a share of all work and of the memory. Every rank sends
-/// and receives up to twice its part of the tensor for each call of `compute`, some megabytes at a time while it
+/// Ranks share the folders of the columns. Each makes the sums over columns of its own heads, gets those of all heads
+/// for its own folders, and compares all slices in these features: a share of all work and of the memory. Every rank
+/// sends and receives up to twice its part of the tensor for each call of `compute`, some megabytes at a time while it
 /// computes.
 [[nodiscard]] std::unique_ptr<TreeDistance> cpu_tree_distance();
 
