@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 #include "cli/commands.h"
@@ -150,9 +152,11 @@ double mean_of(const std::vector<Row>& rows, const std::string& name) {
   double sum = 0;
   double count = 0;
   for (const Row& row : rows) {
-    const auto at = static_cast<std::size_t>(std::ranges::find(row.figures.names, name) - row.figures.names.begin());
-    if (!(row.figures.values[at] == row.figures.values[at])) continue;
-    sum += row.figures.values[at];
+    const auto found = std::ranges::find(row.figures.names, name);
+    if (found == row.figures.names.end()) throw std::logic_error("softmax: no figure is called " + name);
+    const double value = row.figures.values[static_cast<std::size_t>(found - row.figures.names.begin())];
+    if (std::isnan(value)) continue;
+    sum += value;
     ++count;
   }
   return sum / count;

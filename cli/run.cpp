@@ -42,9 +42,14 @@ int fail(Session& session, const std::string& message, int code) {
   return print_failure(session, message, code);
 }
 
-// Of the commands, those that ranks share; the others are rank 0's alone.
+// Whether ranks share the work of the command; the other commands run on rank 0 alone. The command is the first word
+// after the program's name that is not an option: later words may be folders with the name of a command.
 bool is_shared(std::span<const char* const> arguments) {
-  return std::ranges::any_of(arguments, [](std::string_view word) { return word == "relate" || word == "organize"; });
+  const auto words = arguments.subspan(std::min<std::size_t>(1, arguments.size()));
+  const auto command = std::ranges::find_if(words, [](std::string_view word) { return !word.starts_with('-'); });
+  if (command == words.end()) return false;
+  const std::string_view name = *command;
+  return name == "relate" || name == "organize";
 }
 
 // CLI11 looks for a command first: without one it does not say which word it did not know.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <stdexcept>
+#include <string>
 
 #include "headscope/base/parallel.h"
 #include "headscope/linalg/orthonormal_basis.h"
@@ -58,7 +60,7 @@ double similarity_of_cosines(Metric metric, const std::vector<double>& cosines, 
       for (const double cosine : cosines) sum += cosine;
       return sum / std::sqrt(static_cast<double>(p) * static_cast<double>(q));
     default:
-      return std::numeric_limits<double>::quiet_NaN();
+      throw std::logic_error("not a similarity of angles: " + std::string(info(metric).name));
   }
 }
 
@@ -74,7 +76,7 @@ double distance_of_angles(Metric metric, const std::vector<double>& angles, std:
       for (const double angle : angles) sum += angle * angle;
       return std::sqrt(sum + difference * std::pow(std::numbers::pi / 2, 2));
     default:
-      return std::numeric_limits<double>::quiet_NaN();
+      throw std::logic_error("not a distance of angles: " + std::string(info(metric).name));
   }
 }
 

@@ -154,6 +154,18 @@ def test_a_rank_that_lacks_its_input_ends_the_job_with_code_5(
     assert not (tmp_path / "run").exists()
 
 
+def test_a_folder_with_the_name_of_a_shared_command_does_not_make_ranks_share_another(
+    grouped: Path, tmp_path: Path
+) -> None:
+    assert run_on(1, "relate", grouped, "-o", tmp_path / "relate").returncode == 0
+    # Rank 1 would fail if it ran the command at all.
+    choose = '[ "$OMPI_COMM_WORLD_RANK" = 1 ] && cd /; exec "$0" report relate -o "$1"'
+    line = [*MPIRUN, "-n", "2", "sh", "-c", choose, HEADSCOPE_MPI, tmp_path / "page.html"]
+    done = subprocess.run(line, capture_output=True, text=True, env=ENVIRONMENT, timeout=60, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "page.html").exists()
+
+
 def test_a_model_that_no_rank_finds_is_bad_input(tmp_path: Path) -> None:
     done = run_on(3, "relate", tmp_path / "absent", "-o", tmp_path / "run")
     assert done.returncode == 3, done.stderr
