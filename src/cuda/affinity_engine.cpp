@@ -191,8 +191,6 @@ class CudaAffinityEngine final : public AffinityEngine {
     for (NormSpace& space : spaces_) space.used = 0;
   }
 
-  [[nodiscard]] bool overlaps() const noexcept override { return true; }
-
   [[nodiscard]] std::size_t layer_bytes(std::size_t heads, std::size_t d_model, std::size_t d_head) const override {
     const std::size_t sums = has_halves(precision_, heads, d_model, d_head) ? sums_bytes(heads, d_model, d_head) : 0;
     return factor_bytes(heads, d_model, d_head) + sums;

@@ -13,7 +13,6 @@
 #include "relate/head_selection.h"
 #include "relate/layer_owner.h"
 #include "relate/pair_rows.h"
-#include "relate/work_estimate.h"
 
 namespace headscope {
 namespace {
@@ -85,9 +84,7 @@ class ProductAffinity {
 
   void run() {
     for (Group& group : groups_) plan(group);
-    // An orthonormal basis in double, with what it reads, takes about as long as a product of so many flops.
-    const double flops_of_head = 16 * static_cast<double>(sizes_.d_model * sizes_.d_head * sizes_.d_head);
-    estimate_ = WorkEstimate(steps(), flops_of_head, engine_.overlaps());
+    planned_ = planned_work();
     for (Group& group : groups_) {
       for (std::size_t chunk = 0; chunk < group.chunks.size(); ++chunk) run_chunk(group, chunk);
     }
@@ -167,43 +164,33 @@ class ProductAffinity {
     return targets;
   }
 
-  // What `run_chunk` and `run_ring` do, in their order: a step for the sources of a chunk, one for the first target,
-  // and one a turn, in which the next target is prepared.
-  [[nodiscard]] std::vector<WorkEstimate::Step> steps() const {
-    std::vector<WorkEstimate::Step> steps;
+  // What this rank will prepare and multiply, in flops.
+  [[nodiscard]] double planned_work() const {
+    double work = 0;
     for (const Group& group : groups_) {
       for (std::size_t c = 0; c < group.chunks.size(); ++c) {
-        WorkEstimate::Step& sources = steps.emplace_back();
-        for (const std::size_t source : group.chunks[c]) sources.heads += head_count(group.source_key, source);
-        sources.writes = group.source_key.role == Role::kO;
-        for (const Pair& pair : group.pairs) add_ring(pair, group.chunks[c], c, steps);
-      }
-    }
-    return steps;
-  }
-
-  void add_ring(const Pair& pair, const Layers& sources, std::size_t chunk,
-                std::vector<WorkEstimate::Step>& steps) const {
-    const Layers own = queue(pair, chunk, ranks_.rank());
-    const std::size_t turn_count = turns(pair, chunk);
-    for (std::size_t turn = 0; turn <= turn_count; ++turn) {
-      WorkEstimate::Step& step = steps.emplace_back();
-      step.writes = pair.target_key.role == Role::kO;
-      if (turn < own.size() && !is_resident(pair, sources, own[turn])) {
-        step.heads = head_count(pair.target_key, own[turn]);
-      }
-      for (std::size_t owner = 0; turn > 0 && owner < ranks_.size(); ++owner) {
-        const Layers targets = queue(pair, chunk, owner);
-        for (const std::size_t source : sources) {
-          if (turn > targets.size() || pair.missing[source * layers() + targets[turn - 1]] == 0) continue;
-          step.flops += flops(pair, source, targets[turn - 1]);
+        const Layers& sources = group.chunks[c];
+        for (const std::size_t source : sources) work += preparation(group.source_key, source);
+        for (const Pair& pair : group.pairs) {
+          for (const std::size_t target : queue(pair, c, ranks_.rank())) {
+            if (!is_resident(pair, sources, target)) work += preparation(pair.target_key, target);
+          }
+          for (const std::size_t source : sources) {
+            for (std::size_t target = 0; target < layers(); ++target) {
+              if (pair.missing[source * layers() + target] != 0) work += flops(pair, source, target);
+            }
+          }
         }
       }
     }
+    return work;
   }
 
-  [[nodiscard]] double head_count(const FactorKey& key, std::size_t layer) const {
-    return static_cast<double>(heads(key).of(layer).size());
+  // Work of preparing one layer's heads: reading a head and computing its basis in double takes about as long as a
+  // product of this many flops.
+  [[nodiscard]] double preparation(const FactorKey& key, std::size_t layer) const {
+    const double head = 16 * static_cast<double>(sizes_.d_model * sizes_.d_head * sizes_.d_head);
+    return static_cast<double>(heads(key).of(layer).size()) * head;
   }
 
   // In which every rank gives one of its own targets.
@@ -222,53 +209,21 @@ class ProductAffinity {
     return share * 2 * static_cast<double>(pairs * sizes_.d_head * sizes_.d_head) * static_cast<double>(sizes_.d_model);
   }
 
-  [[nodiscard]] std::unique_ptr<PreparedLayer> prepare(const FactorKey& key, std::size_t layer, bool early = false) {
+  [[nodiscard]] std::unique_ptr<PreparedLayer> prepare(const FactorKey& key, std::size_t layer) {
     const std::vector<std::size_t>& chosen = heads(key).of(layer);
     weights_ = load_weights(model_, selection_.layers()[layer], key, options_.weights, chosen, std::move(weights_));
     auto prepared = engine_.prepare(weights_);
-    if (early) {
-      estimate_.prepared_early(chosen.size(), key.role == Role::kO);
-    } else {
-      estimate_.prepared(chosen.size(), key.role == Role::kO);
-    }
-    report();
+    report(preparation(key, layer));
     return prepared;
   }
 
   void run_chunk(Group& group, std::size_t chunk) {
     Prepared sources;
-    Pair& pair = group.pairs.front();
-    Target first;  // of that pair, the first to run: prepared early on a device, to see how long that takes
     for (const std::size_t layer : group.chunks[chunk]) {
       sources[layer] = prepare(group.source_key, layer);
       describe(group, layer, *sources[layer]);
-      // With the second one, when everything has been allocated and loaded.
-      const bool warm = sources.size() == std::min<std::size_t>(2, group.chunks[chunk].size());
-      if (warm && !tried_ && engine_.overlaps() && options_.progress) {
-        try_product(*sources[layer]);
-        if (!pair.symmetric) first = take_own(pair, queue(pair, chunk, ranks_.rank()), 0, sources, /*early=*/true);
-      }
     }
-    estimate_.finish_step();
-    for (Pair& each : group.pairs) run_ring(each, chunk, sources, std::exchange(first, {}));
-  }
-
-  // Long before a device multiplies anything, how long that takes: a layer with a copy of itself, twice, since the
-  // first product waits for its kernels.
-  void try_product(const PreparedLayer& layer) {
-    tried_ = true;
-    const std::size_t heads = layer.ranks.size();
-    const std::unique_ptr<PreparedLayer> copy = engine_.unpack(engine_.pack(layer));
-    std::vector<float> out(heads * heads);
-    const LayerBlock block{&layer, copy.get(), out.data(), heads};
-    const WaitAtTheEnd guard(engine_);
-    for (const bool counts : {false, true}) {
-      estimate_.tried(0);
-      engine_.compute(std::span(&block, 1));
-      engine_.wait();
-      const auto columns = static_cast<double>(heads * sizes_.d_head);
-      if (counts) estimate_.tried(2 * static_cast<double>(sizes_.d_model) * columns * columns);
-    }
+    for (Pair& pair : group.pairs) run_ring(pair, chunk, sources);
   }
 
   static void describe(Group& group, std::size_t source, const PreparedLayer& prepared) {
@@ -277,11 +232,10 @@ class ProductAffinity {
 
   // All targets that the chunk needs pass by, as many at a time as there are ranks: everyone prepares one of its own,
   // multiplies what it has while that moves on to its neighbor, and takes the next from the other one.
-  void run_ring(Pair& pair, std::size_t chunk, const Prepared& sources, Target first) {
+  void run_ring(Pair& pair, std::size_t chunk, const Prepared& sources) {
     const std::size_t turn_count = turns(pair, chunk);
     const Layers own = queue(pair, chunk, ranks_.rank());
-    Target next = first.prepared != nullptr ? std::move(first) : take_own(pair, own, 0, sources);
-    estimate_.finish_step();
+    Target next = take_own(pair, own, 0, sources);
     for (std::size_t turn = 0; turn < turn_count; ++turn) {
       Target here = std::exchange(next, {});
       for (std::size_t step = 0; step < ranks_.size(); ++step) {
@@ -293,7 +247,6 @@ class ProductAffinity {
         end(pair, here, sources);
         if (!last) here = take();
       }
-      estimate_.finish_step();
     }
   }
 
@@ -302,8 +255,7 @@ class ProductAffinity {
   }
 
   // The rank's own next target; none if it has no more.
-  [[nodiscard]] Target take_own(Pair& pair, const Layers& own, std::size_t turn, const Prepared& sources,
-                                bool early = false) {
+  [[nodiscard]] Target take_own(Pair& pair, const Layers& own, std::size_t turn, const Prepared& sources) {
     Target target;
     if (turn >= own.size()) return target;
     target.layer = own[turn];
@@ -311,7 +263,7 @@ class ProductAffinity {
     if (pair.symmetric && found != sources.end()) {
       target.prepared = found->second.get();
     } else {
-      target.owned = prepare(pair.target_key, target.layer, early);
+      target.owned = prepare(pair.target_key, target.layer);
       target.prepared = target.owned.get();
       if (!pair.symmetric) {
         pair.rows.describe(Side::kTarget, target.layer, target.prepared->moments, target.prepared->ranks);
@@ -332,7 +284,6 @@ class ProductAffinity {
   [[nodiscard]] Target take() {
     Target target;
     target.packed = ranks_.finish_shift();
-    estimate_.skip();
     if (target.packed.size() <= sizeof target.layer) return target;
     const std::span<const std::byte> layer = std::span(target.packed).first(target.packed.size() - sizeof target.layer);
     std::memcpy(&target.layer, layer.data() + layer.size(), sizeof target.layer);
@@ -364,16 +315,13 @@ class ProductAffinity {
   void compute(std::vector<LayerBlock>& blocks, double& part) {
     if (blocks.empty()) return;
     engine_.compute(blocks);
-    estimate_.multiplied(part);
+    report(part);
     blocks.clear();
     part = 0;
-    report();
   }
 
   void end(Pair& pair, const Target& target, const Prepared& sources) {
     engine_.wait();
-    estimate_.multiplied(0);
-    report();
     for (const auto& [layer, source] : sources) {
       if (is_due(pair, layer, target)) pair.rows.keep(layer, target.layer);
     }
@@ -411,11 +359,10 @@ class ProductAffinity {
     }
   }
 
-  void report() {
-    const double share = estimate_.share();
-    if (share <= reported_) return;
-    reported_ = share;
-    if (options_.progress) options_.progress(share);
+  // Adds `work` to what is done. The end is reported by the caller.
+  void report(double work) {
+    done_ += work;
+    if (options_.progress && done_ < planned_) options_.progress(done_ / planned_);
   }
 
   const Model& model_;
@@ -427,9 +374,8 @@ class ProductAffinity {
   HeadSelection selection_;
   std::vector<Group> groups_;
   FactorWeights weights_;  // of the layer prepared last
-  WorkEstimate estimate_{{}, 1};
-  bool tried_ = false;
-  double reported_ = 0;
+  double planned_ = 0;     // work, in flops
+  double done_ = 0;
 };
 
 }  // namespace

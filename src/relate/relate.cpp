@@ -13,7 +13,7 @@
 #include "headscope/tree/flexible_tree.h"
 #include "relate/edges.h"
 #include "relate/later_pairs.h"
-#include "relate/stages.h"
+#include "relate/work_plan.h"
 
 namespace headscope {
 namespace {
@@ -158,15 +158,11 @@ RelateResult relate(const Model& model, const RelateOptions& options) {
   RelateResult result;
   result.nulls = chosen_nulls(options);
 
-  // A device's time says nothing about that of the processors, on which the matched null is computed.
-  const bool device = options.engine != nullptr && options.engine->overlaps();
-  const bool both = device && uses_matched(result.nulls) && options.affinity.progress;
-  Stages stages(options.affinity.progress, plan_stages(sizes, options, result.nulls),
-                both ? seconds_of_flop(sizes) : 0);
+  const StageProgress progress(options.affinity.progress, plan_work(sizes, options, result.nulls));
   const std::unique_ptr<AffinityEngine> processors = cpu_affinity_engine();
   for (std::size_t m = 0; m < options.metrics.size(); ++m) {
     AffinityOptions affinity = options.affinity;
-    affinity.progress = stages.progress_of(m);
+    affinity.progress = progress.of(m);
     std::vector<RolePair> pairs = options.pairs;
     if (m > 0) std::erase_if(pairs, [&](RolePair pair) { return !is_defined(options.metrics[m], pair); });
     for (Affinities& one : compute_affinities(model, options.metrics[m], pairs, affinity,
@@ -176,7 +172,7 @@ RelateResult relate(const Model& model, const RelateOptions& options) {
   }
   if (uses_matched(result.nulls)) {
     MatchedOptions matched = options.matched;
-    matched.progress = stages.progress_of(options.metrics.size());
+    matched.progress = progress.of(options.metrics.size());
     result.matched = matched_moments(model, options.metrics.front(), options.pairs, options.affinity, matched);
   }
   if (options.affinity.ranks != nullptr && !options.affinity.ranks->is_root()) return {};
@@ -204,7 +200,7 @@ RelateResult relate(const Model& model, const RelateOptions& options) {
   result.measures = measure_graph(result.graph);
   result.hubs = rank_hubs(result.graph, result.measures);
   result.tree = communities(heads, primary);
-  if (const auto report = stages.progress_of(stages.count() - 1)) report(1);
+  if (const auto report = progress.of(progress.stages() - 1)) report(1);
 
   for (const Affinities& one : result.affinities) {
     if (one.metric == Metric::kPk && sizes.layers > 1 && !result.edges.empty() && sizes.d_head < sizes.d_model) {

@@ -58,8 +58,6 @@ class AffinityEngine {
   virtual void compute(std::span<const LayerBlock> blocks) const = 0;
   /// Until all that was begun is done.
   virtual void wait() const = 0;
-  /// Whether products go on while heads are prepared: `compute` returns before they are done.
-  [[nodiscard]] virtual bool overlaps() const noexcept { return false; }
 
   /// Bytes that a prepared layer of `heads` heads takes, and bytes there are for prepared layers if `wanted` are
   /// asked for (a device has what it has).

@@ -4,7 +4,7 @@
 #include <string>
 #include <system_error>
 
-#include "capture/image/config_reader.h"
+#include "capture/image/preprocess_config_reader.h"
 #include "headscope/capture/preprocess.h"
 
 namespace headscope {
@@ -179,7 +179,7 @@ class PreprocessorConfig {
     return static_cast<Resample>(*number);
   }
 
-  ConfigReader reader_;
+  PreprocessConfigReader reader_;
   JsonValue config_;
   std::size_t channels_;
   const Defaults& defaults_;

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "capture/image/config_reader.h"
+#include "capture/image/preprocess_config_reader.h"
 #include "headscope/capture/preprocess.h"
 
 namespace headscope {
@@ -32,7 +32,7 @@ constexpr std::array kInterpolations = {
     Interpolation{"box", Resample::kBox},
 };
 
-Resample interpolation_of(const ConfigReader& reader) {
+Resample interpolation_of(const PreprocessConfigReader& reader) {
   const std::string name = reader.text("interpolation").value_or("bicubic");
   for (const Interpolation& known : kInterpolations) {
     if (known.name == name) return known.filter;
@@ -43,7 +43,7 @@ Resample interpolation_of(const ConfigReader& reader) {
               ErrorKind::kUnsupported);
 }
 
-ImageSize input_size_of(const ConfigReader& reader) {
+ImageSize input_size_of(const PreprocessConfigReader& reader) {
   const JsonValue size = reader.find("input_size");
   if (size.is_null()) return {kUsualEdge, kUsualEdge};
   if (size.size() != 3 || !size.is_array()) reader.fail("'input_size' is not a list of channels, height and width");
@@ -52,13 +52,13 @@ ImageSize input_size_of(const ConfigReader& reader) {
   return {height, reader.edge(*++item, "input_size")};
 }
 
-ImageSize enlarged(const ImageSize& size, const ConfigReader& reader) {
+ImageSize enlarged(const ImageSize& size, const PreprocessConfigReader& reader) {
   const double part = reader.positive("crop_pct").value_or(kUsualCropPart);
   const auto enlarge = [&](std::size_t edge) {
     const double length = std::floor(static_cast<double>(edge) / part);
-    if (!(length >= 1 && length <= static_cast<double>(ConfigReader::kLongestEdge))) {
+    if (!(length >= 1 && length <= static_cast<double>(PreprocessConfigReader::kLongestEdge))) {
       reader.fail(fmt::format("'crop_pct' is {}, which makes an edge of {} pixels {} long, expected 1 to {}", part,
-                              edge, length, ConfigReader::kLongestEdge));
+                              edge, length, PreprocessConfigReader::kLongestEdge));
     }
     return static_cast<std::size_t>(length);
   };
@@ -68,7 +68,7 @@ ImageSize enlarged(const ImageSize& size, const ConfigReader& reader) {
 }  // namespace
 
 Preprocessing parse_timm_config(JsonValue config, std::string_view where) {
-  const ConfigReader reader(config.find("pretrained_cfg"), fmt::format("{}: pretrained_cfg", where));
+  const PreprocessConfigReader reader(config.find("pretrained_cfg"), fmt::format("{}: pretrained_cfg", where));
   Preprocessing result;
   result.channels = channels_of(config, where);
   result.crop = input_size_of(reader);

@@ -14,12 +14,12 @@ namespace headscope {
 
 /// Reads checked values out of one JSON object. A key that is absent or null reads as nothing, a
 /// value of a wrong type is an Error of kind kFormat that names the key.
-class ConfigReader {
+class PreprocessConfigReader {
  public:
   /// Longer edges are refused: no vision model takes images of this size.
   static constexpr std::size_t kLongestEdge = 4096;
 
-  ConfigReader(JsonValue object, std::string_view where);
+  PreprocessConfigReader(JsonValue object, std::string_view where);
 
   [[nodiscard]] std::optional<bool> flag(std::string_view key) const;
   [[nodiscard]] std::optional<std::string> text(std::string_view key) const;
@@ -48,6 +48,6 @@ class ConfigReader {
 /// Statistics that hold for every channel do for any number of them; others only for three.
 /// \throws Error  kFormat if they do not fit.
 [[nodiscard]] std::vector<float> default_per_channel(const std::vector<float>& values, std::size_t channels,
-                                                     std::string_view key, const ConfigReader& reader);
+                                                     std::string_view key, const PreprocessConfigReader& reader);
 
 }  // namespace headscope

@@ -1,4 +1,4 @@
-#include "capture/image/config_reader.h"
+#include "capture/image/preprocess_config_reader.h"
 
 #include <fmt/format.h>
 
@@ -28,29 +28,30 @@ std::size_t checked_channels(JsonValue value, std::string_view where) {
 
 }  // namespace
 
-ConfigReader::ConfigReader(JsonValue object, std::string_view where) : object_(object), where_(where) {
+PreprocessConfigReader::PreprocessConfigReader(JsonValue object, std::string_view where)
+    : object_(object), where_(where) {
   if (!object.is_object()) fail("is not a JSON object");
 }
 
-void ConfigReader::fail(const std::string& what, ErrorKind kind) const {
+void PreprocessConfigReader::fail(const std::string& what, ErrorKind kind) const {
   throw Error(kind, fmt::format("{}: {}", where_, what));
 }
 
-std::optional<bool> ConfigReader::flag(std::string_view key) const {
+std::optional<bool> PreprocessConfigReader::flag(std::string_view key) const {
   const JsonValue value = find(key);
   if (value.is_null()) return std::nullopt;
   if (!value.as_bool()) fail(fmt::format("'{}' is neither true nor false", key));
   return value.as_bool();
 }
 
-std::optional<std::string> ConfigReader::text(std::string_view key) const {
+std::optional<std::string> PreprocessConfigReader::text(std::string_view key) const {
   const JsonValue value = find(key);
   if (value.is_null()) return std::nullopt;
   if (!value.as_string()) fail(fmt::format("'{}' is not a text", key));
   return std::string(*value.as_string());
 }
 
-std::optional<double> ConfigReader::positive(std::string_view key) const {
+std::optional<double> PreprocessConfigReader::positive(std::string_view key) const {
   const JsonValue value = find(key);
   if (value.is_null()) return std::nullopt;
   const auto number = value.as_number();
@@ -58,7 +59,8 @@ std::optional<double> ConfigReader::positive(std::string_view key) const {
   return number;
 }
 
-std::optional<std::vector<float>> ConfigReader::per_channel(std::string_view key, std::size_t channels) const {
+std::optional<std::vector<float>> PreprocessConfigReader::per_channel(std::string_view key,
+                                                                      std::size_t channels) const {
   const JsonValue value = find(key);
   if (value.is_null()) return std::nullopt;
   std::vector<float> numbers;
@@ -80,7 +82,7 @@ std::optional<std::vector<float>> ConfigReader::per_channel(std::string_view key
   return numbers;
 }
 
-std::optional<std::vector<float>> ConfigReader::divisors(std::string_view key, std::size_t channels) const {
+std::optional<std::vector<float>> PreprocessConfigReader::divisors(std::string_view key, std::size_t channels) const {
   auto numbers = per_channel(key, channels);
   if (numbers && std::ranges::any_of(*numbers, [](float v) { return std::abs(v) < 1e-12F; })) {
     fail(fmt::format("'{}' holds a number that is 0 or close to it, by which values would be divided", key));
@@ -88,7 +90,7 @@ std::optional<std::vector<float>> ConfigReader::divisors(std::string_view key, s
   return numbers;
 }
 
-std::size_t ConfigReader::edge(JsonValue value, std::string_view name) const {
+std::size_t PreprocessConfigReader::edge(JsonValue value, std::string_view name) const {
   const auto length = value.as_unsigned();
   if (!length || *length == 0 || *length > kLongestEdge) {
     fail(fmt::format("'{}' is {}, expected an integer from 1 to {}", name,
@@ -108,7 +110,7 @@ std::size_t channels_of(JsonValue config, std::string_view where) {
 }
 
 std::vector<float> default_per_channel(const std::vector<float>& values, std::size_t channels, std::string_view key,
-                                       const ConfigReader& reader) {
+                                       const PreprocessConfigReader& reader) {
   if (values.size() == channels) return values;
   if (std::ranges::adjacent_find(values, std::ranges::not_equal_to()) == values.end()) {
     return std::vector<float>(channels, values.front());

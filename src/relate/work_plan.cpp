@@ -1,0 +1,99 @@
+#include "relate/work_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "relate/head_selection.h"
+#include "relate/matched_cost.h"
+
+namespace headscope {
+namespace {
+
+// Of one metric: products of all pairs of layers that are not finished.
+double flops_of(Metric metric, const HeadSizes& sizes, const HeadSelection& selection, const RelateOptions& options) {
+  const auto d = static_cast<double>(sizes.d_model);
+  const auto h = static_cast<double>(sizes.d_head);
+  // A product in double and a decomposition that is no product.
+  const double angles = info(metric).angles ? 4 * d * h * h + 100 * h * h * h : 0;
+  const std::size_t layers = selection.layers().size();
+  const auto heads = [&](Role role, std::size_t layer) {  // the composition score has one for every query head
+    return selection.heads(metric != Metric::kCs && is_key_value(role)).of(layer).size();
+  };
+  double head_pairs = 0;
+  for (const RolePair pair : options.pairs) {
+    if (!is_defined(metric, pair)) continue;
+    const bool by_half = pair.source == pair.target && !info(metric).angles;
+    for (std::size_t s = 0; s < layers; ++s) {
+      for (std::size_t t = 0; t < layers; ++t) {
+        if ((options.affinity.earlier_only && s >= t) || (by_half && s > t)) continue;
+        const BlockId id{metric, pair.source, pair.target, selection.layers()[s], selection.layers()[t]};
+        if (options.affinity.finished != nullptr && options.affinity.finished->has(id)) continue;
+        head_pairs += static_cast<double>(heads(pair.source, s) * heads(pair.target, t));
+      }
+    }
+  }
+  return head_pairs * (2 * d * h * h + angles);
+}
+
+double flops_of_matched(const HeadSizes& sizes, const HeadSelection& selection, const RelateOptions& options) {
+  const MatchedCost cost(sizes, options.matched.draws);
+  std::set<Role> roles;
+  std::set<std::pair<Role, bool>> draws;
+  for (const RolePair pair : options.pairs) {
+    roles.insert({pair.source, pair.target});
+    draws.insert({{pair.source, false}, {pair.target, true}});
+  }
+  double flops = static_cast<double>(draws.size()) * cost.draws + static_cast<double>(options.pairs.size()) * cost.pair;
+  for (const Role role : roles) {
+    const std::size_t heads = selection.heads(is_key_value(role)).before(selection.layers().size());
+    flops += cost.root + static_cast<double>(heads) * cost.head;
+  }
+  return flops;
+}
+
+// Comparing pairs of heads with every null, sorting them, and the eigenvectors of the communities; measured, and
+// expressed as the flops of products that take as long.
+double work_of_graph(const HeadSizes& sizes, const HeadSelection& selection, const RelateOptions& options,
+                     std::size_t nulls) {
+  constexpr double kEigenvectors = 10;  // per cube of nodes
+  constexpr double kCompare = 1e4;      // per pair of heads and null
+  const auto heads = [&](bool key_value) {
+    return static_cast<double>(selection.heads(key_value).before(selection.layers().size()));
+  };
+  const double nodes = heads(false) + (sizes.kv_heads != sizes.heads ? heads(true) : 0);
+  double head_pairs = 0;
+  for (const auto [source, target] : options.pairs) {
+    head_pairs += heads(is_key_value(source)) * heads(is_key_value(target));
+  }
+  return kEigenvectors * std::pow(nodes, 3) + kCompare * head_pairs * static_cast<double>(1 + nulls);
+}
+
+}  // namespace
+
+std::vector<double> plan_work(const HeadSizes& sizes, const RelateOptions& options, std::span<const NullModel> nulls) {
+  const AffinityOptions& affinity = options.affinity;
+  const HeadSelection selection(sizes, affinity.layers, affinity.heads, affinity.named_heads);
+  std::vector<double> work;
+  for (const Metric metric : options.metrics) work.push_back(flops_of(metric, sizes, selection, options));
+  if (std::ranges::find(nulls, NullModel::kMatched) != nulls.end()) {
+    work.push_back(flops_of_matched(sizes, selection, options));
+  }
+  work.push_back(work_of_graph(sizes, selection, options, nulls.size()));
+  return work;
+}
+
+StageProgress::StageProgress(const std::function<void(double)>& progress, std::vector<double> work)
+    : progress_(progress), work_(std::move(work)), total_(std::accumulate(work_.begin(), work_.end(), 0.0)) {}
+
+std::function<void(double)> StageProgress::of(std::size_t stage) const {
+  if (!progress_) return {};
+  const double before = std::accumulate(work_.begin(), work_.begin() + static_cast<std::ptrdiff_t>(stage), 0.0);
+  return [this, stage, before](double share) {
+    progress_(total_ > 0 ? std::min(1.0, (before + share * work_[stage]) / total_) : 1);
+  };
+}
+
+}  // namespace headscope

@@ -1,0 +1,67 @@
+#include "relate/work_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "support/temporary_folder.h"
+
+namespace headscope {
+namespace {
+
+TEST(StageProgress, IsWorkDoneOverWorkPlanned) {
+  std::vector<double> reported;
+  const std::function<void(double)> listen = [&](double share) { reported.push_back(share); };
+  const StageProgress progress(listen, {1e9, 0, 3e9});
+  for (const auto& [stage, share] : std::vector<std::pair<std::size_t, double>>{{0, 0.5}, {0, 1}, {1, 1}, {2, 1}}) {
+    progress.of(stage)(share);
+  }
+  EXPECT_EQ(reported, (std::vector{0.125, 0.25, 0.25, 1.0}));
+}
+
+TEST(StageProgress, IsEmptyIfNobodyListens) {
+  const std::function<void(double)> nobody;
+  EXPECT_FALSE(StageProgress(nobody, {1}).of(0));
+}
+
+TEST(StageProgress, OfNoWorkIsComplete) {
+  double reported = 0;
+  const std::function<void(double)> listen = [&](double share) { reported = share; };
+  StageProgress(listen, {0, 0}).of(0)(0.5);
+  EXPECT_EQ(reported, 1);
+}
+
+TEST(WorkPlan, DoesNotCountWhatIsFinished) {
+  const HeadSizes sizes{.layers = 3, .heads = 4, .kv_heads = 2, .d_model = 64, .d_head = 8};
+  RelateOptions options;
+  options.pairs = {{Role::kO, Role::kQ}, {Role::kO, Role::kK}};
+  options.metrics = {Metric::kPk, Metric::kCka};
+  const double flops = 2.0 * 64 * 8 * 8;
+  const NullModel nulls[] = {NullModel::kIsotropic, NullModel::kMatched};
+  const auto all = plan_work(sizes, options, nulls);
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_EQ(all[0], 9 * (4 * 4 + 4 * 2) * flops);
+  EXPECT_EQ(all[1], all[0]);
+  EXPECT_GT(all[2], 0);
+  EXPECT_GT(all[3], 0);
+  options.affinity.earlier_only = true;
+  EXPECT_EQ(plan_work(sizes, options, nulls)[0], 3 * (4 * 4 + 4 * 2) * flops);
+
+  const test::TemporaryFolder folder;
+  const Matrix block(4, 4);
+  {
+    FinishedBlocks earlier(folder.path(), "key", 0, 0);
+    earlier.keep(BlockId{Metric::kPk, Role::kO, Role::kQ, 0, 2}, block.view());
+    earlier.keep(BlockId{Metric::kPk, Role::kO, Role::kQ, 2, 0}, block.view());  // not asked for
+  }
+  FinishedBlocks finished(folder.path(), "key");
+  options.affinity.finished = &finished;
+  const auto left = plan_work(sizes, options, nulls);
+  EXPECT_EQ(left[0], (2 * 4 * 4 + 3 * 4 * 2) * flops);
+  EXPECT_EQ(left[1], 3 * (4 * 4 + 4 * 2) * flops);
+}
+
+}  // namespace
+}  // namespace headscope
