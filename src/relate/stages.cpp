@@ -17,21 +17,21 @@
 namespace headscope {
 namespace {
 
-// Share of a piece from which on it speaks for itself.
+// Progress above which a stage's own estimate is used alone.
 constexpr double kCertain = 0.2;
 
 double clock_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Of one metric: products of all pairs of layers that are not finished.
+// Flops of one metric: the products of all layer pairs that are not finished.
 double flops_of(Metric metric, const HeadSizes& sizes, const HeadSelection& selection, const RelateOptions& options) {
   const auto d = static_cast<double>(sizes.d_model);
   const auto h = static_cast<double>(sizes.d_head);
-  // A product in double and a decomposition that is no product.
+  // A product in double, and a decomposition.
   const double angles = info(metric).angles ? 4 * d * h * h + 100 * h * h * h : 0;
   const std::size_t layers = selection.layers().size();
-  const auto heads = [&](Role role, std::size_t layer) {  // the composition score has one for every query head
+  const auto heads = [&](Role role, std::size_t layer) {  // query heads throughout for the composition score
     return selection.heads(metric != Metric::kCs && is_key_value(role)).of(layer).size();
   };
   double head_pairs = 0;
@@ -66,14 +66,13 @@ double flops_of_matched(const HeadSizes& sizes, const HeadSelection& selection, 
   return flops;
 }
 
-// Comparing the pairs of heads with every null, sorting them and joining them to communities, on processors of 2020 to
-// 2025.
+// Time to compare the pairs of heads with every null, sort them and build communities, on CPUs of 2020 to 2025.
 double seconds_of_graph(const HeadSizes& sizes, const HeadSelection& selection, const RelateOptions& options,
                         std::size_t nulls) {
-  constexpr double kTree = 0.13e-9;   // the cube of nodes: eigenvectors
-  constexpr double kNode = 0.13e-6;   // a pair of nodes
-  constexpr double kPair = 0.08e-6;   // a pair of heads, in one pair of roles
-  constexpr double kNull = 0.075e-6;  // and under one null
+  constexpr double kTree = 0.13e-9;   // per cubed number of nodes: eigenvectors
+  constexpr double kNode = 0.13e-6;   // per pair of nodes
+  constexpr double kPair = 0.08e-6;   // per pair of heads and role pair
+  constexpr double kNull = 0.075e-6;  // per pair of heads, role pair and null
   const auto heads = [&](bool key_value) {
     return static_cast<double>(selection.heads(key_value).before(selection.layers().size()));
   };
@@ -112,7 +111,7 @@ double seconds_of_flop(const HeadSizes& sizes) {
   const auto columns_of = [&](std::size_t head) { return columns.values().subspan(head * size, size); };
   parallel_for(count, [&](std::size_t head) { Random(1, {head}).fill_normal(columns_of(head)); });
   double seconds = INFINITY;
-  for (int trial = 0; trial < 3; ++trial) {  // the first one waits for memory
+  for (int trial = 0; trial < 3; ++trial) {  // the first trial waits for memory
     const double begin = clock_seconds();
     parallel_for(count, [&](std::size_t head) {
       static_cast<void>(orthonormal_basis(columns_of(head), sizes.d_model, sizes.d_head, 0,
@@ -143,7 +142,7 @@ std::function<void(double)> Stages::progress_of(std::size_t stage) {
   return [this, stage](double share) { reach(stage, share); };
 }
 
-// Seconds of a flop, from all stages of that kind so far.
+// Seconds per flop, from all stages of that kind so far.
 double Stages::rate(bool on_engine, double seconds_here, double share_here) const {
   double seconds = 0;
   double flops = 0;
@@ -159,7 +158,7 @@ double Stages::rate(bool on_engine, double seconds_here, double share_here) cons
 
 void Stages::reach(std::size_t stage, double share) {
   for (; current_ < stage; ++current_) {
-    seconds_.push_back(last_ - current_begin_);  // its last report was its end
+    seconds_.push_back(last_ - current_begin_);  // its last report was at its end
     current_begin_ = last_;
   }
   last_ = now_();
@@ -168,7 +167,7 @@ void Stages::reach(std::size_t stage, double share) {
   double left = share > 0 ? here * (1 - share) / share : 0;
   const double before = stages_[stage].flops * rate(stages_[stage].on_engine, 0, 0) + stages_[stage].seconds;
   if (before > 0 && share < kCertain) {
-    // What a piece says of itself after its first moments is worth less than what was seen of others.
+    // Early on, a stage's own estimate is less reliable than the rate of earlier stages.
     const double trust = share / kCertain;
     left = trust * left + (1 - trust) * (1 - share) * before;
   }

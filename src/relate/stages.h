@@ -9,31 +9,33 @@
 
 namespace headscope {
 
-/// One of several pieces of work, as it is known beforehand.
+/// A stage of the computation, as estimated in advance.
 struct Stage {
-  double flops = 0;        ///< Of products that would take as long; what an earlier run has finished does not count.
-  bool on_engine = false;  ///< Computed by the engine, not by this machine's processors.
-  double seconds = 0;      ///< Where it is not products: about as long as that.
+  double flops = 0;        ///< Flops of products that would take as long, without what an earlier run finished.
+  bool on_engine = false;  ///< Computed by the engine rather than the CPU.
+  double seconds = 0;      ///< Approximate time, for work that is not products.
 };
 
-/// The metrics, the matched null if it is among `nulls`, and what is made of them: edges, graph and communities.
+/// Plans the stages: one per metric, the matched null if it is in `nulls`, and the final one with edges, graph and
+/// communities.
 [[nodiscard]] std::vector<Stage> plan_stages(const HeadSizes& sizes, const RelateOptions& options,
                                              std::span<const NullModel> nulls);
 
-/// Seconds that this machine's processors take for one flop of the matched null, as they do the most of it: random
-/// heads, one for each thread, are orthonormalized and added up.
+/// Measures how many seconds the CPU takes per flop of the matched null, in its dominant operation: orthonormalizing
+/// and adding up random heads, one per thread.
 [[nodiscard]] double seconds_of_flop(const HeadSizes& sizes);
 
-/// One progress of several pieces of work, which is the share of the time: that of a piece goes by what it says itself,
-/// that of those to come by what such flops have taken so far. Must outlive the functions it gives.
+/// Combines the progress of several stages into one, as a fraction of time. The current stage is estimated from its own
+/// progress, later stages from the time per flop so far. Must outlive the functions it returns.
 class Stages {
  public:
-  /// `on_processors` is the time of a flop there where it is not the engine's, 0 where it is. `now` gives seconds.
+  /// `on_processors` is the CPU's time per flop if it differs from the engine's, else 0. `now` returns seconds.
   Stages(const std::function<void(double)>& progress, std::vector<Stage> stages, double on_processors = 0,
          std::function<double()> now = steady_seconds);
 
   [[nodiscard]] std::size_t count() const noexcept { return stages_.size(); }
-  /// Takes the share of one piece that is done, and reports the share of all. Empty if nobody listens.
+  /// Returns a function that takes the progress of one stage and reports the overall progress. Empty if there is no
+  /// progress callback.
   [[nodiscard]] std::function<void(double)> progress_of(std::size_t stage);
 
  private:
@@ -48,8 +50,8 @@ class Stages {
   double begin_;
   std::size_t current_ = 0;
   double current_begin_;
-  double last_;                  // report
-  std::vector<double> seconds_;  // of the stages that are over
+  double last_;                  // time of the last report
+  std::vector<double> seconds_;  // of the finished stages
   double reported_ = 0;
 };
 

@@ -9,35 +9,35 @@
 
 namespace headscope {
 
-/// How much of a computation of two kinds of work, preparing heads and multiplying them, is done: by the time each kind
-/// takes and by how much of it is left, since neither says anything about the other (on a device preparing waits
+/// Estimates the progress of a computation with two kinds of work, preparing heads and multiplying them, from the time
+/// per unit and the remaining amount of each. Neither kind says anything about the other (on a device, preparing waits
 /// for the disk).
 ///
-/// It goes in steps, each of which prepares heads and multiplies others. Where products overlap with preparing, as on a
-/// device, a step takes as long as the longer of the two, otherwise as long as both.
+/// The work is a list of steps, each of which prepares heads and multiplies others. If products overlap with
+/// preparation, as on a device, a step takes as long as the longer of the two, otherwise as long as both together.
 class WorkEstimate {
  public:
   struct Step {
     double heads = 0;
     double flops = 0;
-    bool writes = false;  ///< The heads' role is O, whose matrices lie the other way round in most files.
+    bool writes = false;  ///< The heads' role is O, whose matrices are transposed in most files.
   };
 
-  /// As long as only one kind has been seen, a head is taken to cost as much as a product of `flops_of_head`. `now`
-  /// gives seconds.
+  /// Until both kinds have been observed, a head is assumed to cost as much as a product of `flops_of_head` flops.
+  /// `now` returns seconds.
   WorkEstimate(std::vector<Step> steps, double flops_of_head, bool overlaps = false,
                std::function<double()> now = steady_seconds)
       : steps_(std::move(steps)), flops_of_head_(flops_of_head), overlaps_(overlaps), now_(std::move(now)) {
     step_begin_ = last_ = now_();
   }
 
-  /// Ends a piece of work that began when the last one ended.
+  /// Ends a piece of work that started when the previous one ended.
   void prepared(std::size_t heads, bool writes) {
     const double seconds = pass();
     heads_[writes ? 1 : 0].learn(static_cast<double>(heads), seconds);
     done_.heads += static_cast<double>(heads);
   }
-  /// The same, of the step after this one.
+  /// The same for heads of the next step.
   void prepared_early(std::size_t heads, bool writes) {
     prepared(heads, writes);
     done_.heads -= static_cast<double>(heads);
@@ -49,18 +49,18 @@ class WorkEstimate {
     done_.flops += flops;
     if (!overlaps_) flops_.learn(flops, seconds);
   }
-  /// A product that was only made to see how long it takes.
+  /// A product computed only to measure its time.
   void tried(double flops) { flops_.learn(flops, pass()); }
-  /// Time that belongs to neither.
+  /// Skips time that belongs to neither kind.
   void skip() {
     const double now = now_();
     step_begin_ += now - std::exchange(last_, now);
   }
 
-  /// The next of the steps begins.
+  /// Starts the next step.
   void finish_step() {
     const double seconds = last_ - step_begin_;
-    // Whoever was waited for took all of the step; if that was not the products, they took no longer.
+    // If the products were waited for, they took the whole step; otherwise they took at most that long.
     constexpr double kNoticed = 0.1;
     if (overlaps_ && done_.flops > 0) {
       const bool waited = waited_ > kNoticed * seconds;
@@ -72,18 +72,18 @@ class WorkEstimate {
     step_begin_ = last_;
   }
 
-  /// Share of the time. Grows, and stays just below 1.
+  /// Fraction of the time. Nondecreasing and always below 1.
   [[nodiscard]] double share() {
     constexpr double kAlmost = 0.9999;
-    if (overlaps_ && !flops_.is_known()) return share_;  // a head says nothing about a product
+    if (overlaps_ && !flops_.is_known()) return share_;  // heads say nothing about products
     const double left = seconds_left();
     const double share = spent_ + left > 0 ? spent_ / (spent_ + left) : 0;
     return share_ = std::max(share_, std::min(share, kAlmost));
   }
 
  private:
-  // Seconds of one of a kind. What was done later counts for more: the first heads come from a disk that has just begun
-  // to read, the first products from kernels that have just been loaded.
+  // Seconds per unit of work. Later observations have more weight: the first heads come from a disk that has just
+  // started to read, the first products from kernels that have just been loaded.
   class Rate {
    public:
     void learn(double amount, double seconds) {
@@ -96,7 +96,7 @@ class WorkEstimate {
 
    private:
     double seen_ = 0;
-    double seconds_ = 0;  // both weighted with the square of what had been seen by then
+    double seconds_ = 0;  // both weighted by the square of the amount seen so far
     double amounts_ = 0;
   };
 
@@ -128,7 +128,7 @@ class WorkEstimate {
         left += preparing + multiplying;
         continue;
       }
-      // Products that were begun are not done.
+      // Started products are not done yet.
       if (i == next_) multiplying = std::max(0.0, steps_[i].flops * of_flop - (last_ - step_begin_));
       left += std::max(preparing, multiplying);
     }
@@ -139,13 +139,13 @@ class WorkEstimate {
   double flops_of_head_;
   bool overlaps_;
   std::function<double()> now_;
-  std::size_t next_ = 0;  // of steps_
-  Step done_;             // of that step
-  double waited_ = 0;     // for its products
+  std::size_t next_ = 0;  // index into steps_
+  Step done_;             // in that step
+  double waited_ = 0;     // seconds, for its products
   double step_begin_ = 0;
   double last_ = 0;
   double spent_ = 0;
-  Rate heads_[2];  // those that read, those that write
+  Rate heads_[2];  // of roles that read, of roles that write
   Rate flops_;
   double share_ = 0;
 };
