@@ -1,5 +1,5 @@
 // bench_capture MODEL TOKENS ROUNDS: seconds of a forward pass that keeps scores and patterns of every head in memory
-// and computes all logits, beside the raw matrix product for its flops. Prints one JSON object.
+// and computes all logits, compared with the raw matrix product for the same flops. Prints one JSON object.
 
 #include <cblas.h>
 #include <fmt/format.h>
@@ -19,7 +19,7 @@
 namespace headscope::bench {
 namespace {
 
-// The products of weights with activations, as m x n x k.
+// Sizes of a product of weights with activations.
 struct Product {
   std::size_t out;
   std::size_t in;
@@ -42,7 +42,7 @@ std::vector<Product> products(const Network& network) {
   return all;
 }
 
-// Seconds of one product of these sizes by `work`, called with matrices that are there already.
+// Seconds that `work` takes for all products, on preallocated matrices.
 template <typename Work>
 double product_seconds(const std::vector<Product>& all, std::size_t tokens, const Work& work) {
   std::size_t weights = 0;

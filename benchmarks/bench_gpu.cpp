@@ -1,7 +1,7 @@
 // bench_gpu relate PRECISION LAYERS HEADS WIDTH D ROUNDS: OQ of every earlier layer with every later one on the device,
-// beside the same number of flops in plain products of 8192 x 8192 x D, in turns; weights are random.
+// alternating with the same number of flops in plain products of 8192 x 8192 x D; weights are random.
 // bench_gpu organize HEADS SIDE ROUNDS: tree distances of HEADS maps of SIDE x SIDE along all three axes, on the device
-// and on the processors. Prints one JSON object.
+// and on the CPU. Prints one JSON object.
 
 #include <fmt/format.h>
 
@@ -30,11 +30,11 @@ const std::map<std::string, Precision> kPrecisions = {{"float32", Precision::kFl
                                                       {"fp16", Precision::kFp16},
                                                       {"bf16", Precision::kBf16}};
 
-// Cut to half or bf16.
+// Truncates to half or bf16.
 std::uint16_t cut(float value, Precision precision) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if (precision == Precision::kBf16) return static_cast<std::uint16_t>(bits >> 16);
-  const std::uint32_t exponent = bits >> 23 & 0xff;  // normal numbers of size 2^-14 and more
+  const std::uint32_t exponent = bits >> 23 & 0xff;  // only normal numbers, of magnitude 2^-14 or more
   if (exponent < 127 - 14) return 0;
   return static_cast<std::uint16_t>(bits >> 16 & 0x8000) |
          static_cast<std::uint16_t>((exponent - 127 + 15) << 10 | (bits >> 13 & 0x3ff));
@@ -66,11 +66,11 @@ FactorWeights random_layer(const Sizes& sizes, std::uint64_t seed) {
   fill(values.values(), seed);
   weights.outer = HeadWeights(Role::kQ, sizes.d, sizes.width, std::move(values));
   for (std::size_t i = 0; i < sizes.heads; ++i) weights.heads.push_back(i);
-  weights.rank_tolerance = 0x1p-8;  // of BF16
+  weights.rank_tolerance = 0x1p-8;  // for BF16
   return weights;
 }
 
-// Plain products of random matrices, as large as the library likes them.
+// Plain products of random matrices, of a size that suits cuBLAS.
 class PlainProduct {
  public:
   PlainProduct(Precision precision, std::size_t d)
@@ -118,7 +118,7 @@ double best_of(int rounds, const std::function<void()>& work) {
 
 using Layers = std::vector<std::unique_ptr<PreparedLayer>>;
 
-// One target layer with all layers before it.
+// Computes one target layer with all layers before it.
 void begin_target(const AffinityEngine& engine, const Layers& sources, const PreparedLayer& target, std::size_t t,
                   std::vector<float>& out) {
   const std::size_t heads = target.ranks.size();
@@ -130,7 +130,7 @@ void begin_target(const AffinityEngine& engine, const Layers& sources, const Pre
   engine.compute(blocks);
 }
 
-// Everything, as relate does it: sources first, then one target after another while products go on.
+// The whole computation as in relate: prepares the sources, then one target after another while products are running.
 double whole_seconds(const AffinityEngine& engine, const Sizes& sizes, const std::vector<FactorWeights>& weights) {
   return seconds([&] {
     Layers sources;
@@ -149,7 +149,7 @@ void relate(const std::string& precision, const Sizes& sizes, int rounds) {
   const auto engine = cuda_affinity_engine(0, kPrecisions.at(precision));
   std::vector<FactorWeights> weights;
   for (std::uint64_t seed = 0; seed < 3; ++seed) weights.push_back(random_layer(sizes, seed));
-  static_cast<void>(engine->prepare(weights[0]));  // warm
+  static_cast<void>(engine->prepare(weights[0]));  // warm up
 
   const cuda::Device device = cuda::open_device(0);
   cuda::Upload upload;
@@ -171,7 +171,7 @@ void relate(const std::string& precision, const Sizes& sizes, int rounds) {
            4;
   };
   const double prepare = prepare_seconds();
-  for (FactorWeights& layer : weights) layer.rank_tolerance = 0.9;  // every head is in doubt
+  for (FactorWeights& layer : weights) layer.rank_tolerance = 0.9;  // no head is known to have full rank
   const double eigen = prepare_seconds();
   for (FactorWeights& layer : weights) layer.rank_tolerance = 0x1p-8;
 

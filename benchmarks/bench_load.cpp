@@ -1,5 +1,5 @@
-// bench_load MODEL: the time to load all attention weights of a model, over the time of a plain loop that copies the
-// same bytes out of the map and converts them. Prints one JSON object a line.
+// bench_load MODEL: the time to load all attention weights of a model, divided by the time of a plain loop that copies
+// and converts the same bytes out of the memory map. Prints one JSON object per line.
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@
 namespace headscope::bench {
 namespace {
 
-// The tensors that Q, K, V and O lie in, each once.
+// The tensors that contain Q, K, V and O, without duplicates.
 std::vector<const StoredTensor*> attention_tensors(const Model& model) {
   std::vector<const StoredTensor*> tensors;
   for (const std::string& name : model.info().used) {
@@ -30,7 +30,7 @@ std::vector<const StoredTensor*> attention_tensors(const Model& model) {
   return tensors;
 }
 
-// Copy, and for two-byte types convert: what any reader must do at least.
+// Copies, and converts two-byte types: the minimum that any reader must do.
 void copy_and_convert(const StoredTensor& tensor, std::vector<float>& out) {
   if (tensor.dtype == DType::kF32) {
     std::memcpy(out.data(), tensor.bytes.data(), tensor.bytes.size());
@@ -55,7 +55,7 @@ void run(const char* path) {
     largest = std::max(largest, tensor->shape[0] * tensor->shape[1]);
   }
   std::vector<float> buffer(largest);
-  std::array<HeadWeights, 4> heads;  // both keep their memory from one round to the next
+  std::array<HeadWeights, 4> heads;  // like `buffer`, keeps its memory from one round to the next
   const auto floor = [&] {
     for (const StoredTensor* tensor : tensors) copy_and_convert(*tensor, buffer);
   };

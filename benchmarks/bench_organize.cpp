@@ -1,6 +1,6 @@
-// bench_organize HEADS QUERIES KEYS ROUNDS: the questionnaire, three iterations, beside what the maxima of its
-// distances would take in a loop that never leaves the registers; and its two inner loops beside theirs. Prints one
-// JSON object.
+// bench_organize HEADS QUERIES KEYS ROUNDS: the questionnaire with three iterations, compared with the time that the
+// maxima of its distances would take in a loop that never leaves the registers; and its two inner loops, each compared
+// with its own floor. Prints one JSON object.
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -31,7 +31,7 @@ double processor_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Smooth on hidden binary trees, shuffled, with a little noise.
+// A tensor that is smooth on hidden binary trees, shuffled, with a little noise.
 NetworkTensor make_tensor(std::size_t heads, std::size_t queries, std::size_t keys) {
   const Shape shape = {heads, queries, keys};
   std::vector<float> values(heads * queries * keys, 0.0F);
@@ -63,7 +63,7 @@ NetworkTensor make_tensor(std::size_t heads, std::size_t queries, std::size_t ke
   return make_network_tensor(values, shape, {}, "bench");
 }
 
-// Maxima that one iteration computes with these trees: pairs of slices times pairs of folders.
+// Number of maxima that one iteration computes with these trees: pairs of slices times pairs of folders.
 double maxima(const Organization& o) {
   const auto folders = [](const AxisOrganization& axis) {
     return static_cast<double>(weighted_folders(axis.tree).size());
@@ -76,7 +76,7 @@ double maxima(const Organization& o) {
          pairs(o.key) * folders(o.head) * folders(o.query);
 }
 
-// Maxima a second of one thread, from the registers.
+// Maxima per second of one thread, from registers.
 double register_rate() {
   double best = 0;
   for (int i = 0; i < 5; ++i) {
@@ -89,7 +89,7 @@ double register_rate() {
   return best;
 }
 
-// Maxima a second of one thread, of the kernel on panels that come from the second-level cache.
+// Maxima per second of one thread, by the kernel on panels in the L2 cache.
 double kernel_rate() {
   constexpr std::size_t kFeatures = 256;
   constexpr std::size_t kFolders = 4;
@@ -125,8 +125,8 @@ PartitionTree binary(std::size_t n) {
   }
 }
 
-// The time of one pass of a transform over that of copying the same bytes, for keys, queries and heads of 64 x 1024 x
-// 1024.
+// The time of one pass of a transform divided by that of copying the same bytes, along keys, queries and heads of a
+// tensor of 64 x 1024 x 1024.
 std::vector<double> haar_over_copy(int rounds) {
   constexpr std::size_t kHeads = 64;
   constexpr std::size_t kSide = 1024;

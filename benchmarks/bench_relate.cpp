@@ -1,6 +1,6 @@
 // bench_relate MODEL: the time of `relate` (pk; OQ, OK, OV; earlier to later; from the file to edges, graph and hubs)
-// over its floor: the raw matrix product for the flops that are kept plus LAPACK's QR of every head. Prints one JSON
-// object.
+// divided by its floor: the raw matrix product for the flops that are kept plus LAPACK's QR of every head. Prints one
+// JSON object.
 
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ void sorgqr_(const int* m, const int* n, const int* k, float* a, const int* lda,
 namespace headscope::bench {
 namespace {
 
-// Pairs of heads from an earlier to a later layer, over the three pairs of roles.
+// Flops for all pairs of heads from an earlier to a later layer, over the three pairs of roles.
 double kept_flops(const HeadSizes& sizes) {
   const auto layers = static_cast<double>(sizes.layers);
   const double layer_pairs = layers * (layers - 1) / 2;

@@ -1,6 +1,6 @@
 // bench_scaling MODEL LAYERS: the time of `relate` (pk; OK; earlier to later; from the file to edges, graph and hubs)
 // on the first LAYERS layers, the flops it keeps, and the peak memory of this process. The raw matrix product is timed
-// before and after, since a shared machine is not equally fast all the time. Prints one JSON object.
+// before and after, since the speed of a shared machine varies. Prints one JSON object.
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -26,7 +26,7 @@ double kept_flops(const HeadSizes& sizes, std::size_t layers) {
   return layer_pairs * head_pairs * 2 * static_cast<double>(sizes.d_head * sizes.d_head * sizes.d_model);
 }
 
-// Bytes of the weights that are looked at, as stored.
+// Bytes of the weights that are used, as stored.
 double weight_bytes(const Model& model, std::size_t layers) {
   const HeadSizes& sizes = model.info().sizes;
   double bytes = 0;
@@ -46,7 +46,7 @@ rusage usage() {
   return found;
 }
 
-// Of all threads so far: unlike the time on the clock, hardly changed by what else runs on the machine.
+// CPU time of all threads so far: unlike wall-clock time, hardly affected by other load on the machine.
 double processor_seconds() {
   const rusage now = usage();
   return static_cast<double>(now.ru_utime.tv_sec + now.ru_stime.tv_sec) +
@@ -66,7 +66,7 @@ void run(const char* path, std::size_t layers) {
   const double processor_before = processor_seconds();
   const double time = seconds([&] { (void)relate(Model::open(path), options); });
   const double processor = processor_seconds() - processor_before;
-  const double peak = static_cast<double>(usage().ru_maxrss) * 1024;  // the raw product before it holds less
+  const double peak = static_cast<double>(usage().ru_maxrss) * 1024;  // the raw product that ran before uses less
   const double after = raw_product_rate(static_cast<int>(sizes.d_model));
   std::cout << fmt::format(
       R"({{"threads": {}, "layers": {}, "flops": {}, "bytes": {}, "seconds": {}, "processor": {}, "peak": {}, "raw_rate": {}}})"

@@ -7,7 +7,7 @@
 
 namespace headscope::bench {
 
-/// Seconds of one call.
+/// Seconds that one call takes.
 inline double seconds(const std::function<void()>& work) {
   const auto begin = std::chrono::steady_clock::now();
   work();
@@ -19,15 +19,15 @@ inline double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// How long two pieces of work take, and their ratio.
+/// Times of two pieces of work, and their ratio.
 struct Comparison {
   double ours;   ///< Median seconds.
   double floor;  ///< Median seconds.
   double ratio;  ///< Median of ours / floor over the rounds.
 };
 
-/// Times both in turns, after one round of warming up. A machine that is busy
-/// for a while slows both of a round, so the ratio of a round is steadier than the times.
+/// Times both alternately, after a warm-up round. Temporary load on the machine slows both in a round, so the ratio
+/// within a round is steadier than the times.
 inline Comparison compare(const std::function<void()>& ours, const std::function<void()>& floor, int rounds) {
   std::vector<double> our_times;
   std::vector<double> floor_times;

@@ -9,8 +9,8 @@
 
 namespace headscope::bench {
 
-/// Flops a second of the raw product of two large float matrices of depth `d`, on all
-/// threads: what BLAS gives on this machine at this moment. Median of `rounds`.
+/// Flops per second of the raw product of two large float matrices of depth `d` on all threads: what BLAS achieves on
+/// this machine at this moment. Median of `rounds`.
 inline double raw_product_rate(int d, int rounds = 5) {
   const int side = 3072;
   std::vector<float> a(static_cast<std::size_t>(side) * static_cast<std::size_t>(d), 1.0F);

@@ -11,7 +11,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Tells the compiler that the vector may have changed: else it would take the maxima out of the loop.
+// Tells the compiler that the vector may have changed; otherwise it would hoist the maxima out of the loop.
 template <typename V>
 HWY_INLINE void may_have_changed([[maybe_unused]] V& vector) {
 #if HWY_ARCH_X86 && HWY_COMPILER_GCC && HWY_TARGET != HWY_EMU128
@@ -19,7 +19,8 @@ HWY_INLINE void may_have_changed([[maybe_unused]] V& vector) {
 #endif
 }
 
-// Twelve accumulators hide the latency of an addition. Each has a name: as an array, they would be kept in memory.
+// Twelve accumulators hide the latency of an addition. They are separate variables because an array would be kept in
+// memory.
 double register_loop_here(std::size_t count, float* result) {
   const hn::CappedTag<float, 16> d;
   const auto weight = hn::Set(d, result[0]);

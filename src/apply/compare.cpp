@@ -37,7 +37,7 @@ std::vector<double> mean(const Samples& samples) {
   return sum;
 }
 
-// Mean over components of the variance over samples around a center; `lost` degrees of freedom went into the center.
+// Mean over components of the variance over samples around `center`; estimating it used `lost` degrees of freedom.
 double variance(const Samples& samples, const std::vector<double>& center, std::size_t lost) {
   double sum = 0;
   for (const auto& sample : samples) {
@@ -52,11 +52,11 @@ double root_mean_square(const std::vector<double>& values) {
   return std::sqrt(sum / static_cast<double>(values.size()));
 }
 
-// Squared standard error of a difference of means, and what is known of it.
+// Squared standard error of a difference of means.
 struct Error2 {
   double square = 0;
   double spread = 0;
-  std::size_t degrees = 0;  // 0: nothing is known
+  std::size_t degrees = 0;  // 0: unknown
 };
 
 Error2 unpaired(const Samples& a, const Samples& b) {
@@ -64,7 +64,7 @@ Error2 unpaired(const Samples& a, const Samples& b) {
   const auto m = static_cast<double>(b.size());
   if (a.size() < 2 && b.size() < 2) return {};
   if (a.size() < 2 || b.size() < 2) {
-    // One of them is a single sample: as spread out as the other.
+    // One side is a single sample: assume that it varies as much as the other.
     const Samples& many = a.size() < 2 ? b : a;
     const double s2 = variance(many, mean(many), 1);
     return {s2 * (1 / n + 1 / m), std::sqrt(s2), many.size() - 1};
@@ -87,8 +87,8 @@ Error2 paired(const Samples& a, const Samples& b) {
   return {s2 / static_cast<double>(a.size()), std::sqrt(s2), a.size() - 1};
 }
 
-// The p of samples that do not vary at all: depths of small trees are few numbers, and two equal ones say little. What
-// a permutation test gives where all of one side are above all of the other; of pairs, the sign test.
+// p for samples that do not vary at all: depths of small trees take few values, and two equal ones say little. This is
+// the p of a permutation test if all samples of one side exceed all of the other; for pairs, of the sign test.
 double permutation_p(std::size_t n, std::size_t m, bool pairs) {
   if (pairs) return std::pow(2.0, 1 - static_cast<double>(n));
   double ways = 1;
@@ -101,7 +101,7 @@ const FeatureSamples* find(const ComparedRun& run, const std::string& name) {
   return found == run.features.end() ? nullptr : &*found;
 }
 
-// Whether sample i of both is of the same input.
+// Whether sample i belongs to the same input in both runs.
 bool same_inputs(const ComparedRun& a, const ComparedRun& b) {
   return a.inputs == b.inputs && std::ranges::none_of(a.inputs, [](const std::string& input) { return input.empty(); });
 }
@@ -145,7 +145,7 @@ std::optional<FeatureDifference> difference_of(std::span<const ComparedRun> runs
   return result;
 }
 
-// Holm's step-down correction over the tested features of one pair of runs, and the verdicts.
+// Applies Holm's step-down correction over the tested features of one pair of runs, and sets the verdicts.
 void judge(std::span<FeatureDifference> differences) {
   std::vector<FeatureDifference*> tested;
   for (FeatureDifference& one : differences) {
@@ -161,7 +161,7 @@ void judge(std::span<FeatureDifference> differences) {
   }
 }
 
-// Deviation of all samples of all runs around their common mean; 0 if there are none.
+// Standard deviation of all samples of all runs around their common mean; 0 if there are none.
 double common_deviation(std::span<const ComparedRun> runs, const std::string& name) {
   Samples all;
   for (const ComparedRun& run : runs) {
@@ -223,7 +223,7 @@ Comparison compare(std::span<const ComparedRun> runs) {
 }
 
 double student_tail(double t, std::size_t degrees) noexcept {
-  // The distribution function is a finite sum for whole degrees of freedom (Abramowitz and Stegun 26.7.3, 26.7.4).
+  // For integer degrees of freedom, the distribution function is a finite sum (Abramowitz and Stegun 26.7.3, 26.7.4).
   const double theta = std::atan(t / std::sqrt(static_cast<double>(degrees)));
   const double cosine = std::cos(theta);
   double term = degrees % 2 == 0 ? 1 : cosine;

@@ -12,7 +12,7 @@
 namespace headscope {
 namespace {
 
-// The maps, a copy as a tensor, one the coefficients are made in, and three for distances.
+// The maps, a copy as a tensor, one for the coefficients, and three for distances.
 constexpr std::size_t kCopies = 6;
 
 void check_memory(std::size_t heads, std::size_t tokens, std::size_t memory) {
@@ -28,7 +28,7 @@ MaskChoice mask_of(const Model& model) {
   MaskChoice mask;
   const Network network = resolve_network(model);
   const bool windows = std::ranges::any_of(network.layers, [](const NetworkLayer& layer) { return layer.window > 0; });
-  // What a window hides is exactly zero.
+  // Entries hidden by a window are exactly zero.
   if (model.info().causal) mask.kind = windows ? MaskChoice::Kind::kZeros : MaskChoice::Kind::kCausal;
   return mask;
 }
@@ -56,7 +56,7 @@ NetworkTensor patterns(const Model& model, const ModelInput& input, std::size_t 
   return make_network_tensor(maps, Shape{heads, tokens, tokens}, tensor, model.checkpoint().path().string());
 }
 
-// The share of the elements in the smallest folder that holds both.
+// Adds weight * the fraction of the elements in the smallest folder that contains both.
 void add_tree_distances(const PartitionTree& tree, double weight, DoubleMatrix& sum) {
   const auto n = static_cast<double>(tree.size());
   DoubleMatrix distance(tree.size(), tree.size());
@@ -97,7 +97,7 @@ HeadStructure measure_head_structure(const Model& model, std::span<const ModelIn
     questionnaire.progress = [&](double share) { report(0.1 + 0.8 * share); };
     const Organization organization = organize(tensor, questionnaire);
     SparsityOptions sparsity;
-    sparsity.draws = 2;  // the fewest there can be; what shuffled trees give is not looked at
+    sparsity.draws = 2;  // the minimum; the results for shuffled trees are not used
     sparsity.progress = [&](double share) { report(0.9 + 0.1 * share); };
     const Sparsity measured =
         measure_sparsity(tensor, organization.head.tree, organization.query.tree, organization.key.tree, sparsity);
@@ -106,7 +106,7 @@ HeadStructure measure_head_structure(const Model& model, std::span<const ModelIn
     add_tree_distances(organization.head.tree, weight, result.tree_distance);
     const std::span<const double> affinity = organization.head.affinity.values();
     for (std::size_t i = 0; i < affinity.size(); ++i) {
-      // An affinity that underflowed is as far as can be told.
+      // An affinity that underflowed counts as the largest representable distance.
       result.distance.values()[i] -= weight * std::log(std::max(affinity[i], 1e-300));
     }
   }

@@ -27,7 +27,7 @@ DoubleMatrix gram(MatrixView a) {
   return g;
 }
 
-// The query heads that an affinity's head stands for.
+// The query heads that an affinity's head represents.
 std::vector<std::size_t> query_heads(HeadId id, const HeadSizes& sizes) {
   if (!id.key_value) return {id.layer * sizes.heads + id.head};
   const std::size_t share = sizes.heads / sizes.kv_heads;

@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::array<double, 9> kShares = {0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5};
 constexpr std::size_t kEigenvalues = 8;
-constexpr double kSmallest = 1e-4;  // of the root mean square
+constexpr double kSmallest = 1e-4;  // relative to the root mean square
 
-// The curve at fixed shares of its length: straight lines between its points, in logarithms of both.
+// The decay curve at fixed fractions of its length, interpolated linearly in log-log scale.
 std::vector<double> decay_at_shares(const std::vector<DecayPoint>& decay, double coefficients) {
   const auto height = [&](const DecayPoint& point) {
     return std::log10(std::max(point.found * std::sqrt(coefficients), kSmallest));
@@ -65,9 +65,9 @@ void add_axis(TensorAxis axis, const AxisOrganization& organized, std::vector<Si
 TreeShape tree_shape(const PartitionTree& tree) {
   TreeShape shape;
   if (tree.size() < 2) return shape;
-  double cuts = 0;      // folders that are cut
-  double parts = 0;     // what they are cut into
-  double elements = 0;  // in all of them, so that every element counts once a cut above it
+  double cuts = 0;      // folders that are split
+  double parts = 0;     // parts that they are split into
+  double elements = 0;  // sum of their sizes: each element counts once per split above it
   double balance = 0;
   for (std::size_t level = 0; level + 1 < tree.level_count(); ++level) {
     const auto children = tree.folders(level + 1);
@@ -94,7 +94,7 @@ TreeShape tree_shape(const PartitionTree& tree) {
 }
 
 MapSignature map_signature(const NetworkTensor& tensor, const SignatureOptions& options) {
-  constexpr double kQuestionnaire = 0.8;  // of the time, about
+  constexpr double kQuestionnaire = 0.8;  // approximate share of the time
   const auto report = [&](double share) {
     if (options.progress) options.progress(share);
   };

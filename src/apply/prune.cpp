@@ -18,15 +18,15 @@ namespace {
 constexpr std::array<std::string_view, 7> kNames = {"information", "redundancy", "pk",    "norm",
                                                     "alone",       "greedy",     "random"};
 
-// Organizing one input's maps takes about as long as so many passes.
+// Organizing the maps of one input takes about as long as this many forward passes.
 constexpr double kOrganizePasses = 10;
 
-// Says how much of all the work is done, counted in forward passes.
+// Tracks progress over the whole run, measured in forward passes.
 class Work {
  public:
   Work(double total, const std::function<void(double)>& report) : total_(total), report_(report) {}
 
-  /// What a piece of so many passes reports its own share to.
+  /// Returns a progress callback for a part that takes `passes` passes.
   [[nodiscard]] std::function<void(double)> piece(double passes) {
     return [this, passes](double share) {
       if (report_) report_(std::min(1.0, (done_ + share * passes) / total_));
@@ -79,7 +79,7 @@ class Pruning {
     result_.held_out = options_.choose_on > 0;
     result_.measure = options_.measure;
     for (const PruneCriterion criterion : options_.criteria) rank(criterion);
-    if (options_.choose_on > 0) meter_.reset();  // what it remembers of the other inputs fills half of the memory
+    if (options_.choose_on > 0) meter_.reset();  // its cached results for the other inputs fill half of the memory
     if (!meter_) meter_.emplace(make_meter(measuring_, options_.choose_on));
     for (std::size_t r = 0; r < result_.rankings.size(); ++r) measure_curve(r);
     judge();
@@ -139,7 +139,7 @@ class Pruning {
     return *structure_;
   }
 
-  // What each head that may go costs alone; measured once.
+  // Damage of removing each removable head alone; measured once.
   const std::vector<double>& alone() {
     if (!meter_) meter_.emplace(make_meter(choosing_, 0));
     if (!alone_.empty()) return alone_;
@@ -234,7 +234,7 @@ class Pruning {
   Work work_;
   PruneResult result_;
   std::optional<HeadStructure> structure_;
-  std::optional<EffectMeter> meter_;  // of the inputs for choosing, then of those for measuring
+  std::optional<EffectMeter> meter_;  // on the inputs for choosing, then on those for measuring
   std::vector<double> alone_;
   std::optional<Effect> nothing_removed_;
 };

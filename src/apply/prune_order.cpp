@@ -10,7 +10,7 @@
 namespace headscope {
 namespace {
 
-// Takes heads from a list, first ones first, as layers have their turns.
+// Takes heads from the front of a list, subject to the layers' turns.
 void take_in_turns(const PrunePlan& plan, std::vector<std::pair<HeadId, double>> heads, HeadRanking& ranking) {
   LayerTurns turns(plan);
   while (!heads.empty()) {
@@ -133,7 +133,7 @@ HeadRanking order_greedily(const PrunePlan& plan, std::span<const double> alone,
                            const std::function<double(std::span<const HeadId>)>& measure) {
   HeadRanking ranking{PruneCriterion::kGreedy, 0, {}, {}};
   LayerTurns turns(plan);
-  std::vector<double> cost(alone.begin(), alone.end());  // what a head added to the damage when last measured
+  std::vector<double> cost(alone.begin(), alone.end());  // damage that each head added when last measured
   std::vector<bool> gone(plan.removable.size());
   double so_far = 0;
   while (ranking.order.size() < plan.count) {
@@ -144,7 +144,7 @@ HeadRanking order_greedily(const PrunePlan& plan, std::span<const double> alone,
     std::ranges::stable_sort(open, {},
                              [&](std::size_t i) { return std::pair(!plan.zero.contains(plan.removable[i]), cost[i]); });
     if (plan.zero.contains(plan.removable[open.front()])) {
-      open.resize(1);  // nothing is cheaper than nothing
+      open.resize(1);  // nothing is cheaper than a head that is already zero
     } else if (candidates > 0 && open.size() > candidates) {
       open.resize(candidates);
     }

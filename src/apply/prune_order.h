@@ -11,20 +11,20 @@
 
 namespace headscope {
 
-/// Smallest score first, equal ones by HeadId. `scores` are by layer * heads + head.
+/// Orders heads by ascending score, ties by HeadId. `scores` is indexed by layer * heads + head.
 [[nodiscard]] HeadRanking order_by_score(PruneCriterion criterion, const PrunePlan& plan,
                                          std::span<const double> scores, std::size_t heads);
 
-/// Any order.
+/// Orders heads randomly.
 [[nodiscard]] HeadRanking order_at_random(const PrunePlan& plan, std::uint64_t seed);
 
-/// Again and again the head that is nearest to another one that is still there, by the distance in the tree, then by
-/// that between maps, then the head that is nearer to all the others: the others speak for it.
-/// O(n^2) for n heads as a rule, O(n^3) at most.
+/// Repeatedly removes the head closest to another remaining head: by tree distance, then by distance between maps, then
+/// by the sum of distances to all remaining heads, which can stand in for it. For n heads O(n^2) typically, O(n^3) in
+/// the worst case.
 [[nodiscard]] HeadRanking order_by_redundancy(const PrunePlan& plan, const HeadStructure& structure, std::size_t heads);
 
-/// Again and again the head that costs least, of the `candidates` (0: all) that cost least when last measured.
-/// `measure` gives the damage of removing these heads; `alone` what each of `plan.removable` costs alone.
+/// Repeatedly removes the head that costs least, among the `candidates` (0: all) that cost least when last measured.
+/// `measure` returns the damage of removing the given heads; `alone` is what each of `plan.removable` costs alone.
 [[nodiscard]] HeadRanking order_greedily(const PrunePlan& plan, std::span<const double> alone, std::size_t candidates,
                                          const std::function<double(std::span<const HeadId>)>& measure);
 

@@ -20,7 +20,7 @@ void check_heads(const std::vector<HeadId>& heads, const HeadSizes& sizes) {
   }
 }
 
-// The number of heads out of `heads`, of which `available` may go.
+// Number of heads to remove out of `heads`, of which `available` are removable.
 std::size_t resolve(const PruneBudget& budget, std::size_t heads, std::size_t available, const std::string& of) {
   if (!(budget.fraction >= 0 && budget.fraction <= 1)) {
     throw Error(ErrorKind::kInvalidArgument,

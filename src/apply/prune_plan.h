@@ -8,19 +8,19 @@
 
 namespace headscope {
 
-/// Which heads may go and how many do.
+/// Which heads may be removed, and how many are.
 struct PrunePlan {
   std::vector<HeadId> removable;  ///< Ascending.
   std::set<HeadId> zero;          ///< Heads of the model that write nothing.
-  std::size_t count = 0;          ///< In all.
+  std::size_t count = 0;          ///< Number of heads to remove in total.
   bool per_layer = false;
 };
 
-/// \throws Error  kInvalidArgument as `prune` says.
+/// \throws Error  kInvalidArgument, see `prune`.
 [[nodiscard]] PrunePlan make_plan(const Model& model, const PruneOptions& options);
 
-/// Whose turn it is: where a budget holds per layer, layers that have lost the fewest heads of those that still have
-/// some to lose.
+/// Decides which layers may lose the next head. With a per-layer budget: those that have lost the fewest heads among
+/// the layers that still have removable ones.
 class LayerTurns {
  public:
   explicit LayerTurns(const PrunePlan& plan);

@@ -32,7 +32,7 @@ const HeadSlice& output_slice(const Model& model, std::size_t layer) {
   return slice;
 }
 
-// Whether bytes of zero decode to numbers of zero.
+// Whether zero bytes decode to zeros.
 bool has_zero(DType dtype) {
   std::vector<std::byte> block(info(dtype).block_bytes);
   std::vector<float> values(info(dtype).block_elements);
@@ -49,7 +49,7 @@ void check_slice(const Model& model, const HeadSlice& slice) {
     throw Error(ErrorKind::kUnsupported,
                 fmt::format("{}, whose zero bytes are no zeros; no head can be taken out", where));
   }
-  const bool across = slice.head_axis == 1;  // a head's numbers are parts of rows
+  const bool across = slice.head_axis == 1;  // a head is a range of columns
   const std::size_t width = model.info().sizes.d_head;
   const auto whole = [&](std::size_t number) { return number % type.block_elements == 0; };
   if (across && !(whole(slice.first) && whole(slice.stride) && whole(width))) {
@@ -61,7 +61,7 @@ void check_slice(const Model& model, const HeadSlice& slice) {
   }
 }
 
-// The bytes of the heads' slices within their tensor.
+// Byte ranges of the heads' slices within their tensor.
 std::vector<ByteRange> slice_bytes(const HeadSlice& slice, std::span<const std::size_t> heads, std::size_t width) {
   const StoredTensor& tensor = *slice.tensor;
   const DTypeInfo& type = info(tensor.dtype);
@@ -100,7 +100,7 @@ void check_heads(const HeadSizes& sizes, std::span<const HeadId> heads) {
   }
 }
 
-// What a loader needs beside the weights.
+// Files that a loader needs besides the weights.
 bool belongs_to_model(const std::string& name, bool indexed) {
   if (name.ends_with(kIndexSuffix)) return indexed;
   constexpr std::array<std::string_view, 6> kBegins = {"tokenizer",      "vocab",        "merges",
@@ -112,13 +112,13 @@ bool belongs_to_model(const std::string& name, bool indexed) {
 
 std::vector<fs::path> companions(const Checkpoint& checkpoint) {
   std::vector<fs::path> found;
-  if (checkpoint.is_gguf()) return found;  // all in one file
-  // A whole file goes before an index, which may then be stale.
+  if (checkpoint.is_gguf()) return found;  // everything is in one file
+  // model.safetensors takes precedence over an index, which may then be stale.
   const auto is_whole = [](const auto& file) { return file.path.filename() == "model.safetensors"; };
   const bool indexed = std::ranges::none_of(checkpoint.weight_files(), is_whole);
   std::error_code error;
   for (fs::directory_iterator it(checkpoint.path(), error), end; !error && it != end; it.increment(error)) {
-    std::error_code of_one;  // a link that leads nowhere is no reason to stop
+    std::error_code of_one;  // a dangling link is not an error
     if (it->is_regular_file(of_one) && belongs_to_model(it->path().filename().string(), indexed)) {
       found.push_back(it->path());
     }
@@ -196,7 +196,7 @@ void add_pruned_checkpoint(RunFolder& run, const Model& model, std::span<const H
   }
   std::size_t written = 0;
   for (std::size_t f = 0; f < files.size(); ++f) {
-    std::ranges::sort(zeros[f], {}, &ByteRange::begin);  // tensors stand in any order
+    std::ranges::sort(zeros[f], {}, &ByteRange::begin);  // tensors may be in any order
     AtomicFile& out = run.add_file({.name = folder + "/" + files[f].path.filename().string(),
                                     .kind = "checkpoint",
                                     .about = "Weights of the pruned model: the original's but for zeros in the slices "

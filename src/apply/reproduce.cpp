@@ -20,7 +20,7 @@ namespace {
 
 const std::array<RolePair, 3> kCircuit = {{{Role::kO, Role::kQ}, {Role::kO, Role::kK}, {Role::kO, Role::kV}}};
 
-// What one weight processing gives: the projection kernel of all pairs, and more metrics of the circuit pairs.
+// Results for one weight processing: the projection kernel of all pairs, and more metrics of the circuit pairs.
 struct Measured {
   RelateResult circuit;            // pk, cs, simple-cs, cka, procrustes; OQ, OK, OV; top 20; labels
   std::vector<Affinities> others;  // pk of the other 13 pairs
@@ -33,7 +33,7 @@ Measured measure(const Model& model, WeightProcessing weights, const HeadLabels&
   options.affinity.weights = weights;
   options.affinity.earlier_only = true;
   Measured measured;
-  // Work in proportion to its flops and decompositions, roughly.
+  // Progress roughly in proportion to flops and decompositions.
   const auto part = [&progress](double from, double to) -> std::function<void(double)> {
     if (!progress) return {};
     return [&progress, from, to](double share) { progress(from + share * (to - from)); };
@@ -76,7 +76,7 @@ double mean(const Affinities& affinities) {
   return sum / static_cast<double>(values.size());
 }
 
-// The smallest value among the given share of largest ones.
+// The smallest value among the largest `share` of all values.
 double cutoff(const Affinities& affinities, double share) {
   const std::vector<float> values = later_values(affinities);
   const auto count = static_cast<std::size_t>(share * static_cast<double>(values.size()));
@@ -100,7 +100,7 @@ double class_score(const RelateResult& result, Metric metric, const std::string&
       ->scores.average_precision;
 }
 
-// Collects figures; each is a function of what was measured.
+// Collects figures, each computed from the measurements of both weight processings.
 class Table {
  public:
   Table(const Measured& folded, const Measured& raw) : folded_(folded), raw_(raw) {}
@@ -236,8 +236,8 @@ void add_profiles(const Model& model, JsonValue published, Reproduction& result)
   }
 }
 
-// Mean diagonal attention, which needs the model to be run: on random tokens here, on a text the paper does not name
-// there, so the tolerance is wide. The weights' processing plays no part.
+// Mean diagonal attention, which requires running the model. We use random tokens, the paper a text that it does not
+// name, so the tolerance is wide. Independent of the weight processing.
 void add_identity_figures(const Model& model, JsonValue published, Reproduction& result) {
   const JsonValue identity = published.find("identity");
   const DetectResult detected = detect(model);
@@ -260,7 +260,7 @@ void add_identity_figures(const Model& model, JsonValue published, Reproduction&
       {"identity score, largest other", number(identity, "rest_below"), 0, largest, largest, false});
 }
 
-// Why the model cannot be run; empty if it can.
+// Returns why the model cannot be run; empty if it can.
 std::string why_not_run(const Model& model) {
   try {
     (void)resolve_network(model);

@@ -28,10 +28,10 @@ void pause() noexcept {
 #endif
 }
 
-// Waits a little while before giving up: waking a sleeping thread takes longer than many a piece of work.
+// Spins briefly before giving up: waking a sleeping thread takes longer than many pieces of work.
 template <typename Condition>
 bool spin_until(const Condition& condition) noexcept {
-  constexpr int kSpins = 2000;  // some 50 microseconds
+  constexpr int kSpins = 2000;  // about 50 microseconds
   for (int i = 0; i < kSpins; ++i) {
     if (condition()) return true;
     pause();
@@ -39,7 +39,7 @@ bool spin_until(const Condition& condition) noexcept {
   return false;
 }
 
-// One parallel_for: indices are handed out one by one to whoever comes for them.
+// One parallel_for: each thread takes the next index until none is left.
 class Job {
  public:
   Job(std::size_t count, const std::function<void(std::size_t)>& body) : count_(count), body_(body) {}
@@ -72,8 +72,8 @@ class Job {
   std::exception_ptr first_error_;
 };
 
-// Threads that wait for jobs. Starting one costs some 50 microseconds, which a model of many small layers pays
-// thousands of times; these are started once and never end: the process takes them along.
+// Thread pool. Starting a thread takes about 50 microseconds, which a model with many small layers would pay thousands
+// of times; these threads are started once and run until the process exits.
 class Pool {
  public:
   static Pool& instance() {
@@ -81,7 +81,8 @@ class Pool {
     return *pool;
   }
 
-  // Runs the job on this thread and up to `helpers` others. Where another thread's job has the pool, on this one alone.
+  // Runs the job on this thread and up to `helpers` others; on this thread alone if another thread's job is using the
+  // pool.
   void run(Job& job, std::size_t helpers) {
     const std::unique_lock turn(turn_, std::try_to_lock);
     if (!turn.owns_lock()) return job.work();
@@ -96,7 +97,7 @@ class Pool {
     job.work();
     {
       const std::lock_guard lock(mutex_);
-      job_ = nullptr;  // who has not joined by now need not
+      job_ = nullptr;  // helpers that have not joined by now are not needed
     }
     if (spin_until([&] { return job.busy == 0; })) return;
     std::unique_lock lock(mutex_);
@@ -108,7 +109,7 @@ class Pool {
     try {
       for (; threads_ < wanted; ++threads_) std::thread([this] { serve(); }).detach();
     } catch (const std::system_error&) {
-      // The system grants no more: the work is done by those there are.
+      // The system allows no more threads: continue with those that were started.
     }
   }
 
@@ -128,7 +129,7 @@ class Pool {
       }
       job->work();
       const std::lock_guard lock(mutex_);
-      --job->busy;  // from here on the job may be gone
+      --job->busy;  // the job may be destroyed from here on
       finished_.notify_all();
     }
   }

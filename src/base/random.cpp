@@ -6,7 +6,7 @@
 namespace headscope {
 namespace {
 
-// Steele, Lea and Flood 2014: a bijection that makes nearby seeds unrelated.
+// Steele, Lea and Flood 2014: a bijection that decorrelates nearby seeds.
 std::uint64_t splitmix64(std::uint64_t& state) noexcept {
   std::uint64_t z = (state += 0x9E3779B97F4A7C15U);
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
@@ -38,7 +38,7 @@ std::uint64_t Random::bits() noexcept {
 }
 
 std::size_t Random::index(std::size_t count) noexcept {
-  // The largest multiple of count that fits, so that no remainder is likelier than another.
+  // Reject values at or above the largest multiple of count, so that all remainders are equally likely.
   const std::uint64_t limit = ~std::uint64_t{0} - ~std::uint64_t{0} % count;
   std::uint64_t value = bits();
   while (value >= limit) value = bits();

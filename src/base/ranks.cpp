@@ -17,7 +17,7 @@ class OneRank final : public Ranks {
   [[nodiscard]] std::size_t local_rank() const noexcept override { return 0; }
   [[nodiscard]] std::string host() const override { return "this machine"; }
 
-  // Nobody to send to, and a shift comes back.
+  // There is nobody to send to, and a shift returns its own bytes.
   void send(std::size_t /*to*/, std::span<const std::byte> /*bytes*/) override {}
   [[nodiscard]] std::vector<std::byte> receive(std::size_t /*from*/) override { return {}; }
   void begin_shift(std::vector<std::byte> bytes) override { shifted_ = std::move(bytes); }
@@ -37,7 +37,7 @@ class OneRank final : public Ranks {
   std::vector<std::byte> shifted_;
 };
 
-// Rank 0 combines the lists of all ranks, number by number, and all get what comes out.
+// All-reduce through rank 0: it combines the lists of all ranks element by element and broadcasts the result.
 template <typename T, typename Combine>
 void combine_lists(Ranks& ranks, std::span<T> numbers, const Combine& combine) {
   if (ranks.size() == 1) return;
@@ -56,7 +56,7 @@ void combine_lists(Ranks& ranks, std::span<T> numbers, const Combine& combine) {
   MessageReader(all).take_all(numbers);
 }
 
-// What a rank tells about itself in `agree`.
+// The message of one rank in `agree`.
 std::vector<std::byte> describe(const std::optional<Error>& failure, const std::string& host) {
   MessageWriter message;
   message.put(static_cast<std::uint8_t>(failure ? 1 : 0));
@@ -116,14 +116,14 @@ std::vector<float> Ranks::largest_of_each(std::vector<float> numbers) {
   return numbers;
 }
 
-// Every rank adds up a share of them, and gives the sums to all.
+// Reduce-scatter, then all-gather: every rank sums its share of the numbers and sends the sums to all others.
 void Ranks::add_up(std::span<std::int64_t> numbers) {
   if (size() == 1) return;
   const auto part = [&](std::size_t of) {
     const Share share = share_of(numbers.size(), of, size());
     return numbers.subspan(share.begin, share.size());
   };
-  // Room for integers in floats, which only hold the bytes.
+  // The exchange buffers are typed as floats, but hold the bytes of integers here.
   std::vector<std::size_t> by_others(size(), 0);
   std::vector<std::size_t> by_this(size(), 0);
   for (std::size_t other = 0; other < size(); ++other) {
@@ -141,7 +141,7 @@ void Ranks::add_up(std::span<std::int64_t> numbers) {
 
   give(by_others, part);
   for (const std::span<const float> terms : finish_exchange(by_this)) {
-    if (terms.empty()) continue;  // this rank's own, or there are fewer numbers than ranks
+    if (terms.empty()) continue;  // this rank's own, or fewer numbers than ranks
     MessageReader message(std::as_bytes(terms));
     for (std::int64_t& sum : part(rank())) sum += message.take<std::int64_t>();
   }
@@ -154,7 +154,7 @@ void Ranks::add_up(std::span<std::int64_t> numbers) {
 
 void Ranks::agree(const std::optional<Error>& own) {
   if (size() == 1) {
-    if (own) throw *own;  // one rank may stand for itself in a job of several: they are still to be told
+    if (own) throw *own;  // not an AgreedError: this may be one rank of a larger job, whose other ranks do not know yet
     return;
   }
   std::optional<Error> first = own;  // on rank 0

@@ -10,7 +10,8 @@
 namespace headscope {
 namespace {
 
-// A block of queries times all keys is at most this many floats: 1 MB, which stays in a core's second-level cache.
+// Maximum size of a block, queries times all keys, in floats: 1 MB, which stays in a core's L2 cache. Inputs of more
+// than 16384 tokens exceed it, as a block has at least 16 queries.
 constexpr std::size_t kBlockFloats = 256 * 1024;
 
 std::size_t block_queries(std::size_t tokens) {
@@ -18,7 +19,7 @@ std::size_t block_queries(std::size_t tokens) {
   return std::min(tokens, std::max(kBlockFloats / tokens, kFewest));
 }
 
-// The keys a query sees: [first, last).
+// Keys that a query sees: [first, last).
 struct KeyRange {
   std::size_t first;
   std::size_t last;
@@ -41,7 +42,7 @@ class Block {
     const bool wants_scores = wanted && task_.on_scores;
     const bool replaced = !task_.replacements[head_].empty();
     if (!replaced || wanted) {
-      // Keys no query of the block sees matter only to someone who looks at the scores.
+      // Keys that no query of the block sees only matter if the scores are requested.
       const KeyRange keys = wants_scores ? KeyRange{0, tokens_} : seen_by_block();
       score(keys);
       if (wants_scores) pass_on(task_.on_scores);
@@ -73,7 +74,7 @@ class Block {
 
   void normalize(KeyRange computed) {
     const MatrixSpan all(map_.data(), count_, tokens_, tokens_);
-    // Columns that were not computed are not initialized either, and are read only if the map is passed on.
+    // Columns that were not computed are uninitialized; they are read only if the map is passed on.
     const KeyRange used = task_.wanted[head_] ? KeyRange{0, tokens_} : computed;
     for (std::size_t i = 0; i < count_; ++i) {
       const KeyRange keys = seen_by(first_ + i);
@@ -120,7 +121,7 @@ void attend(const AttentionTask& task) {
   const std::size_t size = block_queries(tokens);
   const std::size_t blocks = (tokens + size - 1) / size;
   const std::size_t all = task.heads * blocks;
-  // Where memory is short not every thread gets a block of its own.
+  // If memory is short, not every thread gets a block of its own.
   const std::size_t workers = task.most_blocks < thread_count() ? task.most_blocks : all;
   parallel_for(std::min(workers, all), [&](std::size_t worker) {
     for (std::size_t i = worker; i < all; i += workers) {

@@ -9,8 +9,8 @@
 
 namespace headscope {
 
-/// Queries, keys or values of a layer: head a's components for token t begin at data + t * row_stride + first +
-/// a * stride.
+/// Queries, keys or values of a layer: the components of head a at token t start at
+/// data + t * row_stride + first + a * stride.
 struct HeadColumns {
   float* data = nullptr;
   std::size_t row_stride = 0;
@@ -22,36 +22,36 @@ struct HeadColumns {
   }
 };
 
-/// What attention needs to know of a layer and of one input in it.
+/// One layer's attention on one input.
 struct AttentionTask {
   HeadColumns q;
   HeadColumns k;
   HeadColumns v;
-  MatrixSpan out;  ///< One row a token, the heads one after another.
+  MatrixSpan out;  ///< One row per token, the heads concatenated.
   std::size_t heads;
   std::size_t kv_heads;
   std::size_t d_head;
   float scale;
-  float cap;  ///< 0 for none.
+  float cap;  ///< 0: none.
   bool causal;
-  std::size_t window;  ///< 0 for none.
-  /// By head: what it writes instead, or empty.
+  std::size_t window;  ///< 0: none.
+  /// By head: its replacement output, or empty.
   std::span<const std::vector<float>> replacements;
   /// By head: whether its maps are wanted.
   std::vector<bool> wanted;
   std::size_t first_query;
   std::size_t last_query;
-  /// Blocks held at a time, whatever the number of threads.
+  /// Maximum number of blocks held at a time, for any number of threads.
   std::size_t most_blocks;
-  /// Called with head, first query and the rows; empty if nobody asks.
+  /// Called with head, first query and the rows; may be empty.
   std::function<void(std::size_t, std::size_t, MatrixView)> on_scores;
   std::function<void(std::size_t, std::size_t, MatrixView)> on_pattern;
 };
 
-/// out = softmax(mask(cap(scale Q K^T))) V for every head, a block of queries at a time, on all threads.
+/// out = softmax(mask(cap(scale Q K^T))) V for every head, one block of queries at a time, on all threads.
 void attend(const AttentionTask& task);
 
-/// Bytes of one block of an input of that many tokens, what a receiver may make of it included.
+/// Bytes per block for an input of that many tokens, including the float16 copy a receiver may make.
 [[nodiscard]] std::size_t block_memory(std::size_t tokens);
 
 }  // namespace headscope

@@ -191,7 +191,7 @@ class Capturer {
     const std::size_t tokens = rows.values.columns();
     const std::size_t queries = result_.inputs[rows.input].queries;
     const std::size_t row = slot(rows.layer, rows.head) * queries + rows.first_query - options_.first_query;
-    // Maps come as whole rows one after another.
+    // Maps arrive as contiguous whole rows.
     const std::span<const float> values(rows.values.data(), rows.values.rows() * tokens);
     if (options_.element == RunFloat::kF32) {
       array.write(row * tokens, values);
@@ -204,7 +204,7 @@ class Capturer {
 
   void keep_output(const OutputRows& rows) {
     const std::size_t width = rows.values.columns();
-    // Outputs come as whole rows one after another.
+    // Outputs arrive as contiguous whole rows.
     const std::span<const float> values(rows.values.data(), rows.values.rows() * width);
     outputs_[rows.input].write(rows.first_row * width, values);
     const bool is_last = rows.first_row + rows.values.rows() == rows.rows;
@@ -229,7 +229,7 @@ class Capturer {
     return best;
   }
 
-  // attention.csv. Sums come from several threads; they are added in the order of inputs and queries.
+  // Writes attention.csv. Partial sums come from several threads; they are added in the order of inputs and queries.
   void sum_up() {
     if (!options_.pattern) return;
     CsvTable table({"head", "layer", "index", "entropy", "first", "self", "previous"});
@@ -269,7 +269,7 @@ class Capturer {
   RunFolder& run_;
   const CaptureOptions& options_;
   Network network_;
-  std::vector<std::size_t> slots_;  // by layer * heads + head: place on the maps' first axis, or one past it
+  std::vector<std::size_t> slots_;  // by layer * heads + head: index along the maps' first axis, or one past its end
   std::vector<RunArray> patterns_;
   std::vector<RunArray> scores_;
   std::vector<RunArray> outputs_;

@@ -16,7 +16,7 @@
 namespace headscope {
 namespace {
 
-// Positions an input can have; a model with rotary positions has no end of them.
+// Maximum number of tokens of an input; unlimited for models without learned positions.
 std::size_t most_tokens(const Network& network, std::size_t d) {
   if (network.input.positions == nullptr) return std::numeric_limits<std::size_t>::max();
   const auto all = static_cast<std::size_t>(element_count(network.input.positions->shape).value_or(0)) / d;
@@ -31,7 +31,7 @@ std::optional<std::uint32_t> stated_bos(const Model& model) {
   return static_cast<std::uint32_t>(*id);
 }
 
-// How far back of the query a detector's key is.
+// Distance from the query back to the detector's key.
 std::size_t lag(Detector detector, std::size_t half) {
   switch (detector) {
     case Detector::kPrevious:
@@ -57,7 +57,8 @@ class Detection {
   }
 
   DetectResult run() {
-    // As many at a time as share a batch of the forward pass, so that any number of them takes no more memory.
+    // As many at a time as fit into one batch of the forward pass, so that memory does not grow with the number of
+    // sequences.
     const std::size_t tokens = result_.length + (result_.bos ? 1 : 0);
     const std::size_t group = std::max<std::size_t>(kGroupTokens / tokens, 1);
     sums_.resize(sizes_.layers * sizes_.heads);
@@ -81,8 +82,8 @@ class Detection {
       }
     }
   };
-  // A head's rows of one input may come from several threads: each block keeps its sums apart and they are added in
-  // the order of the queries.
+  // A head's rows of one input may come from several threads: each block keeps its own sums, which are added in the
+  // order of the queries.
   struct Part {
     std::size_t first_query;
     Sums sums;
@@ -234,7 +235,7 @@ std::string labels_from(const DetectResult& result, double threshold, std::strin
       if (one.scores[d].value_or(-1) < threshold) continue;
       heads += fmt::format("{}\"{}\"", heads.empty() ? "" : ", ", to_string(one.head));
     }
-    // A class without heads says that none was found; without any class it would not be a label file.
+    // A class without heads means that none was found; a label file needs at least one class.
     if (!looked_for) continue;
     classes += fmt::format("{}\n    \"{}\": [{}]", classes.empty() ? "" : ",", to_string(kDetectors[d]), heads);
   }

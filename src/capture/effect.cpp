@@ -61,7 +61,7 @@ struct Tally {
   }
 };
 
-// The right answer for a row of an input's output, if it is known.
+// Returns the correct answer for a row of an input's output, if known.
 std::optional<std::size_t> answer(const ModelInput& input, bool causal, std::span<const std::size_t> labels,
                                   std::size_t index, std::size_t row) {
   if (!labels.empty()) return labels[index];
@@ -69,10 +69,10 @@ std::optional<std::size_t> answer(const ModelInput& input, bool causal, std::spa
   return std::nullopt;
 }
 
-// What an intervention did to one row of output.
+// Effect of an intervention on one row of output.
 struct RowEffect {
-  double squares = 0;  // of the output before,
-  double changes = 0;  // and of its change
+  double squares = 0;  // of the output before
+  double changes = 0;  // of its change
   double kl = 0;
   double loss = 0;
   std::size_t agrees = 0;
@@ -80,14 +80,14 @@ struct RowEffect {
   std::size_t answered = 0;
 };
 
-// `before` holds logarithms of probabilities if there is a head, row i of `output` what the model gives now.
+// `before` holds log-probabilities if there is a head; row i of `output` is the model's current output.
 RowEffect row_effect(std::span<const float> before, MatrixView output, std::size_t i, std::optional<std::size_t> right,
                      bool has_head) {
   std::vector<float> row(output.columns());
   for (std::size_t j = 0; j < row.size(); ++j) row[j] = output(i, j);
   if (has_head) log_softmax(row);
   RowEffect effect;
-  // Logits are known up to a constant: their mean does not count.
+  // Logits are defined up to a constant, so their mean is ignored.
   const double center = has_head ? mean(before) : 0;
   effect.squares = sum_of_squares(before, {}, center);
   effect.changes = sum_of_squares(row, before, has_head ? mean(row) - center : 0);
@@ -173,7 +173,7 @@ Effect EffectMeter::measure(std::span<const HeadReplacement> replacements) const
       found[i] =
           row_effect(std::span(outputs_[rows.input]).subspan(index * width, width), rows.values, i, right, has_head_);
     });
-    // Added in the order of the rows, whichever thread had them.
+    // Added in row order, regardless of the threads.
     for (const RowEffect& row : found) {
       sum.squares += row.squares;
       sum.changes += row.changes;

@@ -91,7 +91,7 @@ std::size_t text_tokens(const NetworkInput& in, const ModelInput& input, std::si
   return input.ids.size();
 }
 
-// The row of the table of positions for every token.
+// Returns the row of the position table for every token.
 std::vector<std::size_t> position_rows(const NetworkInput& in, std::span<const std::uint32_t> ids) {
   std::vector<std::size_t> positions(ids.size());
   std::size_t next = in.position_offset;
@@ -123,7 +123,7 @@ void embed_text(const Model& model, const NetworkInput& in, const ModelInput& in
   });
 }
 
-// One row a patch: its pixels, channel by channel, as the convolution's weights have them.
+// One row per patch: its pixels, channel by channel, in the order of the convolution's weights.
 Matrix unfold(const Pixels& pixels, const Shape& kernel, const Grid& grid) {
   const std::size_t height = kernel[2];
   const std::size_t width = kernel[3];
@@ -141,14 +141,14 @@ Matrix unfold(const Pixels& pixels, const Shape& kernel, const Grid& grid) {
   return patches;
 }
 
-// The table of positions for this image, class tokens first; DINOv2 stretches the square it was trained on.
+// Returns the table of positions for this image, class tokens first. DINOv2 interpolates the square it was trained on.
 std::vector<float> image_positions(const Model& model, const NetworkInput& in, const Grid& grid, std::size_t d) {
   std::vector<float> table = read_vector(model.checkpoint(), *in.positions);
   const std::size_t leading = leading_tokens(in);
   const std::size_t patches = table.size() / d - leading;
   if (!in.interpolate) return table;
   const auto side = static_cast<std::size_t>(std::sqrt(static_cast<double>(patches)));
-  // As many patches in another arrangement, 2 x 8 for 4 x 4, are stretched too.
+  // The same number of patches in another shape, e.g. 2 x 8 for 4 x 4, is interpolated too.
   if (side == grid.height && side == grid.width) return table;
   if (side * side != patches) {
     throw Error(ErrorKind::kUnsupported, fmt::format("{}: {} positions do not make a square to be stretched",
@@ -188,7 +188,7 @@ void embed_image(const Model& model, const NetworkInput& in, const Pixels& pixel
   }
 
   const std::vector<float> positions = image_positions(model, in, grid, d);
-  // timm has models whose class tokens have no position.
+  // In some timm models the class tokens have no position.
   const std::size_t first = !in.interpolate && positions.size() / d == grid.size() ? leading : 0;
   for (std::size_t i = 0; i < positions.size() / d; ++i) {
     const std::size_t token = i + first;

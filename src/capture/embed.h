@@ -7,12 +7,12 @@
 
 namespace headscope {
 
-/// Tokens that an input gives, class tokens and registers included.
+/// Returns the number of tokens of an input, including class tokens and registers.
 /// \throws Error  kFormat if the model cannot be run on the input.
 [[nodiscard]] std::size_t input_tokens(const Model& model, const Network& network, const ModelInput& input,
                                        std::size_t index);
 
-/// Writes an input's rows of the residual stream. The input has passed `input_tokens`.
+/// Writes an input's rows of the residual stream. The input must have passed `input_tokens`.
 void embed(const Model& model, const Network& network, const ModelInput& input, MatrixSpan stream);
 
 }  // namespace headscope

@@ -21,23 +21,23 @@
 namespace headscope {
 namespace {
 
-// Rows the MLP works on at a time: its inside is four times as wide as the stream.
+// Rows the MLP processes at a time: its hidden layer is about four times as wide as the stream.
 constexpr std::size_t kMlpRows = 1024;
-// More tokens at once do not make the products faster.
+// Larger batches do not make the matrix products faster.
 constexpr std::size_t kBatchTokens = 4096;
 
-// Shares of a layer's work, roughly.
+// Approximate fractions of a layer's work that are done after the projections and after attention.
 constexpr double kProjected = 0.2;
 constexpr double kAttended = 0.5;
 
-// One input in a batch: which it is and where its rows of the stream lie.
+// One input of a batch: its index and the location of its rows in the stream.
 struct Member {
   std::size_t input;
   std::size_t first;
   std::size_t tokens;
 };
 
-// The layer's distinct projections of Q, K and V: one product where a family has fused them.
+// Returns the layer's distinct projections of Q, K and V: a single one if the family has fused them.
 std::vector<const StoredLinear*> projections(const NetworkLayer& layer) {
   std::vector<const StoredLinear*> distinct;
   for (std::size_t r = 0; r < 3; ++r) {
@@ -51,7 +51,7 @@ std::size_t hidden_width(const NetworkLayer& layer) {
   return layer.up.out() + (layer.gate ? layer.gate->out() : 0);
 }
 
-// Every tensor a layer reads.
+// Returns every tensor that a layer reads.
 std::vector<const StoredTensor*> tensors_of(const NetworkLayer& layer) {
   std::vector<const StoredTensor*> all = {layer.attention_scale, layer.mlp_scale};
   for (const StoredLinear& linear : layer.linear) all.insert(all.end(), {linear.weight, linear.bias});
@@ -70,15 +70,15 @@ std::size_t decoded_size(const StoredTensor* tensor) {
   return static_cast<std::size_t>(element_count(tensor->shape).value_or(0)) * sizeof(float);
 }
 
-// What a pass needs to hold, in bytes, besides the blocks of maps. Nothing here depends on the number of threads:
-// which inputs share a batch follows from it, and that shows in the last bits of a result.
+// Bytes a pass needs to hold, besides the blocks of maps. Must not depend on the number of threads: it determines which
+// inputs share a batch, which shows in the last bits of a result.
 struct MemoryPlan {
   std::size_t per_token = 0;
   std::size_t fixed = 0;
 };
 
 MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size_t longest) {
-  // Stream, what is read, what is written, heads, sines and cosines.
+  // Stream, branch input, branch output, heads, sines and cosines.
   const std::size_t written = network.parallel ? 2 : 1;
   std::size_t floats = (2 + written) * sizes.d_model + sizes.heads * sizes.d_head;
   floats += network.rotary.width + network.local_rotary.width;
@@ -133,7 +133,7 @@ class Pass {
   }
 
  private:
-  // Inputs that share a reading of the weights: as many as fit.
+  // Groups inputs into batches that share each read of the weights: as many as fit.
   std::vector<std::vector<Member>> pack(const std::vector<Member>& members, std::size_t longest) {
     const MemoryPlan plan = plan_memory(network_, sizes_, longest);
     const std::size_t block = block_memory(longest);
@@ -143,7 +143,7 @@ class Pass {
                   fmt::format("running {} tokens takes {} MB, the budget is {} MB; give a larger --memory", longest,
                               needed >> 20, options_.memory >> 20));
     }
-    // A quarter for the blocks of maps where that leaves room for the longest input.
+    // Reserves a quarter for the blocks of maps, if that leaves room for the longest input.
     const std::size_t rest = options_.memory - plan.fixed;
     const std::size_t blocks = std::max(block, options_.memory / 4);
     const std::size_t fitting = rest > blocks ? (rest - blocks) / plan.per_token : 0;
@@ -201,12 +201,12 @@ class Pass {
     report(0);
   }
 
-  // Also from inside a step, which may take seconds, with the share of it that is done.
+  // Also called inside a step, which may take seconds, with the fraction of it that is done.
   void report(double part) const {
     if (options_.progress) options_.progress((static_cast<double>(done_) + part) / static_cast<double>(steps_));
   }
 
-  // The one block loop: every family's block is this with some parts left out.
+  // The only block implementation: every family's block is this one with some parts omitted.
   void run_layer(std::size_t index, const std::vector<Member>& batch) {
     const NetworkLayer& layer = network_.layers[index];
     const auto norm = load_norm(checkpoint_, layer.norm);
@@ -218,7 +218,7 @@ class Pass {
     read_stream(norm);
     attention(index, layer, batch);
     if (network_.parallel) {
-      // The MLP reads what the block was given: its part is added last.
+      // The MLP reads the input of the block, so its output is added last.
       Matrix attended = std::move(written_);
       written_ = Matrix(stream_.rows(), stream_.columns());
       if (mlp_norm) read_stream(mlp_norm);
@@ -236,7 +236,7 @@ class Pass {
     }
   }
 
-  // What a branch reads: the stream, through its norm where it has one.
+  // Computes a branch's input: the stream, normalized if the branch has a norm.
   void read_stream(const std::optional<Norm>& norm) {
     if (norm) {
       norm->apply(stream_.view(), read_.span());
@@ -245,7 +245,7 @@ class Pass {
     }
   }
 
-  // Adds what a branch has written to the stream. Pre-norm models norm the branch, post-norm models the sum.
+  // Adds a branch's output to the stream. Pre-norm models normalize the branch, post-norm models the sum.
   void add_branch(Matrix& branch, const StoredTensor* scale, const std::optional<Norm>& norm, bool post) {
     std::vector<float> factors;
     if (scale != nullptr) factors = read_vector(checkpoint_, *scale);
@@ -280,7 +280,7 @@ class Pass {
     apply_linear(checkpoint_, layer.linear[3], heads_.view(), written_.span(), scratch_);
   }
 
-  // Norms and positions of queries and keys.
+  // Applies norms and rotary positions to queries and keys.
   void place(const NetworkLayer& layer, const std::array<HeadColumns, 3>& columns, const Member& member) const {
     const RotaryTable& table = (layer.local_rotary ? local_tables_ : tables_).at(member.tokens);
     const std::array<std::optional<Norm>, 2> norms = {load_norm(checkpoint_, layer.q_norm),
@@ -363,12 +363,12 @@ class Pass {
     }
   }
 
-  // DINOv2's gated MLP is SwiGLU, whatever activation its configuration names for the plain one.
+  // DINOv2's gated MLP is SwiGLU, whatever activation its configuration names for the plain MLP.
   [[nodiscard]] Activation gate_activation() const {
     return network_.input.embedding == nullptr ? Activation::kSilu : network_.activation;
   }
 
-  // Weights are to blame more often than overflow: they are looked through once something is wrong.
+  // Bad weights are more likely than overflow, but they are searched only after something went wrong.
   void check_finite(const std::vector<const StoredTensor*>& tensors, const std::string& after) const {
     if (!find_non_finite(stream_.values())) return;
     for (const StoredTensor* tensor : tensors) {
@@ -388,7 +388,7 @@ class Pass {
     check_finite(tensors_of(layer), fmt::format("layer {}", index));
   }
 
-  // Weights that were looked at count as this process's memory until they are given back.
+  // Mapped weights count as this process's memory until they are released.
   [[nodiscard]] bool releases_pages() const {
     std::size_t bytes = 0;
     for (const StoredTensor* tensor : checkpoint_.tensors()) bytes += tensor->bytes.size();
@@ -402,17 +402,17 @@ class Pass {
   const ForwardOptions& options_;
   const HeadSizes& sizes_;
   std::size_t layers_;
-  std::vector<std::vector<float>> replacements_;  // by layer * heads + head; empty for none
-  std::size_t most_blocks_ = 1;                   // of maps, held at a time
+  std::vector<std::vector<float>> replacements_;  // by layer * heads + head; empty if not replaced
+  std::size_t most_blocks_ = 1;                   // maximum number of blocks of maps held at a time
   std::size_t steps_ = 0;
   std::size_t done_ = 0;
 
   Matrix stream_;
-  Matrix read_;     // what a branch reads of it
-  Matrix written_;  // what a branch writes to it
+  Matrix read_;     // input of a branch
+  Matrix written_;  // output of a branch
   Matrix heads_;
   Buffer<float> scratch_;
-  std::map<std::size_t, RotaryTable> tables_;  // by number of tokens, for some scalings depend on it
+  std::map<std::size_t, RotaryTable> tables_;  // by number of tokens, since some scalings depend on it
   std::map<std::size_t, RotaryTable> local_tables_;
 };
 

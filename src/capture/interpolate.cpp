@@ -12,7 +12,7 @@ struct Taps {
   std::array<float, 4> weight;
 };
 
-// The four neighbors of new pixel i and how much each counts.
+// The four neighbors of new pixel i and their weights.
 Taps taps(std::size_t i, std::size_t size, std::size_t new_size) {
   constexpr double kA = -0.75;
   const double scale = static_cast<double>(size) / static_cast<double>(new_size);

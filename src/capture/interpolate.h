@@ -6,8 +6,8 @@
 
 namespace headscope {
 
-/// Stretches a grid [height, width, channels] to [new_height, new_width, channels] by cubic convolution (a = -0.75,
-/// pixel centers at half integers, edges repeated): what torch.nn.functional.interpolate does with mode="bicubic" and
+/// Resizes a grid [height, width, channels] to [new_height, new_width, channels] by cubic convolution (a = -0.75, pixel
+/// centers at half integers, edges repeated), like torch.nn.functional.interpolate with mode="bicubic" and
 /// align_corners=False.
 [[nodiscard]] std::vector<float> interpolate_bicubic(std::span<const float> grid, std::size_t height, std::size_t width,
                                                      std::size_t channels, std::size_t new_height,

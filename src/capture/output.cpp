@@ -14,14 +14,14 @@
 namespace headscope {
 namespace {
 
-// Logits held at a time, 64 MB: a whole input's may be more than the maps.
+// Maximum number of logits held at a time, 64 MB: a whole input's logits may exceed the maps.
 constexpr std::size_t kLogits = std::size_t{16} << 20;
 
 std::size_t rows_at_once(std::size_t outputs, std::size_t tokens) {
   return std::clamp<std::size_t>(kLogits / std::max<std::size_t>(outputs, 1), 1, tokens);
 }
 
-// Whose last word is NaN or infinite has a broken weight in the head, or has run out of float's range.
+// If the output is NaN or infinite, a weight of the head is broken or a value is out of float's range.
 void check_finite(const Model& model, const Network& network, MatrixView values) {
   const Checkpoint& checkpoint = model.checkpoint();
   if (!find_non_finite({values.data(), values.rows() * values.columns()})) return;
@@ -67,7 +67,7 @@ void classify(const Model& model, const Network& network, std::size_t input, Mat
   receiver({input, 0, 1, logits.view()});
 }
 
-// Rows of the stream on their way to the unembedding, one group at a time.
+// Applies the steps up to the unembedding to groups of rows of the stream.
 class Unembedding {
  public:
   Unembedding(const Model& model, const Network& network, Buffer<float>& scratch)

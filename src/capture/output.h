@@ -9,12 +9,12 @@
 
 namespace headscope {
 
-/// Turns one input's rows of the residual stream into the model's output and hands it on, some rows at a time.
-/// The stream is used up.
+/// Turns one input's rows of the residual stream into the model's output and passes it to `receiver`, some rows at a
+/// time. Overwrites the stream.
 void write_output(const Model& model, const Network& network, std::size_t input, MatrixSpan stream,
                   const std::function<void(const OutputRows&)>& receiver, Buffer<float>& scratch);
 
-/// Bytes that takes beside the stream and one matrix of weights.
+/// Bytes needed for that, besides the stream and one matrix of weights.
 [[nodiscard]] std::size_t output_memory(const Network& network, std::size_t tokens);
 
 }  // namespace headscope

@@ -7,8 +7,7 @@
 
 namespace headscope {
 
-/// Calls body(i) for every row, on several threads, a few dozen rows at a time: one row alone is not worth handing
-/// over.
+/// Calls body(i) for every row on several threads, 32 rows at a time: a single row is too little work per task.
 template <typename Body>
 void parallel_for_rows(std::size_t rows, const Body& body) {
   constexpr std::size_t kGroup = 32;

@@ -13,7 +13,7 @@ RotaryTable::RotaryTable(const Rotary& rotary, std::size_t length)
   const auto amplitude = static_cast<float>(rotary.amplitude);
   for (std::size_t t = 0; t < length; ++t) {
     for (std::size_t i = 0; i < frequencies.size(); ++i) {
-      // The angle is rounded to float as PyTorch does: the sine of a large angle depends on it.
+      // The angle is rounded to float like in PyTorch: the sine of a large angle depends on it.
       const float angle = static_cast<float>(t) * frequencies[i];
       cosine_(t, i) = std::cos(angle) * amplitude;
       sine_(t, i) = std::sin(angle) * amplitude;

@@ -8,13 +8,13 @@
 
 namespace headscope {
 
-/// Cosines and sines of every position of an input, one row a position, one column a pair.
+/// Cosines and sines for every position of an input: one row per position, one column per pair.
 class RotaryTable {
  public:
   RotaryTable() = default;
   RotaryTable(const Rotary& rotary, std::size_t length);
 
-  /// Turns one head's query or key at `position`, in place. Does nothing for a table of no pairs.
+  /// Rotates one head's query or key at `position`, in place. Does nothing if the table is empty.
   void turn(std::size_t position, float* head) const;
   [[nodiscard]] bool empty() const noexcept { return cosine_.columns() == 0; }
 

@@ -2,7 +2,7 @@
 #define HWY_TARGET_INCLUDE "capture/row_kernels.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-// Highway's mathematics must follow highway.h.
+// Highway's math header must follow highway.h.
 #include <hwy/contrib/math/math-inl.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using Tag = hn::ScalableTag<float>;
 using Vector = hn::Vec<Tag>;
 constexpr std::size_t kMostLanes = hn::MaxLanes(Tag());
 
-// Calls f(vector) for all of x, the rest padded with zeros, and stores what it returns.
+// Replaces x by f(vector, index), one vector at a time, the last one padded with zeros.
 template <typename F>
 HWY_INLINE void transform(float* x, std::size_t n, const F& f) {
   const Tag d;
@@ -35,7 +35,7 @@ HWY_INLINE void transform(float* x, std::size_t n, const F& f) {
   std::copy(rest, rest + (n - i), x + i);
 }
 
-// The same for a second row of the same length.
+// Loads the vector at x[i], padded with zeros past n.
 HWY_INLINE Vector load_partial(const float* x, std::size_t n, std::size_t i) {
   const Tag d;
   if (i + hn::Lanes(d) <= n) return hn::LoadU(d, x + i);
@@ -44,7 +44,7 @@ HWY_INLINE Vector load_partial(const float* x, std::size_t n, std::size_t i) {
   return hn::Load(d, rest);
 }
 
-// Sum of f over x, in four running sums: a single one would wait for itself at every step.
+// Sum of f over x, with four accumulators to avoid a dependency chain.
 template <typename F>
 HWY_INLINE float sum(const float* x, std::size_t n, const F& f) {
   const Tag d;
@@ -60,7 +60,7 @@ HWY_INLINE float sum(const float* x, std::size_t n, const F& f) {
   for (; i + lanes <= n; i += lanes) a = hn::Add(a, f(hn::LoadU(d, x + i)));
   float total = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(a, b), hn::Add(c, e))));
   if (i < n) {
-    // Padding must not count: f(0) need not be 0.
+    // Padding must not count, as f(0) need not be 0.
     HWY_ALIGN float rest[kMostLanes] = {};
     std::copy(x + i, x + n, rest);
     hn::Store(f(hn::Load(d, rest)), d, rest);
@@ -122,7 +122,7 @@ void soft_cap_here(float* x, float cap, std::size_t n) {
 HWY_INLINE Vector sigmoid(Vector x) {
   const Tag d;
   const Vector one = hn::Set(d, 1.0F);
-  // Highway's exponential wraps around beyond float's range; exp(88) is just inside it.
+  // Highway's Exp wraps around beyond float's range; exp(88) is just inside it.
   return hn::Div(one, hn::Add(one, hn::Exp(d, hn::Min(hn::Neg(x), hn::Set(d, 88.0F)))));
 }
 
@@ -203,18 +203,18 @@ double entropy_here(const float* p, std::size_t n) {
   return -static_cast<double>(sum(p, n, [&](Vector v) { return hn::Mul(v, hn::Log(d, hn::Max(v, tiny))); }));
 }
 
-// The bits of the nearest half. Highway's own conversion truncates where the processor has none.
+// Bits of the nearest half. Highway's own conversion truncates if the processor has none.
 HWY_INLINE hn::Vec<hn::RebindToUnsigned<Tag>> half_bits(Vector x) {
   const Tag d;
   const hn::RebindToUnsigned<Tag> du;
   const auto all = hn::BitCast(du, x);
   const auto sign = hn::And(hn::ShiftRight<16>(all), hn::Set(du, 0x8000u));
   const auto size = hn::And(all, hn::Set(du, 0x7FFFFFFFu));
-  // Half of the last bit that stays, less one where that bit is 0: ties go to even.
+  // Half of the last bit that is kept, minus one if that bit is 0: ties go to even.
   const auto odd = hn::And(hn::ShiftRight<13>(size), hn::Set(du, 1u));
   const auto rounded = hn::Add(hn::Add(size, hn::Set(du, 0xFFFu)), odd);
-  const auto normal = hn::ShiftRight<13>(hn::Sub(rounded, hn::Set(du, 0x38000000u)));  // another bias, 112 less
-  // Below 2^-14 halves are multiples of 2^-24, which is the last bit of floats from 0.5 to 1.
+  const auto normal = hn::ShiftRight<13>(hn::Sub(rounded, hn::Set(du, 0x38000000u)));  // bias smaller by 112
+  // Below 2^-14, halves are multiples of 2^-24, which is the last bit of floats from 0.5 to 1.
   const Vector half = hn::Set(d, 0.5F);
   const auto small = hn::Sub(hn::BitCast(du, hn::Add(hn::BitCast(d, size), half)), hn::BitCast(du, half));
   auto bits = hn::IfThenElse(hn::Lt(size, hn::Set(du, 0x38800000u)), small, normal);

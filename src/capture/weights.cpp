@@ -14,7 +14,7 @@ void apply_linear(const Checkpoint& checkpoint, const StoredLinear& linear, Matr
   const std::span<const float> weights = read_weights(checkpoint, *linear.weight, scratch);
   const std::size_t in = linear.in();
   const std::size_t out = linear.out();
-  // As a matrix that x is multiplied by from the left: in x out.
+  // W as the right factor of the product, in x out: y = x W.
   const MatrixView matrix = linear.storage == Storage::kInOut ? MatrixView(weights.data(), in, out, out)
                                                               : MatrixView(weights.data(), out, in, in).transposed();
   if (linear.bias == nullptr) {

@@ -10,16 +10,16 @@
 
 namespace headscope {
 
-/// y = x W^T + b for all rows of x, W read from the file. `scratch` is where W is decoded to if it must be.
+/// y = x W^T + b for all rows of x, with W read from the file. W is decoded into `scratch` if necessary.
 void apply_linear(const Checkpoint& checkpoint, const StoredLinear& linear, MatrixView x, MatrixSpan y,
                   Buffer<float>& scratch);
 
-/// A norm whose vectors are in memory.
+/// A norm whose gain and bias are in memory.
 class Norm {
  public:
   Norm(const Checkpoint& checkpoint, const StoredNorm& stored);
 
-  /// Every row of x, on all threads. In place is fine.
+  /// Applies the norm to every row of x, on all threads. `out` may be `x`.
   void apply(MatrixView x, MatrixSpan out) const;
   void apply_row(std::span<const float> x, std::span<float> out) const;
 
@@ -30,7 +30,7 @@ class Norm {
   float epsilon_;
 };
 
-/// The norm, if there is one.
+/// Loads the norm, if there is one.
 [[nodiscard]] std::optional<Norm> load_norm(const Checkpoint& checkpoint, const std::optional<StoredNorm>& stored);
 
 }  // namespace headscope

@@ -22,25 +22,26 @@ namespace headscope {
 namespace cuda {
 namespace {
 
-// Columns of the two sides that are multiplied at a time: what comes out, 16 MB, stays in the cache of large devices
-// until its squares are added up. On an H200, of sides from 1024 to 8192 and one to three streams, 2048 x 2048 and two
-// are the fastest in every precision: 371 TFLOP/s in TF32 (4096 x 4096: 350, one stream: 326).
+// Columns per side of a tile: its product, 16 MB, stays in the cache of large devices until its squares are summed. On
+// an H200, among sides from 1024 to 8192 and one to three streams, 2048 x 2048 with two streams is fastest in every
+// precision: 371 TFLOP/s in TF32 (4096 x 4096: 350, one stream: 326).
 constexpr std::size_t kTileRows = 2048;
 constexpr std::size_t kTileColumns = 2048;
-// Of halves of layers, where seven products are there at the same time: of 3072 x 3072 at most, 264 MB.
+// For halves of layers, where seven products exist at the same time: at most 3072 x 3072 each, 264 MB in total.
 constexpr std::size_t kHalfTile = 3072;
-// Columns of half a layer, and half the dimensions, from which on that pays: 10 % at 4096, 3 % at 2048; nothing at
-// 1024.
+// Minimum columns per half layer, and minimum half of the dimensions, for which halves pay off: 10 % at 4096, 3 % at
+// 2048, nothing at 1024.
 constexpr std::size_t kLeastHalf = 2048;
-// Of a layer with itself: smaller, since what lies below the diagonal of a tile is computed in vain.
+// For a layer with itself: smaller, since the part of a tile below the diagonal is wasted work.
 constexpr std::size_t kMirroredRows = 1024;
-// Streams that take tiles in turn: where one's product leaves processors idle, the other's sums and products begin.
+// Streams that take tiles in rotation: while the product of one leaves processors idle, the other can start its sums
+// and products.
 constexpr std::size_t kLanes = 2;
 
-// What a process needs of a device's memory before it asks for any: its kernels, and cuBLAS's.
+// Device memory that a process needs before it allocates any: for its kernels and those of cuBLAS.
 constexpr std::size_t kContext = std::size_t{1} << 29;
 
-// Whole heads, all parts of nearly the same size.
+// Splits heads into parts of nearly equal size that fit `columns` columns.
 struct Cut {
   std::size_t heads = 0;
   std::size_t parts = 0;
@@ -52,7 +53,7 @@ struct Cut {
   [[nodiscard]] std::size_t begin(std::size_t part) const noexcept { return part * heads / parts; }
 };
 
-// A stream with what its products need.
+// A stream and the buffers its products need.
 struct Lane {
   Stream stream;
   Blas blas{stream};
@@ -60,8 +61,8 @@ struct Lane {
   Event done;
 };
 
-// Room for norms, on the device and here. Handed out from the front, and all taken back at once: allocating in between
-// would wait for products under way.
+// Buffer for norms, on the device and in pinned host memory. Allocated front to back and released all at once:
+// allocating in between would wait for running products.
 struct NormSpace {
   static constexpr std::size_t kLeast = std::size_t{4} << 20;
 
@@ -73,16 +74,16 @@ struct NormSpace {
   [[nodiscard]] std::size_t left() const noexcept { return made.bytes() - used; }
 };
 
-// Blocks whose norms are on their way.
+// Blocks whose norms are being computed.
 struct Pending {
   std::vector<LayerBlock> blocks;
   const float* arrived;
 };
 
-// Which side's sums.
+// Which side's Strassen sums.
 enum Side { kAsSource, kAsTarget };
 
-// A prepared layer as bytes: this, ranks, moments, factors.
+// A serialized layer: this header, ranks, moments, factors.
 struct PackedHeader {
   std::uint64_t precision;
   std::uint64_t heads;
@@ -101,9 +102,8 @@ std::size_t norm_count(const LayerBlock& block) {
   return on_device(*block.source).heads * on_device(*block.target).heads;
 }
 
-// By its size, whether a layer is multiplied by halves. In TF32 alone: the device draws all the power it may, and fewer
-// multiplications are what is left to save; in half the sums of two factors would leave its range, and the memory for
-// them is better spent on layers.
+// Whether a layer of this size is multiplied by halves. Only in TF32, where the device runs at its power limit, so that
+// only fewer multiplications can make it faster. In fp16 and bf16 the memory for the sums is better spent on layers.
 bool has_halves(Precision precision, std::size_t heads, std::size_t d, std::size_t h) {
   return precision == Precision::kTf32 && heads % 2 == 0 && d % 8 == 0 && heads / 2 * h >= kLeastHalf &&
          d / 2 >= kLeastHalf;
@@ -138,7 +138,7 @@ class CudaAffinityEngine final : public AffinityEngine {
   }
 
   ~CudaAffinityEngine() override {
-    // What is under way writes to memory that is about to be freed.
+    // Work in progress writes to memory that is about to be freed.
     static_cast<void>(cudaSetDevice(device_.index));
     static_cast<void>(cudaDeviceSynchronize());
   }
@@ -196,12 +196,12 @@ class CudaAffinityEngine final : public AffinityEngine {
     return factor_bytes(heads, d_model, d_head) + sums;
   }
 
-  // Whatever is wanted: the budget of this machine's memory says nothing about the device's.
+  // Ignores `wanted`: the budget for host memory says nothing about device memory.
   [[nodiscard]] std::size_t capacity(std::size_t /*wanted*/) const override {
-    // A fiftieth is for what drivers round up to, and for norms on their way.
+    // A fiftieth is reserved for rounding by the driver and for norms being transferred.
     const std::size_t context = sharers_ > 1 ? kContext : 0;
     const std::size_t reserved = preparation_.still_needed() + device_.memory / 50 + context;
-    // What others have at the moment says nothing about what they will have.
+    // What other processes hold now says nothing about what they will need.
     const std::size_t share = device_.memory / sharers_;
     const std::size_t there = std::min(device_.free_memory() + memory_->held(), share);
     return there - std::min(there, reserved);
@@ -260,7 +260,7 @@ class CudaAffinityEngine final : public AffinityEngine {
     return spaces_.emplace_back(bytes);
   }
 
-  // Queues the tiles of one block. Which they are depends on the two layers alone, so the norms' bits do too.
+  // Queues the tiles of one block. The tiling depends only on the two layers, and hence so do the bits of the norms.
   void begin(const LayerBlock& block, float* norms) const {
     const DeviceLayer& source = on_device(*block.source);
     const DeviceLayer& target = on_device(*block.target);
@@ -312,7 +312,7 @@ class CudaAffinityEngine final : public AffinityEngine {
     return half_factors(whole(layer), reinterpret_cast<const float*>(sums->data()), side == kAsSource);
   }
 
-  // The same by seven products of halves.
+  // The same with seven products of halves.
   void begin_halves(const DeviceLayer& source, const DeviceLayer& target, float* norms) const {
     const auto a = halves_of(source, kAsSource);
     const auto b = halves_of(target, kAsTarget);
@@ -344,7 +344,7 @@ class CudaAffinityEngine final : public AffinityEngine {
   Precision precision_;
   std::shared_ptr<LayerMemory> memory_;
   mutable Preparation preparation_;
-  mutable std::mutex mutex_;  // of everything below
+  mutable std::mutex mutex_;  // protects everything below
   mutable std::array<Lane, kLanes> lanes_;
   mutable std::size_t turn_ = 0;
   Stream summing_;

@@ -10,12 +10,12 @@ namespace {
 
 constexpr int kThreads = 1024;
 constexpr int kWarps = kThreads / 32;
-constexpr int kGrid = 2048;  // blocks of kernels that run through long arrays
-// Rounding in a rotation is of this size, relative to the largest eigenvalue: smaller entries say nothing.
+constexpr int kGrid = 2048;  // blocks of kernels that process long arrays
+// Rounding error of a rotation, relative to the largest eigenvalue: smaller entries are noise.
 constexpr double kEpsilon = 0x1p-53;
-constexpr int kSweeps = 40;  // twice what any matrix has needed
+constexpr int kSweeps = 40;  // twice what any matrix has needed so far
 
-// Of all threads of the block, added in an order that is always the same. All get it.
+// Returns the sum over all threads of the block, always added in the same order, to every thread.
 __device__ double block_sum(double value) {
   __shared__ double sums[kWarps];
   for (int offset = 16; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffff, value, offset);
@@ -48,8 +48,8 @@ __global__ void widen_kernel(const float* in, size_t count, double* out) {
   for (size_t i = size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) out[i] = double{in[i]};
 }
 
-// Gaussian elimination of [G | 1], both halves in one square: above the diagonal the rows of R that are still to be
-// made, below it those of R^-T that have begun. Returns whether every pivot was positive. `row` has room for h numbers.
+// Gaussian elimination of [G | 1], both halves in one square: above the diagonal the rows of R still to be computed,
+// below it the rows of R^-T so far. Returns whether every pivot was positive. `row` is scratch for h numbers.
 __device__ bool eliminate(double* m, int h, int rank, double* row) {
   const int warp = threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
@@ -107,14 +107,14 @@ struct Rotation {
   int q;
 };
 
-// The rotation that makes entry (p, q) zero for the pair that meets at table `t` in round `round` of a tournament of
-// `players` (even), where everybody meets everybody; none if the entry is small.
+// Returns the rotation that zeroes entry (p, q) for pair `t` of round `round` in a round-robin schedule of `players`
+// (even), in which everybody meets everybody; the identity if the entry is small.
 __device__ Rotation find_rotation(const double* g, int h, int players, int round, int t, double small) {
   const int others = players - 1;
   const int a = t == 0 ? others : (round + t) % others;
   const int b = (round - t + others) % others;
   Rotation rotation{1, 0, min(a, b), max(a, b)};
-  if (rotation.q >= h) return rotation;  // the one that makes the number even
+  if (rotation.q >= h) return rotation;  // the dummy player that makes the number even
   const double off = g[rotation.p * h + rotation.q];
   if (!(fabs(off) > small)) return rotation;
   const double theta = (g[rotation.q * (h + 1)] - g[rotation.p * (h + 1)]) / (2 * off);
@@ -131,8 +131,8 @@ __device__ void turn(const Rotation& rotation, double* at_p, double* at_q) {
   *at_q = rotation.sine * a + rotation.cosine * b;
 }
 
-// One round of rotations. Returns whether this thread found an entry that was not small. `rotations` has room for
-// players / 2.
+// Applies one round of rotations. Returns whether this thread found an entry that was not small. `rotations` is scratch
+// for players / 2.
 __device__ bool rotate(double* g, double* vectors, int h, int players, int round, double small, Rotation* rotations) {
   const int warp = threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
@@ -161,7 +161,7 @@ __device__ bool rotate(double* g, double* vectors, int h, int players, int round
   return found;
 }
 
-// Eigenvalues to the diagonal of g, eigenvectors to the rows of `vectors`. Returns whether it converged.
+// Writes eigenvalues to the diagonal of g and eigenvectors to the rows of `vectors`. Returns whether it converged.
 __device__ bool diagonalize(double* g, double* vectors, int h, Rotation* rotations) {
   const int players = h + h % 2;
   for (int i = threadIdx.x; i < h * h; i += kThreads) vectors[i] = i % (h + 1) == 0;
@@ -183,7 +183,7 @@ __device__ bool diagonalize(double* g, double* vectors, int h, Rotation* rotatio
   return false;
 }
 
-// The scaled leading eigenvectors, largest first, zeros after them. Returns their number.
+// Writes the scaled leading eigenvectors, largest first, followed by zeros. Returns their number.
 __device__ int write_leading(const double* g, const double* vectors, int h, int most, double tolerance, double* out) {
   const int warp = threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
@@ -221,7 +221,7 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) ranks[blockIdx.x] = rank;
 }
 
-// Each matrix becomes itself over its Frobenius norm, and its logarithm twice what it was, plus that of the norm.
+// Divides each matrix by its Frobenius norm; doubles its logarithm and adds that of the norm.
 __global__ void __launch_bounds__(kThreads) normalize_kernel(double* matrices, int size, double* logarithms) {
   double* const matrix = matrices + size_t{blockIdx.x} * size;
   double squares = 0;
@@ -233,7 +233,7 @@ __global__ void __launch_bounds__(kThreads) normalize_kernel(double* matrices, i
 
 __global__ void bound_conditions_kernel(const double* logarithms, int count, double power, double* conditions) {
   for (int i = threadIdx.x; i < count; i += blockDim.x) {
-    // A head that has no R^-1 keeps its infinity, whatever was computed from it.
+    // A head without R^-1 keeps its infinite condition, whatever was computed from it.
     if (!isfinite(conditions[i])) continue;
     conditions[i] = fmin(conditions[i], exp((logarithms[i] + logarithms[count + i]) / (2 * power)));
   }
@@ -264,8 +264,8 @@ __device__ void put(float* out, double value) {
   *out = static_cast<float>(value);
 }
 
-// A float whose last 13 bits are zero: the matrix units would cut them off, and a product of factors that all
-// became smaller is too small (by 1.4e-3 in its square).
+// A float whose last 13 bits are zero. The matrix units would truncate them, and a product of factors that were all
+// truncated is too small (by 1.4e-3 in its square).
 struct Tf32 {
   float value;
 };
@@ -295,7 +295,7 @@ __global__ void store_factors_kernel(const double* factors, size_t size, Divisor
   }
 }
 
-// Asks for shared memory above the 48 KB that come unasked.
+// Requests dynamic shared memory above the default limit of 48 KB.
 template <typename Kernel>
 void allow_shared(Kernel* kernel, std::size_t bytes) {
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
@@ -314,7 +314,7 @@ void invert_cholesky(double* grams, std::size_t h, std::size_t count, const int*
   const std::size_t row = h * sizeof(double);
   const std::size_t all = row + h * h * sizeof(double);
   const auto blocks = static_cast<unsigned>(count);
-  // The sums of the block's reductions are a few hundred bytes more.
+  // The block's reductions need a few hundred bytes more.
   if (all + 1024 <= shared_memory) {
     allow_shared(invert_cholesky_kernel<true>, all);
     invert_cholesky_kernel<true><<<blocks, kThreads, all, stream>>>(grams, static_cast<int>(h), ranks, conditions);

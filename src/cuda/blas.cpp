@@ -10,7 +10,7 @@
 namespace headscope::cuda {
 namespace {
 
-// What cuBLAS asks for on Hopper; less would rule out some of its kernels.
+// The size cuBLAS recommends for Hopper; less would rule out some of its kernels.
 constexpr std::size_t kWorkspace = std::size_t{32} << 20;
 
 void check_blas(cublasStatus_t status, const char* what) {
@@ -47,7 +47,7 @@ Blas::~Blas() {
 
 void Blas::product(Precision precision, const Factor& a, const Factor& b, std::size_t d, float* c) const {
   const cudaDataType_t type = number_type(precision);
-  // What factors in half are multiplied by, twice, and no bit is lost.
+  // Undoes the scaling of both fp16 factors; exact, since it is a power of two.
   const float scale = precision == Precision::kFp16 ? 1 / (kFp16Scale * kFp16Scale) : 1.0F;
   const float zero = 0;
   check_blas(cublasGemmEx(handle_, CUBLAS_OP_T, CUBLAS_OP_N, narrow(a.columns), narrow(b.columns), narrow(d), &scale,

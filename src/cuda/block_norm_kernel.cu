@@ -15,7 +15,7 @@ __device__ float squares(float4 value) {
   return (value.x * value.x + value.y * value.y) + (value.z * value.z + value.w * value.w);
 }
 
-// A block of threads a block of the product. T is float4 where the widths allow it.
+// One thread block per block of the product. T is float4 if the widths allow it.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     block_norms_kernel(const T* values, int height, int width, size_t column_stride, TilePlace place, float* out) {
@@ -23,13 +23,13 @@ __global__ void __launch_bounds__(kThreads)
   const size_t j = place.column + blockIdx.y;
   if (place.mirrored && j < i) return;
   values += size_t{blockIdx.x} * height + blockIdx.y * (width * column_stride);
-  // (row, column) of this thread's next numbers; it goes through the block in steps of kThreads.
+  // (row, column) of this thread's next numbers; it strides through the block in steps of kThreads.
   int row = threadIdx.x % height;
   int column = threadIdx.x / height;
   const int row_step = kThreads % height;
   const int column_step = kThreads / height;
   float sum = 0;
-  if (row_step == 0) {  // always the same row, so several loads can be under way
+  if (row_step == 0) {  // the row stays the same, so several loads can be in flight
     for (; column + (kLoads - 1) * column_step < width; column += kLoads * column_step) {
       T loaded[kLoads];
 #pragma unroll

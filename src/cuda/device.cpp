@@ -7,7 +7,7 @@
 namespace headscope::cuda {
 namespace {
 
-constexpr int kOldestCapability = 8;  // of TF32 and bf16 in the matrix units
+constexpr int kOldestCapability = 8;  // first with TF32 and bf16 tensor cores
 
 [[noreturn]] void fail(const std::string& message) {
   throw Error(ErrorKind::kBackend, message);
@@ -17,7 +17,7 @@ std::string version(int number) {
   return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
 }
 
-// Why there are no devices to count.
+// Reports why there are no devices.
 [[noreturn]] void fail_without_devices(cudaError_t status) {
   int driver = 0;
   static_cast<void>(cudaDriverGetVersion(&driver));
@@ -83,7 +83,7 @@ Device open_device(int index) {
   const std::string identity(properties.uuid.bytes, sizeof properties.uuid.bytes);
   Device device{index, properties.name, identity, properties.totalGlobalMem, properties.sharedMemPerBlockOptin};
   device.use();
-  // The first call that needs the device's context: what is wrong with it shows here.
+  // The first call that creates the device's context, and thus the first to report problems with it.
   check(cudaFree(nullptr), "cannot start the device");
   return device;
 }

@@ -8,31 +8,31 @@
 
 namespace headscope::cuda {
 
-/// \throws Error  kBackend "cuda: WHAT: what the runtime says", unless all is well.
+/// \throws Error  kBackend "cuda: WHAT: runtime's message", unless `status` is success.
 void check(cudaError_t status, const char* what);
-/// After a kernel was launched.
+/// Checks that the last kernel launch succeeded.
 void check_launch(const char* kernel);
 
-/// What is known of a device.
+/// Properties of a device.
 struct Device {
   int index = 0;
   std::string name = {};
-  std::string identity = {};      ///< What tells it from all others.
-  std::size_t memory = 0;         ///< Bytes, all of it.
-  std::size_t shared_memory = 0;  ///< Bytes that one block of threads may have.
+  std::string identity = {};      ///< Unique across machines.
+  std::size_t memory = 0;         ///< Total bytes.
+  std::size_t shared_memory = 0;  ///< Bytes available to one thread block.
 
-  /// Makes it the calling thread's.
+  /// Makes it the current device of the calling thread.
   void use() const;
-  /// Bytes that nobody has at the moment.
+  /// Bytes currently free.
   [[nodiscard]] std::size_t free_memory() const;
 };
 
-/// \throws Error  kBackend if there is no driver, no such device, or the driver or the device is too old.
+/// \throws Error  kBackend if there is no driver or no such device, or if the driver or the device is too old.
 [[nodiscard]] Device open_device(int index);
 
-/// Where memory comes from and goes back to.
+/// Allocators for `Memory`.
 struct OnDevice {
-  /// \throws Error  kBackend if there is not that much.
+  /// \throws Error  kBackend if there is not enough memory.
   [[nodiscard]] static void* allocate(std::size_t bytes);
   static void free(void* data) noexcept;
 };
@@ -41,12 +41,12 @@ struct Pinned {
   static void free(void* data) noexcept;
 };
 
-/// Uninitialized memory. Moves; does not copy.
+/// Uninitialized memory. Move-only.
 template <typename Where>
 class Memory {
  public:
   Memory() = default;
-  /// \throws Error  as `Where` says.
+  /// \throws Error  as `Where::allocate`.
   explicit Memory(std::size_t bytes) : data_(bytes == 0 ? nullptr : Where::allocate(bytes)), bytes_(bytes) {}
   Memory(Memory&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
@@ -64,10 +64,10 @@ class Memory {
   [[nodiscard]] T* as() const noexcept {
     return static_cast<T*>(data_);
   }
-  /// Makes it larger if it is smaller; what it held is lost.
+  /// Grows to at least `bytes`; the contents are lost if it grows.
   void need(std::size_t bytes) {
     if (bytes <= bytes_) return;
-    { const Memory freed(std::move(*this)); }  // before the new one is asked for
+    { const Memory freed(std::move(*this)); }  // free before allocating
     *this = Memory(bytes);
   }
 
@@ -76,29 +76,29 @@ class Memory {
   std::size_t bytes_ = 0;
 };
 
-/// Memory of a device.
+/// Device memory.
 using DeviceMemory = Memory<OnDevice>;
-/// Memory of this machine that the device reads and writes by itself.
+/// Pinned host memory, which the device can read and write directly.
 using PinnedMemory = Memory<Pinned>;
 
-/// Work that is done in order.
+/// A CUDA stream: work that runs in order.
 class Stream {
  public:
-  /// An urgent one goes first where several could go on.
+  /// An urgent stream has priority over others.
   explicit Stream(bool urgent = false);
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   ~Stream();
 
   [[nodiscard]] cudaStream_t get() const noexcept { return stream_; }
-  /// Until all of it is done.
+  /// Waits until all queued work is done.
   void wait() const;
 
  private:
   cudaStream_t stream_ = nullptr;
 };
 
-/// A point in a stream.
+/// A CUDA event: a point in a stream.
 class Event {
  public:
   Event();
@@ -107,9 +107,9 @@ class Event {
   ~Event();
 
   void record(const Stream& stream) const;
-  /// Until the stream has passed it; at once if it was never recorded.
+  /// Waits until the stream has passed it; returns immediately if it was never recorded.
   void wait() const;
-  /// `stream` goes on only after it.
+  /// Makes `stream` wait for it.
   void hold(const Stream& stream) const;
 
  private:

@@ -6,7 +6,7 @@ namespace headscope::cuda {
 
 LayerMemory::Lease LayerMemory::lease(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
-  // The smallest that is large enough and does not waste half of itself.
+  // The smallest buffer that is large enough, unless it is more than twice the size needed.
   auto best = kept_.end();
   for (auto it = kept_.begin(); it != kept_.end(); ++it) {
     const bool fits = it->bytes() >= bytes && it->bytes() / 2 <= bytes;
@@ -37,7 +37,7 @@ void LayerMemory::take_back(DeviceMemory memory) noexcept {
   try {
     kept_.push_back(std::move(memory));
   } catch (...) {
-    held_ -= memory.bytes();  // and it is freed
+    held_ -= memory.bytes();  // `memory` is freed on return
   }
 }
 

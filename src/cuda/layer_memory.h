@@ -9,11 +9,11 @@
 
 namespace headscope::cuda {
 
-/// Device memory for prepared layers. What a layer gives back is kept for the next one, since freeing device memory
-/// would wait for all products under way. Whoever gives memory back does not use it any more, nor do kernels.
+/// Device memory for prepared layers. Returned memory is kept for the next layer, since freeing device memory would
+/// wait for all running products. Neither the owner nor any kernel may use memory after it was returned.
 class LayerMemory : public std::enable_shared_from_this<LayerMemory> {
  public:
-  /// A layer's; goes back by itself.
+  /// Memory of one layer; returned on destruction.
   class Lease {
    public:
     Lease() = default;
@@ -33,9 +33,9 @@ class LayerMemory : public std::enable_shared_from_this<LayerMemory> {
 
   explicit LayerMemory(const Device& device) : device_(device) {}
 
-  /// \throws Error  kBackend if the device does not have that much.
+  /// \throws Error  kBackend if the device does not have enough memory.
   [[nodiscard]] Lease lease(std::size_t bytes);
-  /// Bytes that layers have, and those kept for the next.
+  /// Bytes leased to layers plus bytes kept for reuse.
   [[nodiscard]] std::size_t held() const;
 
  private:

@@ -14,13 +14,13 @@
 namespace headscope::cuda {
 namespace {
 
-// Enough for a layer of 64 heads of 128 in 8192 dimensions at once.
+// Enough for a layer of 64 heads of width 128 in 8192 dimensions at once.
 constexpr std::size_t kScratch = std::size_t{5} << 28;
-// As `orthonormal_basis` has it: below this singular values of a Gram matrix in double are rounding.
+// As in `orthonormal_basis`: relative singular values below this are rounding errors of a Gram matrix in double.
 constexpr double kSmallestTolerance = 1e-7;
-// Cholesky QR leaves a basis orthonormal to about condition^2 * 2^-53: beyond this it is done twice.
+// Cholesky QR gives a basis that is orthonormal up to about condition^2 * 2^-53; above this condition it is repeated.
 constexpr double kConditionForOnce = 1e3;
-// Squares of Gram matrices that their norms are bounded by: 3 make the bound at most h^(1/16) too large.
+// Number of squarings to bound the norms of Gram matrices; 3 make the bound at most h^(1/16) times too large.
 constexpr int kSquares = 3;
 
 Rounding rounding(Precision precision) {
@@ -138,7 +138,7 @@ void Preparation::reserve(std::size_t d, std::size_t h, std::size_t count) {
   ranks_.need(count * sizeof(int));
 }
 
-// As doubles.
+// Uploads heads and converts them to double.
 void Preparation::send(std::span<const HostBytes> heads, double* to) {
   upload_.send(heads, stream_, [&](const std::byte* data, std::size_t first, std::size_t bytes) {
     widen(reinterpret_cast<const float*>(data), bytes / sizeof(float), to + first / sizeof(float), stream_.get());
@@ -153,13 +153,13 @@ std::vector<HostBytes> Preparation::heads_of(const Batch& batch, const HeadWeigh
   return heads;
 }
 
-// What Gram matrices are made of, to columns_.
+// Writes the matrices to be factored to columns_.
 void Preparation::send_batch(const Batch& batch) {
   if (batch.weights.metric == Metric::kCs) return send_products(batch);
   send(heads_of(batch, batch.weights.outer), columns_.as<double>());
 }
 
-// A R^T to columns_: A is the outer factor, B the inner one, and B^T B = R^T R.
+// Writes A R^T to columns_, where A is the outer factor, B the inner one, and B^T B = R^T R.
 void Preparation::send_products(const Batch& batch) {
   const FactorWeights& weights = batch.weights;
   const std::size_t d = weights.outer.d_model();
@@ -172,7 +172,7 @@ void Preparation::send_products(const Batch& batch) {
   blas_.transform(columns_.as<double>(), vectors_.as<double>(), d, h, batch.count, turned_.as<double>());
   std::swap(columns_, turned_);
   const std::vector<double> conditions = fetch<double>(conditions_, batch.count, stream_);
-  std::vector<std::size_t> open;  // R may not be one
+  std::vector<std::size_t> open;  // heads for which R may not exist
   for (std::size_t i = 0; i < batch.count; ++i) {
     if (!(conditions[i] < 1 / kSmallestTolerance)) open.push_back(i);
   }
@@ -193,7 +193,8 @@ void Preparation::send_products(const Batch& batch) {
   }
 }
 
-// R^-1 to grams_, Gram matrices to spare_, bounds of the condition numbers, at most h^(1/16) too large, to conditions_.
+// Writes R^-1 to grams_, the Gram matrices to spare_, and upper bounds of the condition numbers, at most h^(1/16) times
+// too large, to conditions_.
 void Preparation::find_conditions(std::size_t h, std::size_t count) {
   const std::size_t bytes = count * h * h * sizeof(double);
   double* power = powers_.as<double>();
@@ -204,7 +205,7 @@ void Preparation::find_conditions(std::size_t h, std::size_t count) {
     check(cudaMemcpyAsync(copy, grams_.as(), bytes, cudaMemcpyDeviceToDevice, stream), "cannot copy on the device");
   }
   invert_cholesky(grams_.as<double>(), h, count, nullptr, device_.shared_memory, conditions_.as<double>(), stream);
-  // ||G|| and ||G^-1|| by powers: the product of Frobenius norms would leave most ranks open.
+  // Bound ||G|| and ||G^-1|| by powers: the product of Frobenius norms would leave most ranks undecided.
   blas_.outer_squares(grams_.as<double>(), h, count, power + count * h * h);
   check(cudaMemsetAsync(logarithms, 0, 2 * count * sizeof(double), stream), "cannot clear memory");
   normalize(power, h, 2 * count, logarithms, stream);
@@ -250,8 +251,8 @@ void Preparation::make_bases(const Batch& batch, DeviceLayer& layer) {
   }
 }
 
-// Heads whose rank is not one yet are left to this machine's processors: they also say what is wrong with a head that
-// holds a NaN.
+// Handles heads that failed on the device (rank > h) on the CPU, which also reports what is wrong with a head that
+// contains a NaN.
 void Preparation::replace_failed(const Batch& batch, DeviceLayer& layer) {
   const std::size_t size = layer.d * layer.h;
   for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {

@@ -16,41 +16,41 @@
 
 namespace headscope::cuda {
 
-/// A layer's factors on the device: `heads` of d x h, column after column, in the precision of the products.
+/// Factors of a layer on the device: `heads` matrices of d x h, column-major, in the precision of the products.
 struct DeviceLayer final : PreparedLayer {
   LayerMemory::Lease memory;
   std::size_t heads = 0;
   std::size_t d = 0;
   std::size_t h = 0;
-  bool bases = false;  ///< Columns are orthonormal (or zero), as pk has them.
-  /// Sums of its halves as a source and as a target, once a product has needed them; the engine's.
+  bool bases = false;  ///< Columns are orthonormal (or zero), as for pk.
+  /// Strassen sums as a source and as a target, created by the engine when a product first needs them.
   mutable std::optional<LayerMemory::Lease> half_sums[2] = {};
 
   DeviceLayer(LayerMemory::Lease lease, std::size_t head_count, std::size_t d_model, std::size_t d_head)
       : memory(std::move(lease)), heads(head_count), d(d_model), h(d_head) {}
 };
 
-/// Bytes of one number of a factor.
+/// Bytes per number of a factor.
 [[nodiscard]] std::size_t number_bytes(Precision precision) noexcept;
 
-/// Makes layers from weights, on a stream of its own: uploads a batch of heads, widens them to double and takes them
-/// through products and small kernels to factors.
+/// Prepares layers from weights on its own stream: uploads a batch of heads, converts it to double, and computes the
+/// factors with matrix products and small kernels.
 class Preparation {
  public:
   Preparation(const Device& device, std::shared_ptr<LayerMemory> memory, Precision precision, CudaLog log);
 
   /// \throws Error  kBackend, kNumeric
   [[nodiscard]] std::unique_ptr<DeviceLayer> prepare(const FactorWeights& weights);
-  /// Factors that are ready: of the device's precision, as `download` gives them.
+  /// Uploads finished factors in the device's precision, as returned by `download`.
   [[nodiscard]] std::unique_ptr<DeviceLayer> upload(std::span<const std::byte> factors, std::size_t heads,
                                                     std::size_t d, std::size_t h);
   void download(const DeviceLayer& layer, std::span<std::byte> factors);
 
-  /// Bytes of device memory that it may still ask for, beside those of layers.
+  /// Bytes of device memory that it may still allocate, not counting layers.
   [[nodiscard]] std::size_t still_needed() const;
 
  private:
-  /// Some heads of a layer that go through it together.
+  /// Heads of a layer that are processed together.
   struct Batch {
     const FactorWeights& weights;
     std::size_t first = 0;
@@ -78,15 +78,15 @@ class Preparation {
   Stream stream_;
   Blas blas_;
   Upload upload_;
-  // Of a batch: [head][column][d_model] ...
+  // Per batch: [head][column][d_model] ...
   DeviceMemory columns_;
   DeviceMemory turned_;
   // ... [head][h][h] ...
   DeviceMemory grams_;
   DeviceMemory spare_;
   DeviceMemory vectors_;
-  DeviceMemory powers_;  // two of each, of Gram matrices and of their inverses
-  // ... and some numbers a head.
+  DeviceMemory powers_;  // two each of the Gram matrices and of their inverses
+  // ... and a few numbers per head.
   DeviceMemory conditions_;
   DeviceMemory logarithms_;
   DeviceMemory traces_;

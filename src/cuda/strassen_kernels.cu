@@ -7,8 +7,8 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// Ties to even: of sums of two rounded numbers every second one is a tie, and if all of them went away from zero, pk
-// would come out 3e-4 too large.
+// Rounds ties to even: among sums of two rounded numbers every second one is a tie, and if all of them were rounded
+// away from zero, pk would be 3e-4 too large.
 __device__ float round_tf32(float value) {
   constexpr unsigned kCut = 13;  // bits
   unsigned bits = __float_as_uint(value);
@@ -23,7 +23,8 @@ __device__ float4 subtract(float4 a, float4 b) {
   return {round_tf32(a.x - b.x), round_tf32(a.y - b.y), round_tf32(a.z - b.z), round_tf32(a.w - b.w)};
 }
 
-// A thread four numbers of each of the four quarters. `half` is the numbers of a quarter's column, over four.
+// Each thread computes four numbers of each of the four quarters. `half` is the column length of a quarter, divided by
+// four.
 __global__ void __launch_bounds__(kThreads)
     half_sums_kernel(const float4* values, size_t columns, size_t half, bool is_source, float4* out) {
   const size_t size = columns / 2 * half;
@@ -71,7 +72,7 @@ __device__ double sum_of_warp(double value) {
   return value;
 }
 
-// A block of threads a block of each product. T is float4 where the widths allow it.
+// One thread block per block of each product. T is float4 if the widths allow it.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     halves_kernel(const T* values, int height, int width, size_t column_stride, size_t product_stride, TilePlace place,

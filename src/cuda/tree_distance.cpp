@@ -21,10 +21,10 @@ namespace headscope {
 namespace cuda {
 namespace {
 
-// What the features of a batch of row folders take: enough to fill the device many times over.
+// Memory for the features of a batch of row folders: enough to fill the device many times over.
 constexpr std::size_t kBatchBytes = std::size_t{512} << 20;
 
-// What all distances on one device share.
+// Shared by all distances on one device.
 struct Workspace {
   explicit Workspace(const Device& on) : device(on) {}
 
@@ -48,7 +48,7 @@ SliceGrid grid_of(const TensorSlices& slices) {
   return {slices.slices, width, slices.rows, slices.columns};
 }
 
-// Axes by stride, fastest first.
+// Axes by stride, fastest-varying first.
 std::array<std::pair<TensorOrder::Axis, std::size_t>, 3> sorted_strides(const TensorSlices& slices) {
   std::array<std::pair<TensorOrder::Axis, std::size_t>, 3> axes = {{{TensorOrder::kSlice, slices.slice_stride},
                                                                     {TensorOrder::kRow, slices.row_stride},
@@ -61,12 +61,12 @@ std::size_t extent(const TensorSlices& slices, TensorOrder::Axis axis) {
   return axis == TensorOrder::kSlice ? slices.slices : axis == TensorOrder::kRow ? slices.rows : slices.columns;
 }
 
-// Where every number of a run of memory belongs; nothing if there are gaps.
+// Returns whether the tensor is contiguous, and its axis order in `order`.
 bool is_dense(const TensorSlices& slices, TensorOrder& order) {
   std::size_t stride = 1;
   std::size_t k = 0;
   bool dense = true;
-  // Axes of one element have any stride.
+  // Axes of extent 1 may have any stride.
   for (const bool single : {false, true}) {
     for (const auto& [axis, own] : sorted_strides(slices)) {
       if ((extent(slices, axis) == 1) != single) continue;
@@ -89,7 +89,7 @@ Buffer<float> gathered(const TensorSlices& in) {
   return out;
 }
 
-// A list on the device.
+// Copies a list to the device.
 template <typename T>
 DeviceMemory to_device(const std::vector<T>& values, const Stream& stream) {
   DeviceMemory memory(values.size() * sizeof(T));
@@ -99,7 +99,7 @@ DeviceMemory to_device(const std::vector<T>& values, const Stream& stream) {
   return memory;
 }
 
-// The folders of a tree there.
+// The folders of a tree on the device.
 class FolderLists {
  public:
   FolderLists(const PartitionTree& tree, const std::vector<WeightedFolder>& folders, const Stream& stream)
@@ -132,14 +132,14 @@ class FolderLists {
   DeviceMemory weight_;
 };
 
-// Heads of a tensor in memory, with the masks of each if they have their own.
+// Some heads of a tensor, with their masks if each head has its own.
 struct HeadBlock {
   Share heads;
   std::span<const float> values;
   std::span<const std::uint8_t> present;
 };
 
-// Calls `use` with the heads of all ranks, one after another: they go around.
+// Calls `use` with the heads of each rank in turn, passing them around the ring.
 void for_all_heads(const TensorShare& share, const std::function<void(const HeadBlock&)>& use) {
   Ranks& ranks = share.ranks();
   const NetworkTensor& own = share.own();
@@ -171,7 +171,7 @@ class CudaSliceDistances final : public SliceDistances {
     finish();
   }
 
-  // The device gets the maps of all ranks.
+  // Every device gets the maps of all ranks.
   CudaSliceDistances(std::shared_ptr<Workspace> work, const TensorShare& share, TensorAxis axis)
       : work_(std::move(work)), ranks_(share.ranks()) {
     const std::lock_guard lock(work_->mutex);
@@ -207,7 +207,7 @@ class CudaSliceDistances final : public SliceDistances {
     sums.sums = work_->pair_sums.as<long long>();
     check(cudaMemsetAsync(sums.sums, 0, sums.bytes(), work_->stream.get()), "cannot clear memory");
     const std::size_t batch = reserve_batch(row_folders.size(), column_folders.size());
-    // Which row folders are a batch does not depend on the ranks, so that features are added up in the same portions.
+    // Batches do not depend on the number of ranks, so features are summed in the same groups.
     for (std::size_t first = ranks_.rank() * batch; first < row_folders.size(); first += ranks_.size() * batch) {
       const std::size_t count = std::min(batch, row_folders.size() - first);
       add_batch(row_lists.get(), column_lists.get(), first, count, counts.as<float>(), sums);
@@ -270,10 +270,10 @@ class CudaSliceDistances final : public SliceDistances {
                  slices.present_column_stride};
     }
     send(std::span(values, slices.slices * slices.rows * slices.columns), 0, order, present);
-    work_->stream.wait();  // the mask goes
+    work_->stream.wait();  // the mask is freed on return
   }
 
-  // Some heads of a tensor whose others come from elsewhere.
+  // Uploads some heads of a tensor whose other heads are on other ranks.
   void send(const TensorShare& share, TensorAxis axis, const HeadBlock& block) {
     const NetworkTensor& own = share.own();
     const auto role = [&](TensorAxis of) {
@@ -293,7 +293,7 @@ class CudaSliceDistances final : public SliceDistances {
         if (role(TensorAxis::kQuery) == wanted) return own.keys();
         return own.mask_per_head ? own.map_size() : 0;
       };
-      // Heads count from the first of all, the masks from the first of the block.
+      // Heads are counted from the first of the tensor, masks from the first of the block.
       const std::size_t before = own.mask_per_head ? block.heads.begin * own.map_size() : 0;
       present = {mask.as<std::uint8_t>(), stride(TensorOrder::kSlice), stride(TensorOrder::kRow),
                  stride(TensorOrder::kColumn), before};
@@ -317,12 +317,12 @@ class CudaSliceDistances final : public SliceDistances {
     return memory;
   }
 
-  // Row folders that are taken at a time.
+  // Allocates buffers and returns the number of row folders per batch.
   [[nodiscard]] std::size_t reserve_batch(std::size_t row_folders, std::size_t column_folders) const {
     const bool masked = presence_.bytes() > 0;
     const std::size_t sum_size = grid_.columns * grid_.width;
     const std::size_t folder_bytes = (sum_size * (masked ? 2 : 1) + column_folders * grid_.width) * sizeof(float);
-    // A launch has no more than 65535 rows of blocks.
+    // CUDA limits the grid's y dimension to 65535.
     const std::size_t most = std::clamp<std::size_t>(kBatchBytes / folder_bytes, 1, 32768);
     const std::size_t batch = std::min(most, row_folders);
     work_->row_sums.need(batch * sum_size * sizeof(float));
@@ -343,7 +343,7 @@ class CudaSliceDistances final : public SliceDistances {
     }
     float* const features = work_->features.as<float>();
     make_features(grid_, source, rows, first, count, columns, features, stream);
-    // Zeros that are equal in all slices fill the last step.
+    // Pad the last step with zeros, which are equal in all slices.
     const std::size_t made = count * columns.count;
     const std::size_t filled = (made + kFeatureStep - 1) / kFeatureStep * kFeatureStep;
     check(cudaMemsetAsync(features + made * grid_.width, 0, (filled - made) * grid_.width * sizeof(float), stream),
@@ -351,13 +351,13 @@ class CudaSliceDistances final : public SliceDistances {
     add_differences(features, filled, grid_.width, masked, sums, stream);
   }
 
-  // Present entries in every pair of folders, [row folder][column folder].
+  // Number of present entries in every pair of folders, [row folder][column folder].
   [[nodiscard]] std::vector<float> common_counts(const PartitionTree& rows, const PartitionTree& columns,
                                                  const std::vector<WeightedFolder>& row_folders,
                                                  const std::vector<WeightedFolder>& column_folders) const {
     std::vector<float> counts(row_folders.size() * column_folders.size());
     parallel_for(row_folders.size(), [&](std::size_t i) {
-      std::vector<std::size_t> before(grid_.columns + 1, 0);  // of the columns in tree order, entries before each
+      std::vector<std::size_t> before(grid_.columns + 1, 0);  // number of entries before each column, in tree order
       for (std::size_t c = 0; c < grid_.columns; ++c) {
         before[c + 1] = before[c];
         for (std::size_t r = row_folders[i].begin; r < row_folders[i].end; ++r) {
@@ -372,7 +372,7 @@ class CudaSliceDistances final : public SliceDistances {
     return counts;
   }
 
-  // The sums of all ranks.
+  // Returns the sums over all ranks.
   [[nodiscard]] DoubleMatrix fetch(const PairSums& sums, const FixedPoint& as) const {
     std::vector<std::int64_t> totals(grid_.slices * grid_.slices);
     const std::size_t bytes = totals.size() * sizeof totals[0];
@@ -390,10 +390,10 @@ class CudaSliceDistances final : public SliceDistances {
   std::shared_ptr<Workspace> work_;
   SliceGrid grid_;
   Ranks& ranks_;
-  float largest_ = 0;  // magnitude of all entries
+  float largest_ = 0;  // largest magnitude of all entries
   DeviceMemory values_;
-  DeviceMemory presence_;             // a byte an entry, if that differs between slices and matters
-  std::vector<std::uint8_t> common_;  // [row][column], if it matters and does not differ
+  DeviceMemory presence_;             // one byte per entry, if presence differs between slices and matters
+  std::vector<std::uint8_t> common_;  // [row][column], if presence matters but does not differ
 };
 
 class CudaTreeDistance final : public TreeDistance {
@@ -409,8 +409,8 @@ class CudaTreeDistance final : public TreeDistance {
     return std::make_unique<CudaSliceDistances>(work_, share, axis);
   }
 
-  // Of this machine's memory: the tensor is on the device. Of what goes around there are three copies: one that is
-  // used, one that leaves and one that comes.
+  // Host memory only: the tensor is on the device. There are three copies of what moves around the ring: one in use,
+  // one being sent and one being received.
   [[nodiscard]] std::size_t bytes(const TensorShare& share, TensorAxis axis) const override {
     const std::size_t ranks = share.ranks().size();
     const std::size_t moving = ranks == 1 ? 0 : 3 * (share.size() / ranks) * (sizeof(float) + 1);

@@ -35,7 +35,7 @@ __global__ void place_entries_kernel(const float* entries, size_t first, size_t 
   if (presence != nullptr) presence[place] = there;
 }
 
-// A warp an entry.
+// One warp per entry.
 __global__ void __launch_bounds__(kThreads) center_entries_kernel(SliceGrid grid, float* values) {
   const size_t entry = size_t{blockIdx.x} * (kThreads / 32) + threadIdx.x / 32;
   if (entry >= grid.rows * grid.columns) return;
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kThreads) center_entries_kernel(SliceGrid grid
   for (size_t s = threadIdx.x % 32; s < grid.slices; s += 32) own[s] -= mean;
 }
 
-// The bits of numbers that are not negative are in the order of the numbers.
+// The bits of non-negative floats compare like the floats.
 __global__ void __launch_bounds__(kThreads) find_largest_kernel(const float* values, size_t count, int* largest) {
   int own = 0;
   for (size_t i = size_t{blockIdx.x} * kThreads + threadIdx.x; i < count; i += size_t{gridDim.x} * kThreads) {
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(kThreads) find_largest_kernel(const float* val
   if (threadIdx.x % 32 == 0) atomicMax(largest, own);
 }
 
-// A thread a column and slice, for one folder.
+// One thread per column and slice, for one folder.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     sum_rows_kernel(SliceGrid grid, const T* values, DeviceFolders rows, size_t first, float* out) {
@@ -82,7 +82,7 @@ __device__ double sum_columns(const float* sums, size_t width, const DeviceFolde
   return sum;
 }
 
-// A thread a folder of the columns and slice, for one folder of the rows.
+// One thread per column folder and slice, for one row folder.
 __global__ void __launch_bounds__(kThreads)
     make_features_kernel(SliceGrid grid, FeatureSource source, DeviceFolders rows, size_t first, DeviceFolders columns,
                          float* out) {
@@ -107,10 +107,10 @@ __global__ void __launch_bounds__(kThreads)
 
 constexpr int kTile = static_cast<int>(kSliceTile);
 constexpr int kStep = static_cast<int>(kFeatureStep);
-constexpr int kPairThreads = 64;   // each 8 x 8 pairs
+constexpr int kPairThreads = 64;   // each computes 8 x 8 pairs
 constexpr int kStepsInFloat = 16;  // 256 features
 
-// The pair of tiles a block of threads has, row <= column.
+// The pair of tiles that a thread block computes, row <= column.
 struct TilePair {
   int row = 0;
   int column = 0;
@@ -125,8 +125,8 @@ __device__ TilePair tile_pair(int index, int tiles) {
   return pair;
 }
 
-// Place in a tile of the i-th of a thread's 8 slices: four side by side, and four in the other half, so that the
-// threads of a warp read shared memory without a gap.
+// Index within a tile of the i-th of a thread's 8 slices: four adjacent ones in each half of the tile, so that the
+// threads of a warp read contiguous shared memory.
 __device__ int slice_of(int thread, int i) {
   return (i / 4) * (kTile / 2) + thread * 4 + i % 4;
 }
@@ -141,7 +141,7 @@ struct FeatureStep {
   float column[kStep][kTile];
 };
 
-// Begins to fetch the features of one step for both tiles.
+// Starts fetching the features of one step for both tiles.
 __device__ void fetch(const float* features, size_t width, const TilePair& pair, FeatureStep& to) {
   for (int i = threadIdx.x; i < kStep * kTile / 4; i += kPairThreads) {
     const int feature = i / (kTile / 4);
@@ -156,7 +156,7 @@ __device__ void fetch(const float* features, size_t width, const TilePair& pair,
 template <bool kSkipNan>
 __device__ float difference(float x, float y) {
   const float d = fabsf(x - y);
-  return kSkipNan ? fmaxf(d, 0.0F) : d;  // the maximum of a NaN and a number is the number
+  return kSkipNan ? fmaxf(d, 0.0F) : d;  // the maximum of NaN and a number is the number
 }
 
 template <bool kSkipNan>
@@ -213,7 +213,7 @@ __global__ void __launch_bounds__(kPairThreads)
 
 __global__ void __launch_bounds__(kThreads)
     finish_sums_kernel(PairSums sums, int tiles, size_t slices, std::int64_t* totals) {
-  const int i = blockIdx.y * kThreads + threadIdx.x;  // in the tile, as add_differences has it
+  const int i = blockIdx.y * kThreads + threadIdx.x;  // within the tile, in the order of add_differences
   const TilePair pair = tile_pair(static_cast<int>(blockIdx.x), tiles);
   const int thread = i % kPairThreads;
   const int place = i / kPairThreads;
@@ -275,7 +275,7 @@ PairSums PairSums::plan(std::size_t width) noexcept {
   const std::size_t side = width / kSliceTile;
   PairSums sums;
   sums.tiles = side * (side + 1) / 2;
-  // Enough blocks of threads for any device; never chosen by the device, so that all devices add in the same order.
+  // Enough thread blocks for any device; independent of the device, so that all devices add in the same order.
   constexpr std::size_t kBlocks = 2048;
   sums.splits = sums.tiles >= kBlocks ? 1 : (kBlocks / sums.tiles < 256 ? kBlocks / sums.tiles : 256);
   return sums;

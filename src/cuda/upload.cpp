@@ -9,15 +9,15 @@
 namespace headscope::cuda {
 namespace {
 
-// What one thread copies at a time.
+// Bytes that one thread copies at a time.
 constexpr std::size_t kCopy = std::size_t{1} << 20;
 
-// Reads parts one after another.
+// Reads parts as one sequence.
 class PartReader {
  public:
   explicit PartReader(std::span<const HostBytes> parts) : parts_(parts) {}
 
-  // The next `bytes` bytes go to `to`.
+  // Copies the next `bytes` bytes to `to`.
   void read(std::size_t bytes, std::byte* to) {
     struct Copy {
       const std::byte* from;

@@ -9,22 +9,22 @@
 
 namespace headscope::cuda {
 
-/// Bytes of this machine's memory, somewhere.
+/// A range of bytes in host memory.
 using HostBytes = std::span<const std::byte>;
 
-/// Sends memory to the device in pieces: while one is on its way, the next is copied into pinned memory, by all
-/// threads.
+/// Uploads memory to the device in pieces: while one piece is being transferred, all threads copy the next one into
+/// pinned memory.
 class Upload {
  public:
-  /// Bytes of a piece. The wire takes 0.6 ms for it, many times what it costs to begin one.
+  /// Bytes per piece. Its transfer takes 0.6 ms, many times the cost of starting one.
   static constexpr std::size_t kPiece = std::size_t{32} << 20;
 
-  /// Sends `parts`, one after another, and calls `arrived(data, first, bytes)` for each piece: what was queued to
-  /// `stream` by then finds bytes [first, first + bytes) of all parts at `data`, on the device, and may read them
-  /// until the next piece.
+  /// Uploads `parts` one after another and calls `arrived(data, first, bytes)` for each piece. Work that `arrived`
+  /// queues to `stream` finds bytes [first, first + bytes) of the concatenated parts at `data`, on the device, where
+  /// they stay until the next piece.
   void send(std::span<const HostBytes> parts, const Stream& stream,
             const std::function<void(const std::byte* data, std::size_t first, std::size_t bytes)>& arrived);
-  /// The same, to stay at `to`.
+  /// The same, but stores all parts contiguously at `to`.
   void send(std::span<const HostBytes> parts, const Stream& stream, std::byte* to);
 
  private:

@@ -25,7 +25,7 @@ ArraySource decoded(const NpyView& array, std::string_view where) {
 
 ArraySource npy_source(NpyFile file, std::string_view where) {
   if (!file.array().in_c_order()) return decoded(file.array(), where);
-  read_npy<float>(file.array(), 0, {}, where);  // whether it converts at all
+  read_npy<float>(file.array(), 0, {}, where);  // throws if the type does not convert
   Shape shape = file.array().shape;
   const auto kept = std::make_shared<const NpyFile>(std::move(file));
   return {std::move(shape), [kept, name = std::string(where)](std::size_t first, std::span<float> out) {
@@ -45,8 +45,9 @@ ArraySource tensor_source(SafetensorsFile file, std::string_view name) {
                 fmt::format("{}: has no tensor '{}'", kept->path().string(), printable(name)));
   }
   const StoredTensor& tensor = *found;
-  decode(tensor.dtype, {}, {});                             // whether it converts at all
-  const std::size_t size = info(tensor.dtype).block_bytes;  // of one element: safetensors has no blocks that decode
+  decode(tensor.dtype, {}, {});  // throws if the type does not convert
+  const std::size_t size =
+      info(tensor.dtype).block_bytes;  // bytes per element: no decodable safetensors type has larger blocks
   return {tensor.shape, [kept, &tensor, size](std::size_t first, std::span<float> out) {
             decode(tensor.dtype, tensor.bytes.subspan(first * size, out.size() * size), out);
           }};

@@ -21,7 +21,7 @@ namespace {
 std::atomic<std::uint64_t> next_number{0};
 
 std::filesystem::path temporary_path(const std::filesystem::path& path) {
-  // File names are at most 255 bytes long, and this one is longer than the name it stands for.
+  // File names are limited to 255 bytes, and the temporary name is longer than the final one.
   constexpr std::size_t kLongestKept = 180;
   const std::string name = path.filename().string().substr(0, kLongestKept);
   return path.parent_path() / fmt::format(".{}.{}.{}.tmp", name, ::getpid(), next_number++);
@@ -37,7 +37,7 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
   if (!path_.has_filename()) {
     throw Error(ErrorKind::kInvalidArgument, fmt::format("'{}' does not name a file to write", path_.string()));
   }
-  // A crashed process with our number may have left a file behind: then the next counter is free.
+  // A crashed process with our process number may have left a file behind: try the next counter.
   constexpr int kAttempts = 100;
   int error = EEXIST;
   for (int attempt = 0; attempt < kAttempts && error == EEXIST; ++attempt) {
@@ -89,7 +89,7 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
     if (written > 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(written));
     } else if (written == 0) {
-      fail("cannot write", EIO);  // a regular file takes at least one byte or says why not
+      fail("cannot write", EIO);  // a regular file accepts at least one byte or reports an error
     } else if (errno != EINTR) {
       fail("cannot write", errno);
     }
@@ -106,8 +106,8 @@ void AtomicFile::release() noexcept {
 
 void AtomicFile::write_at(std::size_t offset, std::span<const std::byte> bytes) {
   if (memory_) return write_memory(offset, bytes);
-  // Other threads may be writing too: one that is open stays so, whatever happens here, and one that is not is opened
-  // for this call alone.
+  // Other threads may be writing too: a file that is open stays open, even after an error here; one that is closed is
+  // opened for this call only.
   const bool is_open = descriptor_ >= 0;
   const int descriptor = is_open ? descriptor_ : ::open(temporary_.c_str(), O_WRONLY | O_CLOEXEC);
   int error = descriptor >= 0 ? 0 : errno;
@@ -132,12 +132,11 @@ void AtomicFile::commit() {
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CLOEXEC);
     if (descriptor_ < 0) fail("cannot write", errno);
   }
-  // Without the flush a crash after the rename could leave the new name on an empty file.
+  // Without the flush, a crash after the rename could leave an empty file under the new name.
   while (::fsync(descriptor_) != 0) {
     if (errno != EINTR) fail("cannot write", errno);
   }
-  // Network file systems report a full disk as late as here. Linux closes the
-  // descriptor even when close says EINTR.
+  // Network file systems may report a full disk only here. Linux closes the descriptor even if close fails with EINTR.
   if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail("cannot write", errno);
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot replace", errno);
   temporary_.clear();

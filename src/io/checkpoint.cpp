@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kIndexName = "model.safetensors.index.json";
 
-// False if there is no such file; whatever else keeps it from being looked at is an error.
+// Returns false if there is no such file; any other failure to access it is an error.
 bool is_there(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -30,15 +30,15 @@ bool is_there(const fs::path& path) {
 }
 
 struct Listing {
-  std::vector<fs::path> files;     // regular ones, or links to such
-  std::vector<fs::path> dangling;  // links that lead nowhere
+  std::vector<fs::path> files;     // regular files, or links to them
+  std::vector<fs::path> dangling;  // dangling links
 };
 
 Listing list(const fs::path& folder) {
   Listing listing;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    std::error_code of_one;  // a link that leads nowhere is no reason to stop
+    std::error_code of_one;  // a dangling link is not an error
     const fs::file_status status = it->status(of_one);
     if (status.type() == fs::file_type::regular) listing.files.push_back(it->path());
     if (status.type() == fs::file_type::not_found) listing.dangling.push_back(it->path());
@@ -49,7 +49,7 @@ Listing list(const fs::path& folder) {
   return listing;
 }
 
-// Which file of the folder holds each tensor, as the index says.
+// Returns the file that contains each tensor, according to the index.
 std::map<std::string, std::string> read_index(const fs::path& index_path) {
   const JsonDocument index = JsonDocument::open(index_path);
   const JsonValue weight_map = index.root().find("weight_map");
@@ -59,7 +59,7 @@ std::map<std::string, std::string> read_index(const fs::path& index_path) {
   std::map<std::string, std::string> file_of;
   for (const auto [tensor, value] : weight_map.members()) {
     const auto file = value.as_string();
-    // A name with a separator could point anywhere on this machine.
+    // A name with a separator could point anywhere in the file system.
     if (!file || file->empty() || fs::path(*file).filename() != fs::path(*file) || *file == "." || *file == "..") {
       throw Error(ErrorKind::kFormat, fmt::format("{}: the file of tensor '{}' is not a plain file name",
                                                   index_path.string(), printable(tensor)));
@@ -106,7 +106,7 @@ std::vector<fs::path> with_extension(const std::vector<fs::path>& files, std::st
   return found;
 }
 
-// A folder without model.safetensors and index: its one safetensors file, or the parts of one model.
+// Opens a folder with neither model.safetensors nor an index: its only safetensors file, or the parts of one model.
 std::vector<SafetensorsFile> open_unindexed(const fs::path& folder, const std::vector<fs::path>& candidates) {
   const bool parts = std::all_of(candidates.begin(), candidates.end(), [](const fs::path& file) {
     return file.filename().string().find("-of-") != std::string::npos;
@@ -122,8 +122,7 @@ std::vector<SafetensorsFile> open_unindexed(const fs::path& folder, const std::v
   return opened;
 }
 
-// The name of the first part of the split GGUF that `name` is a part of, x-00001-of-00003.gguf; `name` itself if it is
-// not a part of one.
+// If `name` is a part of a split GGUF, returns the name of the first part, x-00001-of-00003.gguf; otherwise `name`.
 std::string first_part(const std::string& name) {
   constexpr std::string_view kForm = "-NNNNN-of-NNNNN.gguf";
   if (name.size() <= kForm.size()) return name;
@@ -135,7 +134,7 @@ std::string first_part(const std::string& name) {
   return name.substr(0, begin) + "-00001" + name.substr(begin + 6);
 }
 
-// The GGUF file that a folder without safetensors stands for; empty if it holds none.
+// Returns the GGUF file of a folder without safetensors; empty if it has none.
 fs::path only_gguf(const ModelLocation& location, const Listing& listing) {
   std::vector<std::string> models;
   for (const std::vector<fs::path>& some :
@@ -160,7 +159,7 @@ fs::path only_gguf(const ModelLocation& location, const Listing& listing) {
   return location.path / models.front();
 }
 
-// The files of a split GGUF after its first.
+// Paths of all parts of a split GGUF except the first.
 std::vector<fs::path> split_gguf_paths(const ModelLocation& location, std::uint64_t count) {
   const fs::path folder = location.path.parent_path();
   const std::string name = location.path.filename().string();
@@ -236,7 +235,7 @@ Checkpoint Checkpoint::from_memory(fs::path path, std::vector<StoredTensor> tens
 }
 
 void Checkpoint::release(const StoredTensor& tensor) const noexcept {
-  // Anonymous memory given back to the system comes back as zeros.
+  // Anonymous memory that is released reads back as zeros.
   if (!in_memory()) release_pages(tensor.bytes);
 }
 
@@ -260,7 +259,7 @@ void Checkpoint::open_folder() {
   if (!config_->root().is_object()) {
     throw Error(ErrorKind::kFormat, fmt::format("{}: is not a JSON object", (folder / "config.json").string()));
   }
-  // As transformers does: a whole file goes before an index, which may be stale.
+  // Like transformers: a single file takes precedence over an index, which may be stale.
   const bool whole = std::find(candidates.begin(), candidates.end(), folder / "model.safetensors") != candidates.end();
   if (whole) {
     safetensors_.push_back(open_finished(folder / "model.safetensors"));
@@ -286,7 +285,7 @@ void Checkpoint::open_gguf() {
   }
 }
 
-// A file whose name does not say what it is.
+// Opens a file whose format is not clear from its name.
 void Checkpoint::open_unnamed() {
   {
     const MappedFile file = MappedFile::open(path());

@@ -42,7 +42,7 @@ class CsvParser {
     }
   }
 
-  // The cells up to the end of a line, which is passed over.
+  // Reads the cells of one line, including its line end.
   std::vector<std::string> row() {
     std::vector<std::string> cells;
     do {

@@ -31,7 +31,7 @@ void decode(DType dtype, std::span<const std::byte> blocks, std::span<float> out
     throw Error(ErrorKind::kUnsupported, fmt::format("decode: cannot turn {} into floats", type.name));
   }
   check_sizes(type, blocks.size(), out.size());
-  if (out.empty()) return;  // memcpy wants pointers, also for no bytes
+  if (out.empty()) return;  // memcpy requires valid pointers even for zero bytes
   if (dtype == DType::kF32) {
     std::memcpy(out.data(), blocks.data(), blocks.size());
   } else if (type.block_elements == 1) {

@@ -1,5 +1,4 @@
-// One element at a time: the loops below are compiled once for every SIMD
-// target and the compiler vectorizes them.
+// One element at a time: the loops below are compiled once per SIMD target, and the compiler vectorizes them.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "io/decode_plain.cpp"
 #include <hwy/foreach_target.h>
@@ -34,7 +33,7 @@ struct FromBF16 {
   static HWY_INLINE std::uint32_t float_bits(std::uint32_t upper) { return upper << 16; }
 };
 
-// The "fn" variant of safetensors: no infinities, NaN is all ones.
+// The "fn" variant, as in safetensors: no infinities, NaN is all ones.
 struct FromF8E4M3 {
   using Stored = std::uint8_t;
   static HWY_INLINE std::uint32_t float_bits(std::uint32_t byte) {
@@ -54,8 +53,8 @@ struct FromF8E5M2 {
   static HWY_INLINE std::uint32_t float_bits(std::uint32_t byte) { return float_bits_from_f16(byte << 8); }
 };
 
-// Elements come in chunks of a constant length: that is what gcc vectorizes at
-// -O2 already, and no remainder loop follows each.
+// Processes chunks of constant length: gcc vectorizes such a loop even at -O2, without a remainder loop after each
+// chunk.
 constexpr std::size_t kChunk = 64;
 
 template <typename From>
@@ -63,7 +62,7 @@ HWY_INLINE void decode_chunk(const std::byte* HWY_RESTRICT stored, float* HWY_RE
   using Stored = typename From::Stored;
   for (std::size_t i = 0; i < kChunk; ++i) {
     Stored element;
-    std::memcpy(&element, stored + i * sizeof(Stored), sizeof(Stored));  // unaligned in the file
+    std::memcpy(&element, stored + i * sizeof(Stored), sizeof(Stored));  // may be unaligned in the file
     const std::uint32_t bits = From::float_bits(element);
     std::memcpy(out + i, &bits, sizeof bits);
   }

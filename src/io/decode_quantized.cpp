@@ -1,13 +1,12 @@
-// The block formats of GGUF. A block holds a scale (and for some formats a
-// minimum) as IEEE halves and its elements as small integers q; an element is
-// scale * q, scale * q + minimum or scale * q - minimum. The K formats give
-// every group of 16 or 32 elements a scale of its own, stored as a small
-// integer that multiplies the block's.
+// The block formats of GGUF. A block contains a scale (and for some formats a minimum) as IEEE halves and its elements
+// as small integers q; an element is scale * q, scale * q + minimum or scale * q - minimum. In the K formats, every
+// group of 16 or 32 elements has its own scale, stored as a small integer that multiplies the scale of the block.
 //
-// The loops are compiled once for every SIMD target and the compiler
-// vectorizes them. Every target gives the same bits, with or without fused
-// multiply-add: a half has 11 significant bits, a group's scale at most 7 and q
-// at most 6, so every product is exact in float and only the sum is rounded.
+// The layout comments below list the fields of a block with their sizes in bytes.
+//
+// The loops are compiled once per SIMD target, and the compiler vectorizes them. Every target gives the same bits, with
+// or without fused multiply-add: a half has 11 significant bits, a group's scale at most 7 and q at most 6, so every
+// product is exact in float and only the sum is rounded.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "io/decode_quantized.cpp"
 #include <hwy/foreach_target.h>

@@ -79,7 +79,7 @@ const DTypeInfo& info(DType dtype) noexcept {
 
 std::optional<DType> dtype_from_safetensors(std::string_view name) noexcept {
   for (const Row& row : kTable) {
-    if (row.dtype >= DType::kQ4_0) break;  // GGUF alone has those
+    if (row.dtype >= DType::kQ4_0) break;  // GGUF only from here on
     if (row.info.name == name) return row.dtype;
   }
   return std::nullopt;

@@ -18,7 +18,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // NaNs and infinities have all exponent bits set.
 constexpr std::uint32_t kExponent = 0x7F800000U;
 
-/// Index of the first NaN or infinity, `count` if there is none.
+/// Returns the index of the first NaN or infinity, or `count` if there is none.
 std::size_t first_non_finite_here(const float* values, std::size_t count) {
   const hn::ScalableTag<float> d;
   const hn::RebindToUnsigned<decltype(d)> bits;
@@ -26,7 +26,7 @@ std::size_t first_non_finite_here(const float* values, std::size_t count) {
   const auto is_bad = [&](std::size_t at) HWY_ATTR {
     return hn::Eq(hn::And(hn::BitCast(bits, hn::LoadU(d, values + at)), exponent), exponent);
   };
-  // Four at a time, so that the test between them costs little.
+  // Four vectors per iteration, so that the branch costs little.
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
   for (; i + 4 * lanes <= count; i += 4 * lanes) {

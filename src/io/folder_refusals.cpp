@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "; its download is unfinished (...)" and how to go on; empty if there is no trace of one.
+// Returns "; its download is unfinished (...)" and how to continue; empty if there is no trace of a download.
 std::string unfinished_download(const ModelLocation& location) {
   if (location.is_cached()) {
     // A snapshot lies in REPOSITORY/snapshots, beside REPOSITORY/blobs.

@@ -9,28 +9,29 @@
 
 namespace headscope {
 
-// What folders hold that are not a whole model, each as an Error that says what to do next.
+// Errors for folders that do not contain a complete model; each message says what to do next.
 
-/// PyTorch's pickle files: by name, since looking inside is what we refuse to do.
+/// Detects PyTorch's pickle files by name only, since they must not be opened.
 [[nodiscard]] bool is_pickle_name(const std::filesystem::path& path);
 /// \throws Error  kUnsupported, always.
 [[noreturn]] void refuse_pickle(const std::filesystem::path& path);
 
-/// A file that the model needs is not there, or is a link that leads nowhere. `what` says so, e.g. "has no
-/// config.json"; `file` is its name in the repository, or a pattern with a star. \throws Error  kIo, always; with the
-/// command that downloads it, and what is left of an unfinished download.
+/// Reports that a file of the model is missing or is a dangling link. `what` describes it, e.g. "has no config.json";
+/// `file` is its name in the repository, or a pattern with a star.
+/// \throws Error  kIo, always; with the command that downloads it, and traces of an unfinished download.
 [[noreturn]] void refuse_missing(const ModelLocation& location, const std::string& what, const std::string& file);
 
-/// Refuses a folder that holds an adapter (LoRA, PEFT) and no whole model.
+/// Rejects a folder that contains an adapter (LoRA, PEFT) but no complete model.
 /// \throws Error  kUnsupported; names the base model and how to merge the two.
 void refuse_adapter(const std::filesystem::path& folder, std::span<const std::filesystem::path> files);
 
-/// aria2 makes a file as large as it will be and keeps FILE.aria2 beside it until the bytes are there.
+/// Rejects unfinished downloads by aria2, which allocates a file at full size and keeps FILE.aria2 next to it until it
+/// is complete.
 /// \throws Error  kIo if there is such a file.
 void refuse_unfinished(const std::filesystem::path& file);
 
-/// A folder with neither safetensors nor GGUF.
-/// \throws Error  kUnsupported if it holds pickle files, else kIo; always.
+/// Rejects a folder with neither safetensors nor GGUF.
+/// \throws Error  kUnsupported if it contains pickle files, else kIo; always.
 [[noreturn]] void refuse_without_weights(const ModelLocation& location, std::span<const std::filesystem::path> files);
 
 }  // namespace headscope

@@ -16,10 +16,9 @@
 namespace headscope {
 namespace {
 
-// The fewest bytes an entry takes: length of its key, type, a value of one byte.
+// Minimum size of an entry: length of its key, type, a value of one byte.
 constexpr std::uint64_t kSmallestEntry = 8 + 4 + 1;
-// The fewest bytes a tensor takes in the header: length of its name, number of
-// dimensions, type, offset.
+// Minimum size of a tensor in the header: length of its name, number of dimensions, type, offset.
 constexpr std::uint64_t kSmallestTensor = 8 + 4 + 4 + 8;
 constexpr std::uint32_t kMostDimensions = 4;
 constexpr std::uint64_t kDefaultAlignment = 32;
@@ -96,7 +95,7 @@ std::uint64_t alignment_from(const std::optional<GgufValue>& value, std::string_
   return alignment;
 }
 
-// Where a tensor lies, counted from the start of the data section.
+// Position of a tensor, relative to the start of the data section.
 struct Placement {
   std::uint64_t offset;
   std::uint64_t size;
@@ -110,7 +109,7 @@ Shape read_shape(ByteReader& reader, std::string_view object, std::string_view f
   }
   Shape shape(dimensions);
   for (std::size_t& extent : shape) extent = reader.read<std::uint64_t>(object);
-  std::ranges::reverse(shape);  // the file has the innermost extent first
+  std::ranges::reverse(shape);  // the file stores the innermost extent first
   return shape;
 }
 
@@ -159,7 +158,7 @@ void check_names(std::span<const StoredTensor> tensors, std::string_view file) {
   if (twice != names.end()) fail(ErrorKind::kFormat, file, fmt::format("{} occurs twice", quoted("tensor", *twice)));
 }
 
-// Bytes of tensors that lie inside the file, so addresses compare.
+// All tensors lie inside the mapped file, so their addresses can be compared.
 void check_overlap(std::span<const StoredTensor> tensors, std::string_view file) {
   std::vector<const StoredTensor*> by_address;
   by_address.reserve(tensors.size());

@@ -11,7 +11,7 @@
 namespace headscope {
 namespace {
 
-// Real files nest arrays at most twice; the walk recurses once for each level.
+// Real files nest arrays at most twice; parsing recurses once per level.
 constexpr int kDeepestArray = 4;
 
 [[noreturn]] void fail(const GgufContext& context, const std::string& text) {
@@ -24,7 +24,7 @@ GgufType checked_type(std::uint32_t number, const GgufContext& context) {
   return static_cast<GgufType>(number);
 }
 
-// Bytes of a value of this type; for strings and arrays, whose size varies, the fewest.
+// Size of a value of this type; for strings and arrays, whose size varies, the minimum.
 constexpr std::uint64_t smallest_size(GgufType type) {
   switch (type) {
     case GgufType::kU8:

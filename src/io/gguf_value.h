@@ -8,17 +8,17 @@
 
 namespace headscope {
 
-/// What an error about a value is about: "model.gguf" and "key 'general.name'".
+/// Names the value in error messages: "model.gguf" and "key 'general.name'".
 struct GgufContext {
   std::string_view file;
   std::string_view object;
 };
 
-/// The value that begins where `reader` stands, which is left behind it. Takes
-/// time in proportion to the value's bytes and allocates nothing.
+/// Reads the value at the reader's position and advances the reader past it. Takes time proportional to the value's
+/// size and allocates nothing.
 ///
-/// \throws Error  kFormat if `type` is no GGUF type, the value does not fit
-///                what is left, a bool is neither 0 nor 1 or arrays nest too deeply.
+/// \throws Error  kFormat if `type` is not a GGUF type, the value does not fit in the remaining bytes, a bool is
+///                neither 0 nor 1, or arrays are nested too deeply.
 [[nodiscard]] GgufValue take_gguf_value(ByteReader& reader, std::uint32_t type, const GgufContext& context);
 
 }  // namespace headscope

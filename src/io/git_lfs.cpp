@@ -14,7 +14,7 @@
 namespace headscope {
 namespace {
 
-// " of 548 MB" from the pointer's line "size 548105171"; empty if there is none.
+// Returns " of 548 MB" for the pointer's line "size 548105171"; empty if there is none.
 std::string size_it_stands_for(std::string_view pointer) {
   constexpr std::string_view kKey = "\nsize ";
   const std::size_t found = pointer.find(kKey);
@@ -29,7 +29,7 @@ std::string size_it_stands_for(std::string_view pointer) {
 }  // namespace
 
 void refuse_git_lfs_pointer(const std::filesystem::path& path, std::span<const std::byte> bytes) {
-  // The specification keeps pointers below this.
+  // The specification limits pointers to less than this.
   constexpr std::size_t kLargestPointer = 1024;
   const std::string_view text = as_text(bytes);
   if (text.size() >= kLargestPointer || !text.starts_with("version https://git-lfs.github.com/spec/")) return;

@@ -51,8 +51,8 @@ std::vector<std::string_view> split(std::string_view text) {
   return parts;
 }
 
-// As the Hub defines names: 1 to 96 of these characters, beginning and ending with a letter, a digit or an underscore,
-// and without "--", which the cache writes for "/".
+// The Hub's rule for names: 1 to 96 of these characters, starting and ending with a letter, a digit or an underscore,
+// without ".." and without "--", which the cache writes for "/".
 bool is_name_part(std::string_view part) {
   constexpr std::size_t kLongest = 96;
   const auto plain = [](char c) { return is_ascii_alphanumeric(c) || c == '_'; };
@@ -66,7 +66,7 @@ bool is_repository_name(std::string_view name) {
   return parts.size() <= 2 && std::ranges::all_of(parts, is_name_part);
 }
 
-// A missing file that nobody would look for on the Hub.
+// Returns whether a missing path looks like a file rather than the name of a model on the Hub.
 bool looks_like_file(const fs::path& path) {
   constexpr std::array<std::string_view, 8> kExtensions = {".gguf", ".safetensors", ".json", ".bin",
                                                            ".pt",   ".pth",         ".ckpt", ".npy"};
@@ -74,12 +74,12 @@ bool looks_like_file(const fs::path& path) {
 }
 
 bool is_commit(std::string_view text) {
-  constexpr std::size_t kLongest = 64;  // of SHA-256; SHA-1 has 40
+  constexpr std::size_t kLongest = 64;  // SHA-256; SHA-1 has 40
   return !text.empty() && text.size() <= kLongest &&
          std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-// What may follow refs/ in a path. git forbids the rest as well.
+// Returns whether the text may follow refs/ in a path. git forbids everything else too.
 bool is_revision(std::string_view text) {
   constexpr std::size_t kLongest = 250;
   if (text.size() > kLongest || text.starts_with('-')) return false;
@@ -92,7 +92,7 @@ bool is_revision(std::string_view text) {
   });
 }
 
-// False if there is no such file; whatever else keeps it from being looked at is an error.
+// Returns false if there is no such file; any other failure to access it is an error.
 bool is_there(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -108,7 +108,7 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, ignored);
 }
 
-// Names of the folders in a folder, sorted; none if it cannot be read.
+// Names of the subfolders of a folder, sorted; empty if it cannot be read.
 std::vector<std::string> folders_in(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code error;
@@ -119,7 +119,7 @@ std::vector<std::string> folders_in(const fs::path& folder) {
   return names;
 }
 
-// "models--openai-community--gpt2" -> "openai-community/gpt2"; empty if it is no such name.
+// "models--openai-community--gpt2" -> "openai-community/gpt2"; empty for other names.
 std::string repository_of(std::string_view folder) {
   if (!folder.starts_with(kFolderPrefix)) return {};
   std::string name(folder.substr(kFolderPrefix.size()));
@@ -161,11 +161,11 @@ void check_revision(std::string_view revision) {
       fmt::format("--revision '{}': is not the name of a branch, tag or commit, e.g. main", printable(revision)));
 }
 
-// Which repository a folder belongs to, if it is a snapshot or lies in one.
+// Returns the location of an existing path, with its repository if it is a snapshot or inside one.
 ModelLocation location_of_existing(const fs::path& path) {
   ModelLocation location{.path = path};
   std::error_code error;
-  // A file in a snapshot is a link to a blob: only its folder is resolved.
+  // A file in a snapshot is a link to a blob: resolve only its folder.
   const bool folder = is_folder(path);
   const fs::path whole = fs::canonical(folder ? path : fs::absolute(path, error).parent_path(), error);
   if (error) return location;
@@ -181,7 +181,7 @@ ModelLocation location_of_existing(const fs::path& path) {
   return location;
 }
 
-// The commit that a ref names; nothing if there is no such ref.
+// Returns the commit in a ref; nothing if there is no such ref.
 std::optional<std::string> read_ref(const fs::path& file, const ModelLocation& location) {
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored)) return std::nullopt;
@@ -200,7 +200,7 @@ std::optional<std::string> read_ref(const fs::path& file, const ModelLocation& l
   return text;
 }
 
-// The snapshot of a repository whose name is in `location`.
+// Finds the snapshot of the repository named in `location`.
 ModelLocation find_snapshot(ModelLocation location) {
   const fs::path folder = location.cache / folder_of(location.repository);
   const std::string revision = location.revision.empty() ? "main" : location.revision;
@@ -269,7 +269,7 @@ ModelLocation find_existing(const fs::path& path, std::string_view revision) {
   return plain;
 }
 
-// The full name of a model in the cache; nothing if it is not there.
+// Returns the full name of a model in the cache; nothing if it is not there.
 std::optional<std::string> find_repository(const std::string& name, const fs::path& cache) {
   if (cache.empty()) return std::nullopt;
   if (is_there(cache / folder_of(name))) return name;
@@ -286,7 +286,7 @@ std::optional<std::string> find_repository(const std::string& name, const fs::pa
   return found.empty() ? std::nullopt : std::optional(found.front());
 }
 
-// `word` as a shell reads it back.
+// Quotes `word` for a shell if needed.
 std::string shell_word(std::string_view word) {
   const auto plain = [](char c) {
     return is_ascii_alphanumeric(c) || std::string_view("._-/+=:,@%").find(c) != std::string_view::npos;
@@ -312,7 +312,7 @@ fs::path hub_cache_folder() {
 ModelLocation find_model(const fs::path& model, std::string_view revision, const fs::path& cache) {
   check_revision(revision);
   const std::string name = model.string();
-  // A NUL byte would end the path for the system, but not for us.
+  // A NUL byte would end the path for the operating system, but not for us.
   if (name.find('\0') == std::string::npos && is_there(model)) return find_existing(model, revision);
   if (!is_repository_name(name)) {
     throw Error(ErrorKind::kIo,

@@ -85,12 +85,12 @@ JsonDocument JsonDocument::parse(std::string_view text, std::string_view where) 
   if (text.size() > std::numeric_limits<std::uint32_t>::max()) {
     throw Error(ErrorKind::kFormat, fmt::format("{}: {} bytes of JSON, expected less than 4 GiB", where, text.size()));
   }
-  if (text.find('\0') != std::string_view::npos) {  // nlohmann would take it for the end
+  if (text.find('\0') != std::string_view::npos) {  // nlohmann would treat it as the end
     throw Error(ErrorKind::kFormat, fmt::format("{}: not valid JSON: holds a NUL byte", where));
   }
   JsonDocument document;
-  // Every key and every value but the first follows one of these. Room that is not used is never touched, so it costs
-  // nothing, while a vector that grows step by step copies itself and holds both copies.
+  // Every key and every value except the first follows one of these. Reserved memory that is never touched costs
+  // nothing, while a growing vector copies itself and holds both copies.
   const auto begins_node = [](char c) { return c == ',' || c == ':' || c == '[' || c == '{'; };
   document.nodes_.reserve(1 + static_cast<std::size_t>(std::ranges::count_if(text, begins_node)));
   JsonBuilder builder(document, where);
@@ -120,7 +120,7 @@ std::optional<std::uint64_t> JsonValue::as_unsigned() const noexcept {
   }
   if (kind() == Kind::kNumber) {
     const auto value = std::bit_cast<double>(document_->nodes_[node_].bits);
-    // Beyond 2^53 a double no longer says which integer was meant.
+    // Beyond 2^53, a double does not identify an integer.
     if (value >= 0 && value <= 0x1p53 && value == std::floor(value)) return static_cast<std::uint64_t>(value);
   }
   return std::nullopt;

@@ -21,7 +21,7 @@ namespace {
   throw Error(kind, fmt::format("{}: {}: {}", path.string(), what, std::strerror(error)));
 }
 
-// Closes the descriptor on every way out; the map outlives it.
+// Closes the descriptor on every return path; the map outlives it.
 class Descriptor {
  public:
   explicit Descriptor(int fd) noexcept : fd_(fd) {}
@@ -72,7 +72,7 @@ MappedFile::~MappedFile() {
 }
 
 void release_pages(std::span<const std::byte> mapped) noexcept {
-  // Whole pages inside the span: those at its ends may belong to a neighbor that is in use.
+  // Only whole pages inside the span: those at its ends may belong to a neighbor in use.
   static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const std::size_t before = (page - reinterpret_cast<std::uintptr_t>(mapped.data()) % page) % page;
   if (mapped.size() < before + page) return;

@@ -12,7 +12,7 @@
 namespace headscope {
 namespace {
 
-// The dictionary that begins the file; the reader then stands at the elements.
+// Reads the dictionary at the start of the file and leaves the reader at the elements.
 std::string_view read_dictionary(ByteReader& reader, std::string_view where) {
   constexpr std::string_view kMagic = "\x93NUMPY";
   if (reader.remaining() < kMagic.size() || as_text(reader.take(kMagic.size(), "magic")) != kMagic) {

@@ -13,7 +13,7 @@
 namespace headscope {
 namespace {
 
-constexpr std::size_t kMostAxes = 64;  // as numpy 2 allows
+constexpr std::size_t kMostAxes = 64;  // limit of numpy 2
 
 bool is_supported(char kind, std::size_t size) {
   switch (kind) {
@@ -37,7 +37,7 @@ bool is_supported(char kind, std::size_t size) {
   throw Error(ErrorKind::kUnsupported, fmt::format("{}: the elements are '{}', {}", where, printable(text), why));
 }
 
-// "<f4": byte order, kind, bytes an element.
+// "<f4": byte order, kind, bytes per element.
 NpyType parse_type(std::string_view text, std::string_view where) {
   const auto malformed = [&] {
     throw Error(ErrorKind::kFormat,

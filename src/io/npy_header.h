@@ -10,7 +10,7 @@
 
 namespace headscope {
 
-/// What the dictionary at the head of an npy file says.
+/// Contents of the dictionary at the start of an npy file.
 struct NpyHeader {
   NpyType type;
   bool fortran_order = false;
@@ -22,9 +22,9 @@ struct NpyHeader {
 /// \throws Error  kFormat, kUnsupported as `parse_npy`.
 [[nodiscard]] NpyHeader parse_npy_header(std::string_view text, std::string_view where);
 
-/// `npy_header` of a C-ordered array of `count` elements.
+/// Returns the `npy_header` of a C-ordered array of `count` elements.
 ///
-/// \throws Error  kInvalidArgument if the shape has another number of elements.
+/// \throws Error  kInvalidArgument if the number of elements of the shape is not `count`.
 [[nodiscard]] std::string checked_npy_header(const NpyType& type, std::size_t count, std::span<const std::size_t> shape,
                                              std::string_view where);
 

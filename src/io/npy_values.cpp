@@ -15,7 +15,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "little-endian arrays are read as they are");
 
-// Elements that C++ has no type for.
+// IEEE half, for which C++ has no type.
 struct Half {
   std::uint16_t bits;
 };
@@ -49,11 +49,11 @@ float to_float(Half half) {
   if (exponent == 0) {  // zero or subnormal: mantissa * 2^-24
     return std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(mantissa) * 0x1p-24F) | sign);
   }
-  const std::uint32_t rebiased = exponent == 0x1F ? 0xFFU : exponent + (127 - 15);  // infinities and NaN stay
+  const std::uint32_t rebiased = exponent == 0x1F ? 0xFFU : exponent + (127 - 15);  // infinities and NaNs are preserved
   return std::bit_cast<float>(sign | (rebiased << 23) | (mantissa << 13));
 }
 
-// Converts elements and remembers whether one of them was out of the range of T.
+// Converts elements and records whether any was out of the range of T.
 template <typename T>
 struct Converter {
   bool out_of_range = false;
@@ -80,10 +80,8 @@ Source load(const std::byte* data, std::size_t index, bool swap) {
   return std::bit_cast<Source>(swap ? swapped(bits) : bits);
 }
 
-// Fortran order to C order. Let n_0 .. n_k be the extents. The first axis is the
-// one that lies together in the source and the last one the one that lies together in the
-// result, so these two are walked in tiles that fit the cache; the axes
-// between them are counted through one by one.
+// Reorders Fortran order to C order. The first axis is contiguous in the source and the last axis in the result, so
+// these two are processed in tiles that fit in cache; the axes between them are iterated one index at a time.
 template <typename Read, typename T>
 void reorder(const Shape& shape, const Read& read, std::span<T> out) {
   constexpr std::size_t kTile = 32;
@@ -91,7 +89,7 @@ void reorder(const Shape& shape, const Read& read, std::span<T> out) {
   const std::size_t last = shape.back();
   const std::size_t source_step = out.size() / last;  // between neighbors on the last axis
   const std::size_t out_step = out.size() / first;    // between neighbors on the first axis
-  Shape middle(shape.size() - 2, 0);                  // the index on the axes between
+  Shape middle(shape.size() - 2, 0);                  // index on the axes between
   for (std::size_t m = 0; m < out.size() / first / last; ++m) {
     std::size_t source_base = 0;
     for (std::size_t axis = middle.size(); axis-- > 0;) source_base = source_base * shape[axis + 1] + middle[axis];
@@ -106,14 +104,14 @@ void reorder(const Shape& shape, const Read& read, std::span<T> out) {
         }
       }
     }
-    for (std::size_t axis = middle.size(); axis-- > 0;) {  // the last of them fastest, as m counts
+    for (std::size_t axis = middle.size(); axis-- > 0;) {  // last axis fastest, like m
       if (++middle[axis] < shape[axis + 1]) break;
       middle[axis] = 0;
     }
   }
 }
 
-// Elements from `first` on, of an array in C order. False if a value does not fit T.
+// Converts elements of an array in C order, starting at `first`. Returns false if a value does not fit T.
 template <typename Source, typename T>
 bool convert_some(const NpyView& array, std::size_t first, std::span<T> out) {
   const bool swap = array.type.big_endian;
@@ -141,7 +139,7 @@ bool convert(const NpyView& array, std::size_t first, std::span<T> out) {
 template <typename T>
 using Convert = bool (*)(const NpyView&, std::size_t, std::span<T>);
 
-// The function that converts from this type, or null.
+// Returns the function that converts from this type, or null.
 template <typename T>
 Convert<T> converter_from(const NpyType& type) {
   switch (type.kind) {
@@ -174,7 +172,7 @@ std::string name_of() {
   return fmt::format("{}{}", std::is_floating_point_v<T> ? "float" : "int", 8 * sizeof(T));
 }
 
-// The function that converts, and how many elements there are.
+// Checks the array; returns the conversion function and the number of elements.
 template <typename T>
 std::pair<Convert<T>, std::size_t> check(const NpyView& array, std::string_view where) {
   const Convert<T> convert_to = converter_from<T>(array.type);

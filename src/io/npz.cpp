@@ -32,7 +32,7 @@ std::optional<NpzFile::Array> NpzFile::find(std::string_view name) const {
   if (!entry->deflated) return Array(parse_npy(archive_.stored_bytes(*entry), where), {});
   std::vector<std::byte> inflated = archive_.inflate(*entry);
   NpyView view = parse_npy(inflated, where);
-  return Array(std::move(view), std::move(inflated));  // moving a vector leaves its elements where they are
+  return Array(std::move(view), std::move(inflated));  // moving a vector does not move its elements
 }
 
 template <typename T>

@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kManifest = "manifest.json";
 
-// Text that is known to be JSON and no deeper than JsonDocument allows.
+// Parses text that is known to be JSON and no deeper than JsonDocument allows.
 Json parsed(const std::string& text) {
   return text.empty() ? Json::object() : Json::parse(text);
 }
@@ -39,7 +39,7 @@ std::string read_manifest(const fs::path& path) {
   return text;
 }
 
-// The member of an object if it is an object too, otherwise an empty one: a manifest may say anything.
+// Returns a member of an object if it is an object too, otherwise an empty object: a manifest may contain anything.
 Json member_of(const Json& object, const std::string& key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_object() ? *found : Json::object();
@@ -50,7 +50,7 @@ std::string text_of(const Json& object, const std::string& key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-// Whether a name out of a manifest is that of a file inside the folder, no link leading out of it.
+// Returns whether a name from a manifest is a file inside the folder, with no link that leads out of it.
 bool is_inside(const fs::path& folder, const fs::path& name) {
   if (name.empty() || name.is_absolute() || name == kManifest) return false;
   fs::path reached = folder;
@@ -63,7 +63,7 @@ bool is_inside(const fs::path& folder, const fs::path& name) {
   return true;
 }
 
-// A file and the folders, below this one, that it leaves empty.
+// Removes a file and the subfolders that are empty without it.
 void remove_inside(const fs::path& folder, const fs::path& name) {
   std::error_code error;
   if (!fs::remove(folder / name, error)) return;
@@ -103,7 +103,8 @@ RunFolder::RunFolder(RunCommand command, HeldRun& held)
 RunFolder::~RunFolder() {
   pending_.clear();
   std::error_code ignored;
-  for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) fs::remove(*folder, ignored);  // if it is empty
+  for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder)
+    fs::remove(*folder, ignored);  // only if it is empty
 }
 
 void RunFolder::make_folder(const fs::path& folder, const fs::path& wanted_by) {
@@ -187,7 +188,7 @@ RunArray RunFolder::add_array(const RunFile& file, RunFloat element) {
   const std::string header = npy_header({'f', size, false}, file.shape);
   AtomicFile out = begin_file(file);
   out.write(header);
-  // The last element makes the file as long as it will be, so that a piece that was forgotten reads as zeros.
+  // Writing the last element sets the final size of the file, so that a missing piece reads as zeros.
   const std::size_t elements = element_count(file.shape).value_or(0);
   if (elements > 0) out.write_at(header.size() + (elements - 1) * size, std::vector<std::byte>(size));
   out.release();

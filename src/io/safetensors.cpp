@@ -15,7 +15,7 @@
 namespace headscope {
 namespace {
 
-// The format's own bound on the JSON header (safetensors' MAX_HEADER_SIZE).
+// The format's limit for the JSON header (safetensors' MAX_HEADER_SIZE).
 constexpr std::uint64_t kMaxHeader = 100'000'000;
 
 [[noreturn]] void malformed(const std::string& where, const std::string& what) {
@@ -82,7 +82,7 @@ StoredTensor read_tensor(std::string_view name, JsonValue entry, std::span<const
   return tensor;
 }
 
-// The format asks for the whole of the data to be used, each byte once.
+// The format requires that every byte of the data is used exactly once.
 void check_cover(std::span<const StoredTensor> tensors, std::span<const std::byte> data, const std::string& file) {
   const std::byte* expected = data.data();
   for (const StoredTensor& tensor : tensors) {

@@ -20,19 +20,19 @@ void check_crc(const ZipEntry& entry, std::span<const std::byte> bytes, const st
   }
 }
 
-// zlib's raw inflate of one whole buffer into another.
+// Inflates one whole buffer into another with zlib's raw inflate.
 class Inflater {
  public:
-  Inflater() : status_(inflateInit2(&stream_, -MAX_WBITS)) {  // negative: no zlib header, as zip stores it
+  Inflater() : status_(inflateInit2(&stream_, -MAX_WBITS)) {  // negative: no zlib header, as in zip files
     if (status_ != Z_OK) throw Error(ErrorKind::kResource, "zlib: cannot start, out of memory");
   }
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
   ~Inflater() { ::inflateEnd(&stream_); }
 
-  // True if all of `in` inflates to exactly `expected` bytes; `out` must have room for one more.
+  // Returns true if all of `in` inflates to exactly `expected` bytes; `out` must have room for one more.
   [[nodiscard]] bool run(std::span<const std::byte> in, std::span<std::byte> out, std::size_t expected) {
-    constexpr std::size_t kStep = std::size_t{1} << 30;  // zlib counts in 32 bits
+    constexpr std::size_t kStep = std::size_t{1} << 30;  // zlib's counters are 32-bit
     while (status_ == Z_OK) {
       const auto rest_in = in.subspan(stream_.total_in);
       const auto rest_out = out.subspan(stream_.total_out);
@@ -40,7 +40,7 @@ class Inflater {
       stream_.avail_in = static_cast<uInt>(std::min(rest_in.size(), kStep));
       stream_.next_out = reinterpret_cast<Bytef*>(rest_out.data());
       stream_.avail_out = static_cast<uInt>(std::min(rest_out.size(), kStep));
-      status_ = ::inflate(&stream_, Z_NO_FLUSH);  // Z_BUF_ERROR once nothing moves
+      status_ = ::inflate(&stream_, Z_NO_FLUSH);  // returns Z_BUF_ERROR if no progress is possible
     }
     return status_ == Z_STREAM_END && stream_.total_in == in.size() && stream_.total_out == expected;
   }
@@ -85,7 +85,7 @@ std::vector<std::byte> ZipFile::inflate(const ZipEntry& entry) const {
                             where, printable(entry.name), entry.compressed.size(), entry.size, kLargestRatio));
   }
   const auto size = static_cast<std::size_t>(entry.size);
-  std::vector<std::byte> out(size + 1);  // one byte more, to notice when there is more than declared
+  std::vector<std::byte> out(size + 1);  // one extra byte, to detect more data than declared
   if (!Inflater().run(entry.compressed, out, size)) {
     throw Error(ErrorKind::kFormat, fmt::format("{}: entry '{}' does not inflate to the {} bytes it declares", where,
                                                 printable(entry.name), size));

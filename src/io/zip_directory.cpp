@@ -28,7 +28,7 @@ T load(Span bytes, std::size_t offset) {
   return value;
 }
 
-// A reader of `bytes` that stands at `offset`.
+// Returns a reader of `bytes`, positioned at `offset`.
 ByteReader reader_at(Span bytes, std::uint64_t offset, std::string_view what, std::string_view where) {
   if (offset > bytes.size()) {
     fail(ErrorKind::kFormat, where,
@@ -47,17 +47,17 @@ void expect_signature(ByteReader& reader, std::uint32_t expected, std::string_vi
   }
 }
 
-// Where the directory lies, from the records at the end of the file.
+// Location of the directory, from the records at the end of the file.
 struct DirectoryPlace {
-  std::uint64_t disk;            // of the end record
-  std::uint64_t directory_disk;  // where the directory begins
+  std::uint64_t disk;            // disk of the end record
+  std::uint64_t directory_disk;  // disk where the directory starts
   std::uint64_t entries_on_disk;
   std::uint64_t entries;
   std::uint64_t size;
   std::uint64_t offset;
 };
 
-// Position of the end record: the last one whose comment ends with the file.
+// Returns the position of the end record: the last one whose comment ends with the file.
 std::size_t find_end(Span bytes, std::string_view where) {
   constexpr std::size_t kLongestComment = 0xFFFF;
   if (bytes.size() >= kEndSize) {
@@ -72,7 +72,7 @@ std::size_t find_end(Span bytes, std::string_view where) {
   fail(ErrorKind::kFormat, where, "not a zip archive, or cut short: it does not end with a zip end record");
 }
 
-// A field of the end record is the one of the 64-bit record, or says "look there".
+// Checks that a field of the end record equals that of the 64-bit record, or is the marker that refers to it.
 void check_agrees(std::uint64_t field, std::uint64_t in_64_bits, std::uint64_t look_there, std::string_view where) {
   if (field != look_there && field != in_64_bits) {
     fail(ErrorKind::kFormat, where,
@@ -83,7 +83,7 @@ void check_agrees(std::uint64_t field, std::uint64_t in_64_bits, std::uint64_t l
 DirectoryPlace read_zip64_end(Span bytes, std::uint64_t offset, const DirectoryPlace& plain, std::string_view where) {
   ByteReader reader = reader_at(bytes, offset, "64-bit end record", where);
   expect_signature(reader, kZip64End, "64-bit end record", where);
-  // The record may hold more than we read, up to the locator that follows it.
+  // The record may contain more than we read, up to the locator that follows it.
   constexpr std::string_view kWhat = "64-bit end record";
   const Span record = reader.take(reader.read<std::uint64_t>(kWhat), kWhat);
   if (reader.remaining() != 0) fail(ErrorKind::kFormat, where, "the 64-bit end record does not end at its locator");
@@ -102,7 +102,7 @@ DirectoryPlace read_zip64_end(Span bytes, std::uint64_t offset, const DirectoryP
   return place;
 }
 
-// The bytes up to the end of the directory, and where in them it begins.
+// Reads the end records. Returns the location of the directory, and shortens `bytes` to end with it.
 DirectoryPlace read_end(Span& bytes, std::string_view where) {
   constexpr std::string_view kWhat = "end record";
   const std::size_t end = find_end(bytes, where);
@@ -132,10 +132,10 @@ DirectoryPlace read_end(Span& bytes, std::string_view where) {
   return place;
 }
 
-// The contents of the 64-bit extra field, empty if there is none.
+// Returns the contents of the 64-bit extra field; empty if there is none.
 Span find_zip64_extra(Span extra, std::string_view where) {
   ByteReader reader(extra, where);
-  while (reader.remaining() >= 4) {  // fewer are padding, which some writers leave
+  while (reader.remaining() >= 4) {  // fewer bytes are padding, which some writers leave
     const auto id = reader.read<std::uint16_t>("extra field");
     const Span contents = reader.take(reader.read<std::uint16_t>("extra field"), "extra field");
     if (id == kZip64Extra) return contents;
@@ -147,7 +147,7 @@ std::uint64_t widen(std::uint32_t field, ByteReader& zip64) {
   return field == kIn64Bits ? zip64.read<std::uint64_t>("64-bit extra field") : field;
 }
 
-// What both headers say about an entry, from the flags to the sizes.
+// The fields that both headers of an entry contain, from the flags to the sizes.
 struct Description {
   std::uint16_t flags;
   std::uint16_t method;
@@ -177,7 +177,7 @@ void check_supported(const Description& d, std::string_view where) {
   }
 }
 
-// An entry, the part of the file it takes with its local header, and its name.
+// An entry and the range of the file that it occupies, including its local header.
 struct Found {
   ZipEntry entry;
   std::uint64_t begin;

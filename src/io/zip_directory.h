@@ -9,7 +9,7 @@
 
 namespace headscope::zip {
 
-/// The entries of the archive that takes all of `bytes`, checked as `ZipFile::open` promises.
+/// Returns the entries of the archive that occupies all of `bytes`, checked as documented for `ZipFile::open`.
 [[nodiscard]] std::vector<ZipEntry> read_directory(std::span<const std::byte> bytes, const std::string& where);
 
 }  // namespace headscope::zip

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The numbers of the zip format (PKWARE's APPNOTE.TXT) that reader and writer share.
+/// Constants of the zip format (PKWARE's APPNOTE.TXT) shared by reader and writer.
 namespace headscope::zip {
 
 inline constexpr std::uint32_t kLocalHeader = 0x04034b50;    ///< "PK\3\4", APPNOTE 4.3.7
@@ -17,7 +17,7 @@ inline constexpr std::size_t kZip64EndSize = 56;
 inline constexpr std::size_t kZip64LocatorSize = 20;
 inline constexpr std::size_t kEndSize = 22;
 
-/// A field with this value has its real one in a 64-bit record.
+/// A field with this value is stored in a 64-bit record instead.
 inline constexpr std::uint32_t kIn64Bits = 0xFFFFFFFF;
 inline constexpr std::uint16_t kIn64BitsShort = 0xFFFF;
 /// Extra field with the 64-bit sizes and offset (4.5.3).
@@ -29,7 +29,7 @@ inline constexpr std::uint16_t kStored = 0;
 inline constexpr std::uint16_t kDeflated = 8;
 
 inline constexpr std::uint16_t kFlagEncrypted = 1U << 0;
-inline constexpr std::uint16_t kFlagSizesFollow = 1U << 3;  ///< The local header does not know the sizes.
+inline constexpr std::uint16_t kFlagSizesFollow = 1U << 3;  ///< The local header does not contain the sizes.
 inline constexpr std::uint16_t kFlagStrongEncryption = 1U << 6;
 inline constexpr std::uint16_t kFlagUtf8Name = 1U << 11;
 inline constexpr std::uint16_t kFlagMaskedHeaders = 1U << 13;

@@ -14,8 +14,8 @@ namespace headscope {
 namespace {
 
 constexpr std::uint64_t kAlignment = 64;
-constexpr std::uint16_t kVersion = 20;    // of the format: folders, deflate
-constexpr std::uint16_t kVersion64 = 45;  // of the format: 64-bit records
+constexpr std::uint16_t kVersion = 20;    // format version with folders and deflate
+constexpr std::uint16_t kVersion64 = 45;  // format version with 64-bit records
 constexpr std::uint16_t kMadeOnUnix = 3 << 8;
 constexpr std::uint32_t kRegularFile0644 = 0100644U << 16;
 constexpr std::uint16_t kMidnight = 0;
@@ -36,7 +36,7 @@ std::uint16_t field16(std::uint64_t value) {
   return value >= zip::kIn64BitsShort ? zip::kIn64BitsShort : static_cast<std::uint16_t>(value);
 }
 
-// The 64-bit record of those values that do not fit their own field.
+// The 64-bit extra field with the values that do not fit their own field; empty if there are none.
 std::string zip64_extra(std::initializer_list<std::uint64_t> values) {
   std::string large;
   for (const std::uint64_t value : values) {
@@ -49,7 +49,7 @@ std::string zip64_extra(std::initializer_list<std::uint64_t> values) {
   return extra + large;
 }
 
-// What local and central header have in common, from the flags to the name's length.
+// Appends the fields that local and central header share, from the flags to the name's length.
 void append_common(std::string& out, std::uint32_t crc, std::uint64_t size, std::size_t name_length) {
   append<std::uint16_t>(out, zip::kFlagUtf8Name);
   append<std::uint16_t>(out, zip::kStored);
@@ -61,9 +61,9 @@ void append_common(std::string& out, std::uint32_t crc, std::uint64_t size, std:
   append<std::uint16_t>(out, static_cast<std::uint16_t>(name_length));
 }
 
-// A local header that begins at `offset` and ends at a multiple of kAlignment.
+// Returns a local header that starts at `offset` and ends at a multiple of kAlignment.
 std::string local_header(std::string_view name, std::uint32_t crc, std::uint64_t size, std::uint64_t offset) {
-  // In a local header both sizes are in the 64-bit record or neither is; here they are equal.
+  // In a local header, either both sizes are in the 64-bit record or neither is; here they are equal.
   std::string extra = zip64_extra({size, size});
   constexpr std::uint64_t kPaddingHeader = 6;  // id, length, alignment
   const std::uint64_t unpadded = offset + zip::kLocalHeaderSize + name.size() + extra.size() + kPaddingHeader;
@@ -105,7 +105,7 @@ std::string end_records(std::uint64_t entries, std::uint64_t directory_offset, s
   std::string out;
   if (entries >= zip::kIn64BitsShort || directory_offset >= zip::kIn64Bits || directory_size >= zip::kIn64Bits) {
     append<std::uint32_t>(out, zip::kZip64End);
-    append<std::uint64_t>(out, zip::kZip64EndSize - 12);  // without signature and this field
+    append<std::uint64_t>(out, zip::kZip64EndSize - 12);  // excluding the signature and this field
     append<std::uint16_t>(out, kMadeOnUnix | kVersion64);
     append<std::uint16_t>(out, kVersion64);
     append<std::uint32_t>(out, 0);  // this disk

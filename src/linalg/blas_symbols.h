@@ -1,8 +1,8 @@
 #pragma once
 
-// Some builds of OpenBLAS put a prefix before every symbol, so that several can live in one process, and say so with
-// BLAS_SYMBOL_PREFIX. Here each name that lapack.cpp calls gets that prefix; a name that is missing does not compile,
-// or does not link.
+// Some builds of OpenBLAS prefix every symbol, so that several copies can coexist in one process, and define
+// BLAS_SYMBOL_PREFIX. This header adds that prefix to every name that lapack.cpp calls; a name missing from the list
+// fails to compile or to link.
 
 #if defined(BLAS_SYMBOL_PREFIX)
 

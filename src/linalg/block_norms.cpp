@@ -12,11 +12,11 @@
 namespace headscope {
 namespace {
 
-// Side of a tile in columns. 384 x 384 floats fit the second-level cache beside the panels of the product, and the
-// product runs at its full speed from there on.
+// Side of a tile in columns. 384 x 384 floats fit in the second-level cache next to the panels of the product, and the
+// product reaches full speed at this size.
 constexpr std::size_t kTileColumns = 384;
 
-// Cuts a stack into tiles of whole matrices, all of nearly the same size.
+// Splits a stack into tiles of whole matrices, all of nearly the same size.
 class Tiling {
  public:
   explicit Tiling(const FactorStack& stack) : stack_(stack) {

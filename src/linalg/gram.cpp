@@ -11,7 +11,7 @@
 namespace headscope {
 namespace {
 
-// Upper triangle, in double.
+// Upper triangle of the Gram matrix, in double.
 std::vector<double> gram(std::span<const float> vectors, std::size_t d, std::size_t count) {
   assert(vectors.size() == d * count);
   const std::vector<double> wide(vectors.begin(), vectors.end());
@@ -20,7 +20,7 @@ std::vector<double> gram(std::span<const float> vectors, std::size_t d, std::siz
   return gram;
 }
 
-// L = V sqrt(Lambda), column-major, from G = V Lambda V^T; rounding below zero counts as zero.
+// L = V sqrt(Lambda), column-major, from G = V Lambda V^T. Eigenvalues that rounding has made negative count as zero.
 std::vector<double> root(std::vector<double> gram, std::size_t count) {
   std::vector<double> values(count);
   if (!lapack::symmetric_eigen(count, gram.data(), count, values.data())) {

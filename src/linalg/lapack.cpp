@@ -44,7 +44,7 @@ int narrow(std::size_t size) {
   return static_cast<int>(size);
 }
 
-// Negative: an argument was wrong. Positive: the routine's own kind of failure.
+// Negative info: an invalid argument. Positive info: a failure specific to the routine.
 bool succeeded(int info, std::string_view routine) {
   if (info < 0) throw std::logic_error(fmt::format("lapack: {} refused argument {}", routine, -info));
   return info == 0;
@@ -54,7 +54,7 @@ CBLAS_TRANSPOSE flag(bool transpose) {
   return transpose ? CblasTrans : CblasNoTrans;
 }
 
-// OpenBLAS would otherwise start threads of its own inside ours.
+// Otherwise OpenBLAS would start its own threads inside ours.
 [[maybe_unused]] const bool kOneThread = [] {
   openblas_set_num_threads(1);
   return true;
@@ -138,10 +138,10 @@ bool symmetric_eigen(std::size_t n, double* a, std::size_t lda, double* values) 
 
 namespace {
 
-// Eigenpairs first .. last (from 1, ascending) of a tridiagonal matrix.
+// Computes eigenpairs first .. last (1-based, ascending) of a tridiagonal matrix.
 bool tridiagonal_eigen(int n, std::vector<double> d, std::vector<double> e, int first, int last, double* values,
                        double* z) {
-  e.resize(static_cast<std::size_t>(n));  // one more than there are, as work space
+  e.resize(static_cast<std::size_t>(n));  // dstemr uses the extra element as workspace
   const double unused = 0;
   const int wanted = last - first + 1;
   int found = 0;
@@ -177,7 +177,7 @@ int leading_eigen(std::size_t n, double* a, std::size_t lda, std::size_t count, 
   dsterf_(&n_int, sorted.data(), off.data(), &info);
   if (!succeeded(info, "dsterf")) return -1;
 
-  // Of an ascending list the largest magnitudes are some at its beginning and some at its end.
+  // In an ascending list, the largest magnitudes are at the two ends.
   count = std::min(count, n);
   std::size_t low = 0;
   std::size_t high = n;
@@ -223,7 +223,8 @@ std::string headscope::kernel_name() {
 
 std::string headscope::better_kernels() {
 #if defined(__x86_64__)
-  // What it takes for an unknown processor; builds with a short list of kernels report "Katmai" in its place.
+  // "Prescott" is OpenBLAS's choice for an unknown processor; builds with a short list of kernels report "Katmai"
+  // instead.
   const std::string name = kernel_name();
   if ((name == "Prescott" || name == "Katmai") && __builtin_cpu_supports("avx2")) {
     return __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") ? "SkylakeX" : "Haswell";

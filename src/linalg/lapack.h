@@ -4,26 +4,27 @@
 
 namespace headscope::lapack {
 
-// The only calls into BLAS and LAPACK. Matrices are column-major here, as Fortran has them: A(i, j) = a[i + j * lda].
-// Every call runs on the calling thread alone: threads are `parallel_for`'s business. Sizes are checked to fit
-// LAPACK's int; a call that reports a bad argument is a bug of ours and throws std::logic_error.
+// All calls into BLAS and LAPACK. Matrices are column-major here, as in Fortran: A(i, j) = a[i + j * lda]. Every call
+// runs on the calling thread only; `parallel_for` provides the parallelism. Sizes are checked to fit LAPACK's int. A
+// call that reports an invalid argument is a bug in headscope and throws std::logic_error.
 
-/// C = alpha * op(A) * op(B) + beta * C, C is m x n and the inner extent k; op transposes where asked to.
+/// C = alpha * op(A) * op(B) + beta * C, where C is m x n, the inner extent is k, and op transposes if requested.
 void gemm(bool transpose_a, bool transpose_b, std::size_t m, std::size_t n, std::size_t k, float alpha, const float* a,
           std::size_t lda, const float* b, std::size_t ldb, float beta, float* c, std::size_t ldc);
 void gemm(bool transpose_a, bool transpose_b, std::size_t m, std::size_t n, std::size_t k, double alpha,
           const double* a, std::size_t lda, const double* b, std::size_t ldb, double beta, double* c, std::size_t ldc);
 
-/// Upper triangle of C = alpha * A^T A + beta * C, or of A A^T if `transpose` is false. C is n x n, the inner extent k.
+/// Upper triangle of C = alpha * A^T A + beta * C, or of alpha * A A^T + beta * C if `transpose` is false. C is n x n
+/// and the inner extent is k.
 void syrk_upper(bool transpose, std::size_t n, std::size_t k, float alpha, const float* a, std::size_t lda, float beta,
                 float* c, std::size_t ldc);
 void syrk_upper(bool transpose, std::size_t n, std::size_t k, double alpha, const double* a, std::size_t lda,
                 double beta, double* c, std::size_t ldc);
 
-/// A = R^T R with R upper triangular, in place. False if A is not positive definite.
+/// Factors A = R^T R with R upper triangular, in place. Returns false if A is not positive definite.
 [[nodiscard]] bool cholesky_upper(std::size_t n, double* a, std::size_t lda);
 
-/// Inverse of an upper triangular matrix, in place. False if it is singular.
+/// Inverts an upper triangular matrix in place. Returns false if it is singular.
 [[nodiscard]] bool invert_upper(std::size_t n, double* a, std::size_t lda);
 
 /// B = B * R^-1 with R upper triangular n x n, B m x n.
@@ -37,17 +38,19 @@ void solve_left_upper_transposed(std::size_t n, std::size_t columns, const doubl
 void multiply_left_upper_transposed(std::size_t n, std::size_t columns, const float* r, std::size_t ldr, float* b,
                                     std::size_t ldb);
 
-/// Eigenvalues, ascending, and eigenvectors, as the columns of A, of a symmetric matrix given by its upper triangle.
-/// False if the iteration did not converge.
+/// Computes the eigenvalues, ascending, and the eigenvectors, stored as columns of A, of a symmetric matrix given by
+/// its upper triangle. Returns false if the iteration did not converge.
 [[nodiscard]] bool symmetric_eigen(std::size_t n, double* a, std::size_t lda, double* values);
 
-/// Eigenvectors of the eigenvalues of largest magnitude, at most `count`, of a symmetric matrix given by its upper
-/// triangle, which is destroyed: `values` ascending, vectors as the columns of `z`, n x count. Says how many; -1 if an
-/// iteration did not converge. By tridiagonal reduction, so that the cost of the others is their eigenvalues'.
+/// Computes the eigenpairs of largest magnitude, at most `count`, of a symmetric matrix given by its upper triangle,
+/// which is overwritten: `values` ascending, vectors as the columns of `z`, n x count. Returns how many there are, or
+/// -1 if an iteration did not converge. Uses tridiagonal reduction, so that only eigenvalues are computed for the
+/// remaining pairs.
 [[nodiscard]] int leading_eigen(std::size_t n, double* a, std::size_t lda, std::size_t count, double* values,
                                 double* z);
 
-/// Singular values, descending, of an m x n matrix, which is destroyed. False if the iteration did not converge.
+/// Computes the singular values, descending, of an m x n matrix, which is overwritten. Returns false if the iteration
+/// did not converge.
 [[nodiscard]] bool singular_values(std::size_t m, std::size_t n, double* a, std::size_t lda, double* values);
 
 }  // namespace headscope::lapack

@@ -9,7 +9,7 @@
 namespace headscope {
 namespace {
 
-// A row-major matrix is, column-major, its transpose; one more transposition is left to BLAS.
+// A row-major matrix read as column-major is its transpose; a transposed view is transposed by BLAS.
 struct Operand {
   bool transpose;
   std::size_t stride;
@@ -35,8 +35,8 @@ void multiply(MatrixView a, MatrixView b, MatrixSpan c, float alpha, float beta)
 }
 
 void parallel_multiply(MatrixView a, MatrixView b, MatrixSpan c, float alpha, float beta) {
-  // Large enough that packing the other operand again for every piece is lost in the product, small enough to keep
-  // many threads busy. It does not depend on their number, for the edges of a product are summed in another order.
+  // Large enough that repacking the other operand for every piece costs little, small enough to keep many threads busy.
+  // Independent of the number of threads, because the edges of a product are summed in a different order.
   constexpr std::size_t kPiece = 384;
   constexpr std::size_t kMultiple = 16;  // one vector of floats
   const bool by_columns = c.columns() >= c.rows() || c.columns() >= 2 * kPiece;

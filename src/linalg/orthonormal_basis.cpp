@@ -12,10 +12,11 @@ namespace headscope {
 namespace {
 
 constexpr double kSmallestTolerance = 1e-7;
-// Cholesky QR leaves the basis orthonormal to about condition^2 * 2^-53: beyond this it is done twice.
+// Cholesky QR gives a basis that is orthonormal to about condition^2 * 2^-53; above this condition number it is applied
+// twice.
 constexpr double kConditionForOnce = 1e3;
 
-// Columns of length d, one after another, in double; count may shrink.
+// Contiguous columns of length d, in double; the number of columns may shrink.
 class Columns {
  public:
   Columns(std::span<const float> vectors, std::size_t d, std::size_t count)
@@ -31,8 +32,8 @@ class Columns {
     return gram;
   }
 
-  // Divides by the Cholesky factor of the Gram matrix if the condition number of that factor is below `limit`.
-  // Returns the condition number, an upper bound that is at most `count` times too large; infinity if there is none.
+  // Divides by the Cholesky factor of the Gram matrix if the condition number of that factor is below `limit`. Returns
+  // an upper bound of the condition number, at most `count` times too large; infinity if nothing was divided.
   double divide_by_cholesky(std::vector<double> factor, double limit) {
     if (!lapack::cholesky_upper(count_, factor.data(), count_)) return INFINITY;
     std::vector<double> inverse = factor;
@@ -43,7 +44,7 @@ class Columns {
     return condition;
   }
 
-  // Replaces the columns by their projections on the leading eigenvectors of the Gram matrix, scaled to unit length.
+  // Replaces the columns by their projections onto the leading eigenvectors of the Gram matrix, scaled to unit length.
   void keep_leading(std::vector<double> gram, double tolerance) {
     std::vector<double> eigenvalues(count_);
     if (!lapack::symmetric_eigen(count_, gram.data(), count_, eigenvalues.data())) {
@@ -52,7 +53,7 @@ class Columns {
     const double largest = std::max(0.0, eigenvalues.back());
     std::size_t rank = 0;
     while (rank < std::min(count_, d_) && eigenvalues[count_ - 1 - rank] > tolerance * tolerance * largest) ++rank;
-    // Eigenvectors are columns in ascending order: the last `rank`, each divided by its singular value.
+    // Eigenvectors are columns in ascending order: take the last `rank`, each divided by its singular value.
     double* leading = gram.data() + (count_ - rank) * count_;
     for (std::size_t k = 0; k < rank; ++k) {
       const double scale = 1 / std::sqrt(eigenvalues[count_ - rank + k]);
@@ -80,7 +81,7 @@ class Columns {
   std::vector<double> values_;
 };
 
-// A second pass: the columns are nearly orthonormal already.
+// Second pass of Cholesky QR: the columns are already nearly orthonormal.
 void polish(Columns& columns) {
   static_cast<void>(columns.divide_by_cholesky(columns.gram(), INFINITY));
 }
@@ -95,7 +96,7 @@ Columns orthonormalize(std::span<const float> vectors, std::size_t d, std::size_
       throw Error(ErrorKind::kNumeric, "orthonormal_basis: a vector holds a NaN, an infinity or overflows");
     }
   }
-  // A condition number below 1 / tolerance says that all singular values count.
+  // If the condition number is below 1 / tolerance, all singular values count.
   const double condition = columns.divide_by_cholesky(gram, 1 / tolerance);
   if (condition < kConditionForOnce) return columns;
   if (!std::isfinite(condition)) columns.keep_leading(std::move(gram), tolerance);

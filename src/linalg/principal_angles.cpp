@@ -55,7 +55,7 @@ PrincipalAngles principal_angles(std::span<const double> u, std::size_t p, std::
   std::vector<double> rest(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(q * d));
   lapack::gemm(false, false, d, q, p, -1.0, u.data(), d, product.data(), p, 1.0, rest.data(), d);
   std::vector<double> sines = singular_values(std::move(rest), d, q);
-  std::ranges::reverse(sines);  // ascending, as the angles are
+  std::ranges::reverse(sines);  // ascending, like the angles
   for (std::size_t i = 0; i < q; ++i) {
     if (result.cosines[i] * result.cosines[i] >= 0.5) result.angles[i] = std::asin(std::min(sines[i], 1.0));
   }

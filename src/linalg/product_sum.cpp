@@ -14,10 +14,10 @@ namespace headscope {
 namespace {
 
 constexpr std::size_t kSide = 256;
-// Where tiles are few, the batches are dealt out as well: every so many have sums of their own.
+// If there are fewer than kFewTiles tiles, the batches are also divided, into kBatchGroups groups with separate sums.
 constexpr std::size_t kFewTiles = 16;
 constexpr std::size_t kBatchGroups = 8;
-// Of the integers; three more are left for what rounding adds, and the sign.
+// Bits of an integer sum. The other four are the sign and three bits of headroom for what rounding adds.
 constexpr int kBits = 60;
 
 // Rows [begin, end) of a matrix.
@@ -26,7 +26,7 @@ MatrixView rows_of(const MatrixView& matrix, std::size_t begin, std::size_t end)
           matrix.column_stride()};
 }
 
-// A view as BLAS takes it.
+// A view in the form BLAS expects.
 struct Operand {
   explicit Operand(const MatrixView& m) : by_rows(m.column_stride() == 1) {
     assert(m.row_stride() == 1 || m.column_stride() == 1);
@@ -34,7 +34,7 @@ struct Operand {
     leading = std::max<std::size_t>({by_rows ? m.row_stride() : m.column_stride(), extent, 1});
   }
 
-  bool by_rows;  // to BLAS, a transposed matrix
+  bool by_rows;  // transposed, from the column-major point of view of BLAS
   std::size_t leading;
 };
 
@@ -52,16 +52,16 @@ void multiply_by_itself(const MatrixView& a, float* product) {
   lapack::syrk_upper(operand.by_rows, a.rows(), a.columns(), 1.0F, a.data(), operand.leading, 0.0F, product, a.rows());
 }
 
-// Part of the result.
+// A tile of the result: rows [row, row_end), columns [column, column_end).
 struct Tile {
   std::size_t row;
   std::size_t row_end;
   std::size_t column;
   std::size_t column_end;
-  bool upper;  // lies on the diagonal of a symmetric result: what is below is not needed
+  bool upper;  // on the diagonal of a symmetric result: the part below it is not needed
 };
 
-// A power of two; with it what is no larger than `largest` stays below 2^bits.
+// Returns the power of two that scales values of magnitude up to `largest` to below 2^bits.
 double scale_below(double largest, int bits) {
   int exponent = 0;
   std::frexp(largest, &exponent);

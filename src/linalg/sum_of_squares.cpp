@@ -25,7 +25,7 @@ double sum_of_squares_here(const float* HWY_RESTRICT block, std::size_t rows, st
       sum = hn::MulAdd(value, value, sum);
     }
     for (std::size_t i = whole; i < rows; ++i) tail += column[i] * column[i];
-    // One column's sum is short; the sum over columns is kept in double.
+    // Within a column, float is accurate enough; the sum over columns is in double.
     total += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum)) + tail);
     tail = 0;
   }

@@ -24,7 +24,7 @@ SymmetricEigen symmetric_eigen(const DoubleMatrix& matrix) {
   check_square(matrix);
   SymmetricEigen result{std::vector<double>(n), matrix};
   if (n == 0) return result;
-  // Our rows are LAPACK's columns: its upper triangle is our lower one, and column k of its result our row k.
+  // Our rows are LAPACK's columns: its upper triangle is our lower one, and column k of its result is our row k.
   if (!lapack::symmetric_eigen(n, result.vectors.values().data(), n, result.values.data())) {
     throw Error(ErrorKind::kNumeric, fmt::format("symmetric_eigen: no convergence for a matrix of order {}", n));
   }
@@ -37,7 +37,7 @@ SymmetricEigen leading_eigen(const DoubleMatrix& matrix, std::size_t count) {
   count = std::min(count, n);
   SymmetricEigen result{std::vector<double>(count), DoubleMatrix(count, n)};
   if (count == 0) return result;
-  // The reduction loops over NaN, the eigenvalues of what it leaves need not end.
+  // The reduction does not detect NaN, and the eigenvalue iteration on its output may never terminate.
   for (const double value : matrix.values()) {
     if (!std::isfinite(value)) throw Error(ErrorKind::kNumeric, "symmetric_eigen: the matrix holds NaN or infinity");
   }

@@ -19,7 +19,7 @@ HWY_INLINE void transpose_square(hn::FixedTag<float, 1> /*d*/, const float* in, 
   *out = *in;
 }
 #else
-// A square of 4 x 4, in four registers of four lanes.
+// Transposes a 4 x 4 square in four registers of four lanes.
 HWY_INLINE void transpose_square(hn::FixedTag<float, 4> d, const float* HWY_RESTRICT in, std::size_t in_stride,
                                  float* HWY_RESTRICT out, std::size_t out_stride) {
   const hn::Repartition<double, decltype(d)> pairs;
@@ -42,8 +42,8 @@ HWY_INLINE void transpose_square(hn::FixedTag<float, 4> d, const float* HWY_REST
 #if HWY_TARGET <= HWY_AVX2  // smaller numbers are better targets
 constexpr std::size_t kSide = 8;
 
-// A square of 8 x 8: two rows of 4 x 4 in each register, side by side. Loading rows i and i + 4 into
-// one register puts the halves where they belong, so that no step crosses the middle.
+// Transposes an 8 x 8 square with two rows of 4 x 4 squares side by side in each register. Loading rows i and i + 4
+// into one register puts the halves in their final lanes, so that no step crosses the middle.
 HWY_INLINE void transpose_square(hn::FixedTag<float, 8> d, const float* HWY_RESTRICT in, std::size_t in_stride,
                                  float* HWY_RESTRICT out, std::size_t out_stride) {
   const hn::FixedTag<float, 4> half;

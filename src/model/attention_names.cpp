@@ -25,7 +25,7 @@ bool looks_like_attention(const StoredTensor& tensor) {
          std::none_of(kNotWeights.begin(), kNotWeights.end(), contains);
 }
 
-// "layers.12.mlp" -> "layers.{i}.mlp": the first dotted part that is a number.
+// "layers.12.mlp" -> "layers.{i}.mlp": replaces the first dotted part that is a number.
 std::string without_layer(const std::string& name) {
   for (std::size_t begin = 0; begin < name.size();) {
     const std::size_t end = std::min(name.find('.', begin), name.size());

@@ -6,7 +6,7 @@
 
 namespace headscope {
 
-/// The names of BERT, which RoBERTa shares but for the prefix.
+/// BERT's tensor names, which RoBERTa shares except for the prefix.
 [[nodiscard]] inline Layout bert_layout(const std::string& prefix) {
   return {.prefixes = {prefix, ""},
           .q = "encoder.layer.{i}.attention.self.query",

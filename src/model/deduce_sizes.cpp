@@ -13,7 +13,7 @@ namespace {
 
 using MaybeSize = std::optional<std::size_t>;
 
-// Larger numbers are nonsense, and products of two of them still fit 64 bits.
+// Larger sizes are nonsense, and products of two sizes still fit into 64 bits.
 constexpr std::uint64_t kLargestSize = 1'000'000'000;
 
 class Deduction {
@@ -48,11 +48,11 @@ class Deduction {
     return static_cast<std::size_t>(*value);
   }
 
-  // What the configuration says, under one of config.json's keys or GGUF's own.
+  // Returns what the configuration says, under one of config.json's keys or under GGUF's own.
   MaybeSize stated(const std::vector<std::string>& json_keys, std::string_view gguf_key) const {
     if (checkpoint_.is_gguf()) return stated_in_gguf(fmt::format("{}.{}", match_.gguf_keys, gguf_key));
     for (const std::string& key : json_keys) {
-      // timm keeps what a model was built with one level down.
+      // timm stores a model's constructor arguments one level down.
       for (const JsonValue scope : {match_.config, match_.config.find("model_args")}) {
         if (const JsonValue value = scope.find(key); !value.is_null()) return positive(key, value.as_unsigned());
       }
@@ -65,7 +65,7 @@ class Deduction {
     if (!value) return std::nullopt;
     const auto count = value->array_size();
     if (!count) return positive(key, value->as_unsigned());
-    // One number a layer; a longer list is not worth the memory of looking into it.
+    // One number per layer; reading a longer list is not worth the memory.
     if (*count == 0 || *count > checkpoint_.tensors().size()) {
       fail(fmt::format("'{}' is a list of {}, expected one number a layer", key, *count));
     }
@@ -110,7 +110,7 @@ class Deduction {
     return checkpoint_.find(match_.prefix + layer_name(pattern, layer) + ".weight");
   }
 
-  // The first layer's tensor of that name, wherever a layer has it.
+  // Returns the tensor of that name in the first layer that has it.
   const StoredTensor* first_tensor(const std::string& pattern, std::size_t layers) const {
     for (std::size_t layer = 0; layer < layers; ++layer) {
       if (const StoredTensor* found = tensor(pattern, layer)) return found;
@@ -187,11 +187,11 @@ class Deduction {
     if (const MaybeSize kv_heads = stated(keys().kv_heads, "attention.head_count_kv")) return *kv_heads;
     const bool fused = match_.layout->fusion == Fusion::kBlocks;
     const StoredTensor* source = first_tensor(fused ? match_.layout->q : match_.layout->k, sizes.layers);
-    if (source == nullptr || source->shape.size() != 2) return sizes.heads;  // reported as missing or misshapen
+    if (source == nullptr || source->shape.size() != 2) return sizes.heads;  // will be reported as missing or misshapen
     const std::size_t outputs = source->shape[match_.layout->storage == Storage::kOutIn ? 0 : 1];
     const std::size_t query = fused ? sizes.heads * sizes.d_head : 0;
     const std::size_t one = (fused ? 2 : 1) * sizes.d_head;
-    if (outputs < query + one || (outputs - query) % one != 0) return sizes.heads;  // reported as misshapen
+    if (outputs < query + one || (outputs - query) % one != 0) return sizes.heads;  // will be reported as misshapen
     const std::size_t kv_heads = (outputs - query) / one;
     if (kv_heads != sizes.heads) note("key/value heads", kv_heads, source->name);
     return kv_heads;

@@ -8,12 +8,10 @@
 
 namespace headscope {
 
-/// The sizes of a model: what the configuration says, else what the tensors
-/// answer, else the default of the family's configuration class. What the
-/// configuration did not say is added to `notes` with its source.
+/// Determines the sizes of a model: from the configuration, else from the tensors, else from the default of the
+/// family's configuration class. Sizes that the configuration does not state are added to `notes` with their source.
 ///
-/// \throws Error  kFormat if the configuration is contradictory, or neither it
-///                nor the tensors answer.
+/// \throws Error  kFormat if the configuration contradicts itself, or if neither it nor the tensors give a size.
 [[nodiscard]] HeadSizes deduce_sizes(const Checkpoint& checkpoint, const FamilyMatch& match,
                                      std::vector<std::string>& notes);
 

@@ -16,7 +16,7 @@
 namespace headscope {
 namespace {
 
-// "its tensors fit roberta: try --family roberta", or what is known where nothing fits.
+// Returns e.g. "its tensors fit roberta: try --family roberta", or the list of known families if none fits.
 std::string hint(const Checkpoint& checkpoint, std::span<const FamilyFit> fitting) {
   constexpr std::size_t kMostNamed = 3;
   if (!fitting.empty()) {
@@ -100,13 +100,13 @@ const Family& by_config(const Checkpoint& checkpoint) {
   return by_tensor_names(checkpoint);
 }
 
-// timm names models of other kinds alike; only its architecture tells them apart.
+// timm uses the same tensor names for models of other kinds; only its architecture tells them apart.
 void refuse_other_architectures(const Checkpoint& checkpoint, const Family& family) {
   const auto architecture = checkpoint.config().find("architecture").as_string();
   if (!architecture) return;
   for (const std::string& part : family.other_architectures) {
     if (architecture->find(part) != std::string_view::npos) {
-      // The names fit, and that is what misleads: no hint.
+      // No hint: the names fit, which is misleading here.
       refuse(checkpoint, fmt::format("architecture '{}' is not a plain ViT ('{}')", printable(*architecture), part),
              {});
     }
@@ -142,7 +142,7 @@ const Family& by_architecture(const Checkpoint& checkpoint) {
   unknown(checkpoint, fmt::format("general.architecture '{}' is unknown", printable(architecture)), architecture);
 }
 
-// The keys of a file that is read as another family begin with its own architecture.
+// If a file is read as another family, its keys start with its own architecture.
 std::string gguf_keys(const Checkpoint& checkpoint, const GgufForm& form) {
   const std::string own = gguf_architecture(checkpoint);
   const bool renamed = !checkpoint.metadata(form.keys + ".block_count") && checkpoint.metadata(own + ".block_count");

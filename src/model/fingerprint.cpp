@@ -10,7 +10,7 @@
 namespace headscope {
 namespace {
 
-// FNV-1a, 64 bits: tells apart what is different by accident, which is all that is asked of it.
+// FNV-1a, 64 bits: only has to detect accidental differences.
 class Hash {
  public:
   void add(std::span<const std::byte> bytes) noexcept {
@@ -59,7 +59,7 @@ std::string fingerprint(const Checkpoint& checkpoint) {
     hash.add(info(tensor->dtype).name);
     for (const std::size_t extent : tensor->shape) hash.add(extent);
     add_sample(hash, tensor->bytes);
-    checkpoint.release(*tensor);  // where the system maps 2 MB at a touch, these samples are the whole file
+    checkpoint.release(*tensor);  // where the system maps 2 MB per page fault, the samples would map the whole file
   }
   return fmt::format("{:016x}", hash.value());
 }

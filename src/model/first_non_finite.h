@@ -9,12 +9,12 @@
 
 namespace headscope {
 
-/// Remembers the smallest index of a number that is not finite, whichever thread finds it.
+/// Finds the smallest index of a non-finite value. Thread-safe.
 class FirstNonFinite {
  public:
   void look(std::span<const float> values, std::size_t index_of_first);
 
-  /// \throws Error  kNumeric, naming tensor and index, if `look` ever found one.
+  /// \throws Error  kNumeric, naming tensor and index, if `look` found one.
   void report(const Checkpoint& checkpoint, const StoredTensor& tensor) const;
 
  private:

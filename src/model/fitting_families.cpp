@@ -15,7 +15,7 @@
 namespace headscope {
 namespace {
 
-// What stands before the names of O: a listed prefix, the first of the list that is there; else the only one there is.
+// Returns the prefix of O's names: the first listed prefix that occurs, else the only prefix there is.
 std::optional<std::string> find_prefix(const Checkpoint& checkpoint, const Layout& layout) {
   std::set<std::string_view> found;
   const std::string pattern = layout.o + ".weight";
@@ -36,7 +36,7 @@ bool has_layer_tensor(const Checkpoint& checkpoint, const std::string& prefix, c
   });
 }
 
-// Modules that every model of the layout has: those of the heads and of the blocks around them.
+// Modules that every model with the layout has: those of the heads and of the blocks around them.
 std::vector<std::string> required_modules(const Layout& layout) {
   const ForwardNames& forward = layout.forward;
   std::vector<std::string> modules = {layout.q,
@@ -58,7 +58,7 @@ std::vector<std::string> required_modules(const Layout& layout) {
   return modules;
 }
 
-// Whole names of the tensors that a layout knows, {i} for the layer's number.
+// Full names of the tensors that a layout knows, with {i} for the layer number.
 std::vector<std::string> known_names(const Layout& layout) {
   const ForwardNames& forward = layout.forward;
   std::vector<std::string> modules = required_modules(layout);
@@ -116,7 +116,7 @@ LayoutSearch find_layout(const Checkpoint& checkpoint, const std::vector<Layout>
       if (search.problem.empty()) search.problem = fmt::format("there is no '{}.weight'", layout.o);
       continue;
     }
-    // Two generations may share O's name.
+    // Two naming generations may share O's name.
     if (!has_layer_tensor(checkpoint, *prefix, layout.q + ".weight")) {
       search.problem = fmt::format("there is no '{}{}.weight'", printable(*prefix), layout.q);
       continue;
@@ -138,7 +138,8 @@ std::vector<FamilyFit> fitting_families(const Checkpoint& checkpoint, std::strin
   struct Candidate {
     FamilyFit fit;
     bool own_prefix;
-    std::size_t named;  // letters of its name that the stated one contains: xlm-roberta is rather roberta than bert
+    std::size_t named;  // length of its name if the stated name contains it: xlm-roberta is closer to roberta than to
+                        // bert
   };
   std::vector<Candidate> candidates;
   for (const Family& family : known_families()) {

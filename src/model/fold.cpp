@@ -1,4 +1,4 @@
-// The loops below are compiled once for every SIMD target and the compiler vectorizes them.
+// The loops below are compiled once per SIMD target, and the compiler vectorizes them.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "model/fold.cpp"
 #include <hwy/foreach_target.h>
@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace headscope {
 namespace HWY_NAMESPACE {
 
-// Sixteen sums on every target, so that all give the same bits.
+// Sixteen partial sums on every target, so that all give the same bits.
 constexpr std::size_t kSums = 16;
 
 void scale_here(float* HWY_RESTRICT column, const float* HWY_RESTRICT factors, std::size_t size) {

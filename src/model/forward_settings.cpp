@@ -39,7 +39,7 @@ Activation activation(const ConfigReader& config, const ForwardRules& rules) {
   config.unsupported(fmt::format("activation '{}'", printable(*name)));
 }
 
-// Which layers have a window, by `layer_types` or by the family's rule.
+// Which layers have a window, according to `layer_types` or the family's rule.
 std::vector<bool> windowed(const ConfigReader& config, const ForwardRules& rules, std::size_t layers) {
   std::vector<bool> result(layers);
   const JsonValue types = config.scope().find("layer_types");
@@ -84,7 +84,7 @@ std::vector<bool> windowed(const ConfigReader& config, const ForwardRules& rules
 std::size_t window(const ConfigReader& config, const ForwardRules& rules) {
   if (rules.windows == Windows::kNone) return 0;
   if (rules.windows == Windows::kFromLayer && !config.boolean("use_sliding_window").value_or(false)) return 0;
-  // A null means none; a key that is not there means the class's default.
+  // null means no window; a missing key means the default of the configuration class.
   if (config.is_null("sliding_window")) return 0;
   return config.size({"sliding_window"}).value_or(static_cast<std::size_t>(rules.window));
 }

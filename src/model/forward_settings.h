@@ -12,17 +12,18 @@
 
 namespace headscope {
 
-/// The numbers a forward pass takes from a configuration.
+/// The settings a forward pass takes from a configuration.
 struct ForwardSettings {
   Activation activation = Activation::kGelu;
   double epsilon = 0;
   bool parallel = false;
   double score_scale = 1;
-  bool scale_by_layer = false;  ///< Scores of layer i are divided by i + 1 as well.
+  bool scale_by_layer = false;  ///< Scores of layer i are also divided by i + 1.
   double score_cap = 0;
   double logit_cap = 0;
-  std::vector<std::size_t> windows;  ///< By layer; 0 for none.
-  std::vector<bool> local;           ///< By layer: turns as `local_rotary` says.
+  std::vector<std::size_t> windows;  ///< By layer; 0: none.
+  std::vector<bool> local;           ///< By layer: whether it is a sliding-window layer, which uses `local_rotary` if
+                                     ///< the family has one.
   Rotary rotary;
   Rotary local_rotary;
   std::size_t position_offset = 0;
@@ -33,7 +34,8 @@ struct ForwardSettings {
   std::size_t image_width = 0;
 };
 
-/// \throws Error  kUnsupported for arithmetic that is not implemented, kFormat for values that make no sense.
+/// Reads the settings from config.json or GGUF metadata.
+/// \throws Error  kUnsupported for arithmetic that is not implemented, kFormat for invalid values.
 [[nodiscard]] ForwardSettings forward_settings(const Checkpoint& checkpoint, const FamilyMatch& match,
                                                const HeadSizes& sizes);
 

@@ -4,8 +4,8 @@
 
 namespace headscope {
 
-/// The names llama.cpp gives every family it converts. Image towers have no forward pass here: which tensor is the
-/// MLP's first and which its second changed over time.
+/// The names llama.cpp uses for every family it converts. Image towers have no forward pass here: which tensor is the
+/// first of the MLP and which the second changed over time.
 [[nodiscard]] inline Layout gguf_layout(Fusion fusion) {
   Layout layout{.fusion = fusion,
                 .q = "blk.{i}.attn_q",
@@ -30,7 +30,7 @@ namespace headscope {
   return layout;
 }
 
-/// Gemma 2 and 3. The converter has added the 1 to every gain.
+/// Gemma 2 and 3. The converter has already added the 1 to every gain.
 [[nodiscard]] inline Layout gguf_gemma_layout() {
   Layout layout = gguf_layout(Fusion::kNone);
   layout.output_scale = "blk.{i}.post_attention_norm.weight";
@@ -52,8 +52,8 @@ namespace headscope {
   return layout;
 }
 
-/// An image tower (mmproj), where O is called attn_out. llama.cpp writes all kinds of towers under one
-/// architecture; a LayerNorm has a bias, an RMSNorm does not.
+/// An image tower (mmproj), where O is called attn_out. llama.cpp writes all kinds of towers under one architecture; a
+/// LayerNorm has a bias, an RMSNorm does not.
 [[nodiscard]] inline Layout gguf_vision_layout(Fusion fusion) {
   const bool fused = fusion != Fusion::kNone;
   return {.fusion = fusion,

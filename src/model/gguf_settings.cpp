@@ -29,7 +29,7 @@ class Metadata {
     }
     return number;
   }
-  // A count; 0 where it is not there.
+  // Returns a count; 0 if the key is missing.
   [[nodiscard]] std::size_t size(std::string_view key) const {
     const auto value = find(key);
     constexpr std::uint64_t kLargest = 1'000'000'000;
@@ -47,8 +47,8 @@ class Metadata {
   const std::string& prefix_;
 };
 
-// The converter leaves query_pre_attn_scalar out: it is the head's width but for the 27B models, which llama.cpp knows
-// by their number of layers.
+// The converter omits query_pre_attn_scalar: it equals the head width except for the 27B models, which llama.cpp
+// recognizes by their number of layers.
 double score_width(const Family& family, const HeadSizes& sizes) {
   const bool gemma_27b = (family.name == "gemma2" && sizes.layers == 46) ||  //
                          (family.name == "gemma3" && sizes.layers == 62);
@@ -75,7 +75,7 @@ void set_scaling(const Checkpoint& checkpoint, const Metadata& metadata, Rotary&
     rotary.scaling = RotaryScaling::kLongRope;
     rotary.amplitude = stated_amplitude;
   } else if (const std::vector<double> listed = factors(checkpoint, "rope_freqs.weight"); !listed.empty()) {
-    rotary.scaling = RotaryScaling::kFactors;  // Llama 3's scaling, worked out by the converter
+    rotary.scaling = RotaryScaling::kFactors;  // Llama 3's scaling, computed by the converter
     rotary.short_factors = listed;
   } else if (kind == "linear") {
     rotary.scaling = RotaryScaling::kLinear;
@@ -94,7 +94,7 @@ void set_scaling(const Checkpoint& checkpoint, const Metadata& metadata, Rotary&
 void set_windows(const Metadata& metadata, const Family& family, const HeadSizes& sizes, ForwardSettings& settings) {
   const std::size_t window = metadata.size("attention.sliding_window");
   const std::size_t stated = metadata.size("attention.sliding_window_pattern");
-  const std::size_t every = stated > 0 ? stated : 6;  // what llama.cpp assumes for Gemma 3
+  const std::size_t every = stated > 0 ? stated : 6;  // llama.cpp's default for Gemma 3
   for (std::size_t i = 0; i < sizes.layers; ++i) {
     bool has = false;
     if (family.forward.windows == Windows::kAll) has = window > 0;

@@ -4,7 +4,7 @@
 
 namespace headscope {
 
-/// What llama.cpp's converter keeps of a configuration, the rest being as the family has it.
+/// Reads what llama.cpp's converter keeps of a configuration; everything else is the family's default.
 /// \throws Error  as `forward_settings`.
 [[nodiscard]] ForwardSettings gguf_settings(const Checkpoint& checkpoint, const FamilyMatch& match,
                                             const HeadSizes& sizes);

@@ -5,7 +5,7 @@
 namespace headscope {
 namespace {
 
-// Removes decimal digits from the front of `text`; nothing if there are none or too many.
+// Removes decimal digits from the front of `text`; returns nothing if there are none or too many.
 std::optional<std::size_t> take_number(std::string_view& text) noexcept {
   std::size_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -14,14 +14,14 @@ std::optional<std::size_t> take_number(std::string_view& text) noexcept {
   return number;
 }
 
-// Removes `upper`, an ASCII capital, or its small letter from the front of `text`.
+// Removes `upper`, an ASCII capital letter, or its lowercase form from the front of `text`.
 bool take_letter(std::string_view& text, char upper) noexcept {
   if (text.empty() || (text.front() != upper && text.front() != upper - 'A' + 'a')) return false;
   text.remove_prefix(1);
   return true;
 }
 
-// What stands between the two numbers, and so which kind of head is meant.
+// Removes the separator between the two numbers, which tells the kind of head.
 std::optional<bool> take_is_key_value(std::string_view& text, bool spelled_out) noexcept {
   if (!spelled_out) {
     if (text.empty() || (text.front() != '.' && text.front() != ',')) return std::nullopt;

@@ -6,7 +6,7 @@ namespace headscope {
 namespace {
 
 constexpr std::string_view kPlaceholder = "{i}";
-constexpr std::size_t kMostDigits = 5;  // no model has 100,000 layers; a longer number is not one
+constexpr std::size_t kMostDigits = 5;  // no model has 100,000 layers; a longer number is not a layer
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 
 namespace headscope {
 
-/// The names of LLaMA, which many families share.
+/// LLaMA's names, which many families share.
 [[nodiscard]] inline Layout llama_layout() {
   return {.prefixes = {"model.", ""},
           .q = "layers.{i}.self_attn.q_proj",
@@ -21,8 +21,8 @@ namespace headscope {
                       .final_norm = "norm"}};
 }
 
-/// Gemma 2 and 3: gains are stored less 1, and post_attention_layernorm, which elsewhere is
-/// the MLP's norm, scales what the heads write.
+/// Gemma 2 and 3: gains are stored minus 1, and post_attention_layernorm, which is the MLP's norm in other families,
+/// scales the heads' output.
 [[nodiscard]] inline Layout gemma_layout() {
   Layout layout = llama_layout();
   layout.norm_offset = 1;
@@ -34,14 +34,14 @@ namespace headscope {
   return layout;
 }
 
-/// How LLaMA and its heirs compute.
+/// How LLaMA and its descendants compute.
 [[nodiscard]] inline ForwardRules llama_rules(double epsilon = 1e-6) {
   return {.activation = Activation::kSilu, .epsilon_keys = {"rms_norm_eps"}, .epsilon = epsilon};
 }
 
 /// Gemma 2 and 3.
 [[nodiscard]] inline ForwardRules gemma_rules() {
-  return {.activation_keys = {"hidden_activation"},  // hidden_act is left over in files, and wrong
+  return {.activation_keys = {"hidden_activation"},  // files still have hidden_act, but its value is wrong
           .activation = Activation::kGeluTanh,
           .epsilon_keys = {"rms_norm_eps"},
           .epsilon = 1e-6,

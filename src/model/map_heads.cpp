@@ -68,7 +68,7 @@ class Mapper {
     found.block_scale = find_block_scale(checkpoint_, *found.tensor);
     if (const std::string scale = missing_block_scale(checkpoint_, *found.tensor); !scale.empty()) {
       missing_.push_back(scale);
-      found.tensor = nullptr;  // codes without their scale are no weights
+      found.tensor = nullptr;  // codes are not weights without their scale
     }
     return found;
   }
@@ -77,12 +77,12 @@ class Mapper {
     return checked(pattern, {sizes_.d_model}, required);
   }
 
-  // The layer's tensor of that name, with that shape and a type that can be read.
+  // Returns the layer's tensor of that name, after checking its shape and type.
   const StoredTensor* checked(const std::string& pattern, const Shape& expected, bool required) {
     const std::string name = prefix_ + layer_name(pattern, layer_);
     const StoredTensor* tensor = checkpoint_.find(name);
     if (tensor == nullptr) {
-      // A fused tensor is asked for three times.
+      // A fused tensor is looked up three times.
       if (required && (missing_.empty() || missing_.back() != name)) missing_.push_back(name);
       return nullptr;
     }

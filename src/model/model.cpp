@@ -19,8 +19,8 @@
 namespace headscope {
 namespace {
 
-// The first of `names` that the file has in a type that can be read, with or without the prefix; empty if none. What
-// shape it has to be is for those to say who use it.
+// Returns the first of `names` that the file has in a decodable type, with or without the prefix; empty if none. The
+// shape is checked by those who use the tensor.
 std::string first_present(const Checkpoint& checkpoint, const std::string& prefix,
                           const std::vector<std::string>& names) {
   for (const std::string& name : names) {
@@ -71,7 +71,7 @@ void sort_tensors(const Checkpoint& checkpoint, const HeadMap& map, ModelInfo& i
                   missing.size() == 1 ? "" : fmt::format(" and {} more", missing.size() - 1)));
 }
 
-// Whether the files say themselves that they are of the family.
+// Whether the files themselves state that family.
 bool is_stated_family(const Checkpoint& checkpoint, const Family& family) {
   try {
     return find_family(checkpoint).family == &family;
@@ -105,7 +105,7 @@ Model Model::of(Checkpoint checkpoint, std::string_view family) {
   info.sizes = deduce_sizes(checkpoint, match, info.notes);
   info.embedding = first_present(checkpoint, match.prefix, match.layout->embedding);
   info.unembedding = first_present(checkpoint, match.prefix, match.layout->unembedding);
-  // Without a tensor of its own the unembedding is the embedding, unless the file holds a bare model without a head.
+  // Without a tensor of its own, the unembedding is the embedding, unless the file holds a bare model without a head.
   const bool tied =
       checkpoint.is_gguf() || match.config.find("tie_word_embeddings").as_bool().value_or(match.family->tied);
   if (info.unembedding.empty() && !match.layout->unembedding.empty() && tied) info.unembedding = info.embedding;
@@ -169,7 +169,7 @@ void Model::check_complete(std::size_t layer, Role role, WeightProcessing proces
   }
 }
 
-// All roles lie in one tensor. What `weights` held before is used again.
+// All roles must be in one tensor. Reuses the memory of `weights`.
 void Model::load_roles(std::size_t layer, std::span<const Role> roles, WeightProcessing processing,
                        std::array<HeadWeights, 4>& weights) const {
   const LayerTensors& tensors = layer_tensors(layer);

@@ -69,7 +69,7 @@ class Resolver {
     }
   }
 
-  // A tensor by its whole name, with or without the prefix.
+  // Finds a tensor by its full name, with or without the prefix.
   [[nodiscard]] const StoredTensor* find(const std::string& name) const {
     if (name.empty()) return nullptr;
     const StoredTensor* tensor = checkpoint_.find(match_.prefix + name);
@@ -92,14 +92,14 @@ class Resolver {
                             printable(tensor.name), to_string(tensor.shape), expected));
   }
 
-  // A vector of `size`; nullptr if it is not there.
+  // Returns a vector of `size`; nullptr if it does not exist.
   [[nodiscard]] const StoredTensor* vector(const std::string& name, std::size_t size) const {
     const StoredTensor* tensor = readable(find(name));
     if (tensor != nullptr && tensor->shape != Shape{size}) wrong_shape(*tensor, to_string(Shape{size}));
     return tensor;
   }
 
-  // A matrix of `in` columns, as nn.Linear has it; 0 for `out` leaves the rows open.
+  // A matrix with `in` inputs; `out` 0 accepts any number of outputs.
   [[nodiscard]] StoredLinear linear(const std::string& module, std::size_t in, std::size_t out,
                                     Storage storage = Storage::kOutIn) const {
     StoredLinear result;
@@ -121,7 +121,7 @@ class Resolver {
     result.kind = match_.family->norm;
     result.gain = vector(module + ".weight", size);
     result.bias = vector(module + ".bias", size);
-    if (result.gain == nullptr) result.gain = vector(module + ".gamma", size);  // BERT before transformers
+    if (result.gain == nullptr) result.gain = vector(module + ".gamma", size);  // BERT files older than transformers
     if (result.bias == nullptr) result.bias = vector(module + ".beta", size);
     if (result.gain == nullptr && required) lacks(match_.prefix + module + ".weight");
     if (result.gain == nullptr) return std::nullopt;
@@ -142,7 +142,7 @@ class Resolver {
     } else {
       in.embedding = vocabulary_matrix(model_.info().embedding);
       if (in.embedding == nullptr) lacks(match_.prefix + layout_.embedding.front());
-      // Its rows are read one by one, without the factors of their blocks.
+      // Its rows are read one by one, without block factors.
       if (find_block_scale(checkpoint_, *in.embedding) != nullptr) unsupported("has an embedding in FP8 blocks");
       const std::size_t embedded = in.embedding->shape[1];
       if (embedded != width_ && names_.project_in.empty()) {
@@ -161,7 +161,7 @@ class Resolver {
     in.norm = norm(names_.embedding_norm, width_, /*required=*/!names_.embedding_norm.empty());
   }
 
-  // One row a token; nullptr if it is not there.
+  // Returns a matrix with one row per token; nullptr if it does not exist.
   [[nodiscard]] const StoredTensor* vocabulary_matrix(const std::string& name) const {
     const StoredTensor* tensor = readable(checkpoint_.find(name));
     if (tensor != nullptr && (tensor->shape.size() != 2 || tensor->shape[0] == 0 || tensor->shape[1] == 0)) {
@@ -170,7 +170,7 @@ class Resolver {
     return tensor;
   }
 
-  // Rows of d_model, with or without leading extents of 1.
+  // Returns a table with rows of d_model, with or without leading extents of 1; nullptr if it does not exist.
   [[nodiscard]] const StoredTensor* table(const std::string& name) const {
     const StoredTensor* tensor = readable(find(name));
     if (tensor == nullptr) return nullptr;
@@ -205,7 +205,7 @@ class Resolver {
     attention(i, layer);
     const LayerTensors& heads = model_.head_map().layers[i];
     const bool pre = match_.order == NormOrder::kPre;
-    // OPT's post-norm member keeps the names.
+    // OPT's post-norm model uses the same names.
     const std::string& after_attention =
         pre || !names_.norm_after_attention.empty() ? names_.norm_after_attention : layout_.norm;
     const std::string& after_mlp = pre || !names_.norm_after_mlp.empty() ? names_.norm_after_mlp : names_.mlp_norm;
@@ -213,7 +213,7 @@ class Resolver {
     if (pre) layer.mlp_norm = layer_norm(names_.mlp_norm, i, width_, /*required=*/true);
     layer.norm_after_attention = layer_norm(after_attention, i, width_, /*required=*/true);
     layer.norm_after_mlp = layer_norm(after_mlp, i, width_, /*required=*/true);
-    // Gemma's is a norm, which was dealt with above.
+    // Gemma's scale is a norm, which was handled above.
     if (!layer.norm_after_attention) layer.attention_scale = heads.output_scale;
     if (!names_.mlp_scale.empty()) {
       layer.mlp_scale = vector(layer_name(names_.mlp_scale, i), width_);
@@ -277,7 +277,7 @@ class Resolver {
     if (matrix != nullptr && !names_.no_unembedding) unembedding(*matrix);
   }
 
-  // They answer in the same classes, and each looks at a token of its own.
+  // Classifiers must have the same classes, and each reads a token of its own.
   void check_classifiers() const {
     const std::vector<StoredLinear>& classifiers = network_.output.classifiers;
     for (const StoredLinear& one : classifiers) {

@@ -13,7 +13,7 @@
 namespace headscope {
 namespace {
 
-// Tensors that only a packed layout has. AWQ and GPTQ share `qweight`; GPTQ alone has `g_idx`.
+// Tensors that occur only in packed layouts. AWQ and GPTQ share `qweight`; only GPTQ has `g_idx`.
 struct Sign {
   std::string_view suffix;
   std::string_view method;

@@ -11,7 +11,7 @@
 namespace headscope {
 namespace {
 
-// One read of one tensor.
+// Reads one tensor.
 class Reader {
  public:
   Reader(const Checkpoint& checkpoint, std::span<HeadRequest> requests, std::size_t d_head)
@@ -26,7 +26,7 @@ class Reader {
     for (HeadRequest& request : requests) {
       const std::size_t size = request.heads * d_head * d_model_;
       if (request.recycled.size() != size) {
-        request.recycled = {};  // freed before there is more
+        request.recycled = {};  // free the old buffer before allocating
         request.recycled = Buffer<float>(size);
       }
       out_.push_back(std::move(request.recycled));
@@ -46,12 +46,12 @@ class Reader {
   }
 
  private:
-  // 64 rows make four whole cache lines of each row of the transpose. Their pieces are long, so that memory is read in
-  // sequence: a tile fills half of the second-level cache. Columns are a multiple of every GGUF block. Tried on GPT-2's
-  // fused tensor: 64 x 256 takes 1.5 times as long, 16 x 2304 1.2 times.
+  // 64 rows fill four whole cache lines of each row of the transpose. Tiles have long rows, so that memory is read
+  // sequentially; a tile fills half of the L2 cache. The number of columns is a multiple of every GGUF block size.
+  // Measured on GPT-2's fused tensor: 64 x 256 takes 1.5 times as long, 16 x 2304 takes 1.2 times as long.
   static constexpr std::size_t kTileRows = 64;
   static constexpr std::size_t kTileColumns = 2304;
-  // Rows a power of two apart fall into few sets of the cache and push each other out.
+  // Rows a power of two apart map to few cache sets and evict each other.
   static constexpr std::size_t kTileStride = kTileColumns + 16;
 
   void decode_row(std::size_t row, std::size_t first_column, std::span<float> values) {
@@ -62,7 +62,7 @@ class Reader {
     non_finite_.look(values, row * tensor_.shape[1] + first_column);
   }
 
-  // The tensor's rows are the matrix's columns.
+  // The tensor's rows are the columns of the head's matrix.
   void copy_rows(std::size_t request, std::size_t head) {
     const HeadSlice& slice = requests_[request].slice;
     for (std::size_t j = 0; j < d_head_; ++j) {
@@ -71,7 +71,7 @@ class Reader {
     }
   }
 
-  // Some of the tensor's rows, each of which crosses the columns of all heads.
+  // Transposes some of the tensor's rows, each of which crosses the columns of all heads.
   void transpose_panel(std::size_t panel) {
     const std::size_t first_row = panel * kTileRows;
     const std::size_t rows = std::min(kTileRows, d_model_ - first_row);
@@ -98,7 +98,7 @@ class Reader {
     }
   }
 
-  // The part of each of a request's heads that a tile crosses.
+  // Transposes the part of each of a request's heads that lies in the tile.
   void transpose_heads(std::size_t request, const float* tile, std::size_t first_row, std::size_t rows,
                        std::size_t first_column, std::size_t end) {
     const auto& [slice, heads, recycled] = requests_[request];

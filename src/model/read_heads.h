@@ -10,18 +10,17 @@
 
 namespace headscope {
 
-/// A role's heads: where they lie, how many there are, and a buffer to use again if it is of the right size.
+/// Heads of one role to read: their location and number, and a buffer that is reused if it has the right size.
 struct HeadRequest {
   HeadSlice slice;
   std::size_t heads = 0;
   Buffer<float> recycled = {};
 };
 
-/// Reads matrices of `d_head` columns from where the slices say they lie: for each
-/// request the columns of all its heads one after another, `d_model` floats each, the layout of HeadWeights. All
-/// slices are of one tensor, which is read once.
+/// Reads matrices of `d_head` columns: for each request the columns of all its heads one after another, `d_model`
+/// floats each, the layout of HeadWeights. All slices must be of the same tensor, which is read once.
 ///
-/// \throws Error  kNumeric if a weight is NaN or infinite, named with its index.
+/// \throws Error  kNumeric if a weight is NaN or infinite; the message gives its index.
 [[nodiscard]] std::vector<Buffer<float>> read_heads(const Checkpoint& checkpoint, std::span<HeadRequest> requests,
                                                     std::size_t d_head);
 

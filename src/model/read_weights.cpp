@@ -42,7 +42,7 @@ void read_part(const StoredTensor& tensor, std::size_t first, std::span<float> o
 std::span<const float> read_weights(const Checkpoint& checkpoint, const StoredTensor& tensor, Buffer<float>& scratch) {
   const std::size_t size = count(tensor);
   if (is_read_in_place(tensor)) {
-    // The file maps bytes; a float's object representation is exactly what lies there.
+    // The mapped bytes are exactly the object representation of the floats.
     return {reinterpret_cast<const float*>(tensor.bytes.data()), size};
   }
   if (scratch.size() < size) scratch = Buffer<float>(size);

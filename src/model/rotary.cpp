@@ -16,7 +16,7 @@ double llama3(const Rotary& rotary, double frequency) {
   return (1 - kept) * frequency / rotary.factor + kept * frequency;
 }
 
-// Where Yarn's ramp begins and ends, in pairs.
+// Bounds of YaRN's ramp, as pair indices.
 struct Ramp {
   double begin;
   double end;
@@ -24,7 +24,7 @@ struct Ramp {
 
 Ramp yarn_ramp(const Rotary& rotary) {
   const auto width = static_cast<double>(rotary.width);
-  // The pair that makes `turns` turns over the trained length.
+  // Index of the pair that makes `turns` turns over the trained length.
   const auto pair = [&](double turns) {
     return width * std::log(rotary.trained_length / (turns * 2 * std::numbers::pi)) / (2 * std::log(rotary.base));
   };

@@ -9,7 +9,7 @@
 namespace headscope {
 namespace {
 
-// One object of parameters, what it leaves out being at the top of the configuration.
+// One object of parameters; falls back to the top level of the configuration.
 class Parameters {
  public:
   Parameters(const ConfigReader& config, JsonValue scope) : config_(config), inner_(config.inside(scope)) {}
@@ -31,7 +31,7 @@ RotaryScaling scaling_kind(const ConfigReader& inner, const Family& family) {
   if (kind == "linear") return RotaryScaling::kLinear;
   if (kind == "dynamic") return RotaryScaling::kDynamic;
   if (kind == "llama3") return RotaryScaling::kLlama3;
-  // Early Phi-3 files call long rope "su", and "yarn" where they mean the same.
+  // Early Phi-3 files call long rope "su", or "yarn", meaning the same.
   if (kind == "longrope" || kind == "su" || (kind == "yarn" && family.name == "phi3")) return RotaryScaling::kLongRope;
   if (kind == "yarn") return RotaryScaling::kYarn;
   inner.unsupported(fmt::format("rotary scaling '{}'", printable(kind)));
@@ -56,7 +56,7 @@ void set_scaling(const ConfigReader& config, const Parameters& parameters, const
   const double longest = config.positive({"max_position_embeddings", "n_positions"}).value_or(2048);
   rotary.trained_length = longest;
   if (rotary.scaling != RotaryScaling::kDynamic) {
-    // Phi-3 keeps it at the top of the configuration, and there it counts.
+    // Phi-3 stores it at the top level of the configuration, which takes precedence.
     const auto outer = config.positive({"original_max_position_embeddings"});
     rotary.trained_length = outer ? *outer : inner.positive({"original_max_position_embeddings"}).value_or(longest);
   }

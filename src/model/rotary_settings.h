@@ -5,17 +5,17 @@
 
 namespace headscope {
 
-/// Fills in `rotary` and `local_rotary` from config.json, in its present form (`rope_parameters`, one object or one
-/// a kind of layer) or the older one (`rope_theta`, `rope_scaling`, ...).
+/// Sets `rotary` and `local_rotary` from config.json, in the current format (`rope_parameters`, one object or one per
+/// layer type) or the older one (`rope_theta`, `rope_scaling`, ...).
 ///
-/// \throws Error  kUnsupported for an unknown kind of scaling, kFormat for numbers that do not fit it.
+/// \throws Error  kUnsupported for an unknown kind of scaling, kFormat for values that do not fit it.
 void set_rotary(const ConfigReader& config, const FamilyMatch& match, const HeadSizes& sizes,
                 ForwardSettings& settings);
 
-/// Whether the position kind turns components.
+/// Whether the position kind is rotary.
 [[nodiscard]] bool is_rotary(PositionKind kind) noexcept;
 
-/// Yarn's factor on sine and cosine: 0.1 m ln(factor) + 1.
+/// YaRN's factor on sine and cosine: 0.1 m ln(factor) + 1, or 1 if factor <= 1.
 [[nodiscard]] double yarn_amplitude(double factor, double m = 1);
 
 /// \throws Error  kFormat if the width or a list of factors does not fit.

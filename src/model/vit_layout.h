@@ -6,8 +6,8 @@
 
 namespace headscope {
 
-/// ViT's names as files mostly carry them. `attention.attention` is doubled; the sibling
-/// `output.dense` without `attention.` is the MLP's.
+/// ViT's names as found in most files. `attention.attention` really is doubled; the sibling `output.dense` without
+/// `attention.` belongs to the MLP.
 [[nodiscard]] inline Layout vit_layout(const std::string& prefix) {
   return {.prefixes = {prefix, ""},
           .q = "encoder.layer.{i}.attention.attention.query",
@@ -41,7 +41,7 @@ namespace headscope {
                       .classify = {{"classifier"}, {"cls_classifier", "distillation_classifier"}}}};
 }
 
-/// The rest of DINOv2, with and without registers.
+/// The names of DINOv2's forward pass, with and without registers.
 [[nodiscard]] inline ForwardNames dinov2_forward() {
   return {
       .positions = "embeddings.position_embeddings",

@@ -17,16 +17,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// How stored tokens spell the bytes they stand for.
+// How stored tokens spell the bytes they represent.
 enum class Spelling { kAsStored, kByteLevel, kSentencePiece };
 
 constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581
 
-// Readable tokens are far shorter; this keeps lengths in 32 bits.
+// Real tokens are far shorter; the limit keeps lengths in 32 bits.
 constexpr std::size_t kLongestToken = 1 << 20;
 
-// GPT-2 writes byte b as the character of that number where that one is visible, the others, in order, as U+0100 and
-// on. The inverse: byte of a character, or -1.
+// GPT-2 writes byte b as the character with that code if it is printable, and the other bytes, in order, as U+0100 and
+// up. This is the inverse: the byte of a character, or -1.
 constexpr auto kByteOfCharacter = [] {
   std::array<std::int16_t, 256 + 68> bytes{};
   bytes.fill(-1);
@@ -38,13 +38,13 @@ constexpr auto kByteOfCharacter = [] {
   return bytes;
 }();
 
-// False if a character stands for no byte: special tokens are kept beside the encoded ones as plain text.
+// Returns false if a character represents no byte: special tokens are stored as plain text among the encoded ones.
 bool append_byte_level(std::string_view stored, std::string& out) {
   const std::size_t before = out.size();
   for (std::size_t i = 0; i < stored.size(); ++i) {
     std::size_t character = static_cast<unsigned char>(stored[i]);
     if (character >= 0xC2 && character <= 0xC5 && i + 1 < stored.size()) {
-      // The characters in question take at most two bytes.
+      // The characters that represent bytes take at most two bytes.
       const auto second = static_cast<unsigned char>(stored[++i]);
       character = (second & 0xC0) == 0x80 ? (character & 0x1F) << 6 | (second & 0x3F) : kByteOfCharacter.size();
     } else if (character >= 0x80) {
@@ -84,7 +84,7 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, error);
 }
 
-// Whether a pre-tokenizer or decoder of tokenizer.json is of this type, or is a sequence one of which is.
+// Whether a pre-tokenizer or decoder of tokenizer.json has this type, or is a sequence that contains one.
 bool has_type(JsonValue step, std::string_view type) {
   if (step.find("type").as_string() == type) return true;
   for (const std::string_view parts : {"pretokenizers", "decoders"}) {
@@ -99,7 +99,7 @@ Spelling spelling_of(JsonValue root) {
   for (const std::string_view step : {"pre_tokenizer", "decoder"}) {
     if (has_type(root.find(step), "ByteLevel")) return Spelling::kByteLevel;
   }
-  // Old files do not say the type. BPE that is not byte-level comes from SentencePiece.
+  // Old files do not state the type. BPE that is not byte-level comes from SentencePiece.
   const JsonValue model = root.find("model");
   const auto type = model.find("type").as_string();
   const bool pieces =
@@ -111,7 +111,7 @@ Spelling spelling_of_gguf(const Checkpoint& checkpoint) {
   const auto value = checkpoint.metadata("tokenizer.ggml.model");
   const auto name = value ? value->as_string() : std::nullopt;
   if (name == "gpt2") return Spelling::kByteLevel;
-  // The converter writes WordPiece with marks for spaces too.
+  // The converter also writes WordPiece with space marks.
   if (name == "llama" || name == "t5" || name == "bert") return Spelling::kSentencePiece;
   return Spelling::kAsStored;
 }
@@ -150,7 +150,7 @@ class VocabularyBuilder {
     }
   }
 
-  // [["token", score], ...], the id being the position.
+  // [["token", score], ...]; the id is the position.
   void add_list(JsonValue tokens, Spelling spelling) {
     std::uint64_t id = 0;
     for (const JsonValue item : tokens.items()) {
@@ -185,7 +185,7 @@ class VocabularyBuilder {
     let_added_replace(in_model);
   }
 
-  // Every line is a token, the last with or without an end of line.
+  // Every line is a token; the last line may lack a newline.
   void add_lines(std::string_view text) {
     for (std::uint64_t id = 0; !text.empty(); ++id) {
       const std::size_t end = std::min(text.find('\n'), text.size());
@@ -199,7 +199,7 @@ class VocabularyBuilder {
   void add_gguf(const GgufValue& tokens, Spelling spelling) {
     const auto count = tokens.array_size();
     if (!count) fail("tokenizer.ggml.tokens is not an array");
-    if (*count > Vocabulary::kMostTokens) {  // before anything is allocated for them
+    if (*count > Vocabulary::kMostTokens) {  // check before allocating for them
       fail(
           fmt::format("tokenizer.ggml.tokens holds {} elements, expected at most {}", *count, Vocabulary::kMostTokens));
     }
@@ -229,7 +229,7 @@ class VocabularyBuilder {
     return printable(std::string_view(vocabulary_.text_).substr(entry.offset, entry.length), 60);
   }
 
-  // Sorts by id and refuses one that stands for two tokens.
+  // Sorts by id and rejects duplicate ids.
   void check_ids() {
     std::ranges::stable_sort(entries(), {}, &Entry::id);
     const auto twice = std::ranges::adjacent_find(entries(), {}, &Entry::id);
@@ -237,7 +237,7 @@ class VocabularyBuilder {
     fail(fmt::format("id {} stands for two tokens, '{}' and '{}'", twice->id, shown(*twice), shown(*(twice + 1))));
   }
 
-  // Entries from `first` on take the place of earlier ones with the same id.
+  // Entries from `first` on replace earlier ones with the same id.
   void let_added_replace(std::size_t first) {
     std::vector<std::uint32_t> ids;
     for (std::size_t i = first; i < entries().size(); ++i) ids.push_back(entries()[i].id);
@@ -274,7 +274,7 @@ std::optional<Vocabulary> Vocabulary::load(const Checkpoint& checkpoint) {
     if (!document.root().is_object()) {
       throw Error(ErrorKind::kFormat, fmt::format("{}: is not an object of tokens and ids", file.string()));
     }
-    // Merges make it BPE, and BPE in this form is GPT-2's.
+    // With merges it is BPE, and BPE in this form is GPT-2's.
     builder.add_object(document.root(), is_there(folder / "merges.txt") ? Spelling::kByteLevel : Spelling::kAsStored);
     return builder.finish();
   }

@@ -14,8 +14,8 @@
 namespace headscope {
 namespace {
 
-constexpr std::size_t kLine = 64;          // of a cache: no two ranks write to the same
-constexpr std::size_t kLeastBytes = 4096;  // of a memory
+constexpr std::size_t kLine = 64;          // cache line; no two ranks' data share one
+constexpr std::size_t kLeastBytes = 4096;  // minimum size of a shared buffer
 
 int as_int(std::size_t rank) noexcept {
   return static_cast<int>(rank);
@@ -35,7 +35,7 @@ Exchange::Exchange(MPI_Comm communicator, bool share_memory) : communicator_(com
   if (size > 1) meet(share_memory);
 }
 
-// Everyone tries to reach the memory of everyone else, and is told who reaches its own.
+// Every rank tries to map the memory of every other rank, and learns which ranks have mapped its own.
 void Exchange::meet(bool share_memory) {
   memory_[0] = SharedMemory(kLeastBytes);
   const SharedMemory::Address own = memory_[0].address();
@@ -78,7 +78,7 @@ std::vector<std::span<float>> Exchange::room(std::span<const std::size_t> counts
 
 void Exchange::begin() {
   std::atomic_thread_fence(std::memory_order_release);
-  // Each begins with its neighbors, so that not all send to the same rank at once.
+  // Each rank starts with its neighbors, so that not all send to the same rank at once.
   for (std::size_t step = 1; step < peers_.size(); ++step) {
     const std::size_t from = (rank_ + peers_.size() - step) % peers_.size();
     const std::size_t to = (rank_ + step) % peers_.size();

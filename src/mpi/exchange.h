@@ -14,43 +14,43 @@
 
 namespace headscope {
 
-/// Numbers from every rank to every other one, again and again.
+/// Repeated all-to-all exchange of floats between ranks.
 ///
-/// A rank writes them into memory that ranks on the same machine read too, and these get a note of where. The others
-/// get messages. Three such memories take turns: while this rank writes for one exchange, slower ones may still read
-/// what it wrote for the last but one. They read nothing older, or they could not have given what this rank took in the
-/// last.
+/// A rank writes its numbers into memory that ranks on the same machine can map; those are sent only a note that says
+/// where the numbers are. Other ranks are sent messages. There are three shared buffers, used in rotation: while this
+/// rank writes for exchange n, a slower rank may still be reading what was written for exchange n - 2. None can be
+/// reading n - 3: this rank has finished exchange n - 1, so every other rank has started it and thus finished n - 2.
 class Exchange {
  public:
-  /// All ranks make one. `share_memory`: false only to see messages at work on one machine.
+  /// Collective. `share_memory` is false only to test messages on a single machine.
   Exchange(MPI_Comm communicator, bool share_memory);
 
-  /// Where to write the numbers for each rank, in the next exchange.
+  /// Returns where to write the numbers for each rank in the next exchange.
   [[nodiscard]] std::vector<std::span<float>> room(std::span<const std::size_t> counts);
   void begin();
   [[nodiscard]] bool is_done();
-  /// What every rank gave: when it is done, and until it is so the next time.
+  /// Returns what every rank sent. Call once is_done(); the spans are valid until the next exchange is done.
   [[nodiscard]] std::vector<std::span<const float>> take();
-  /// Given up.
+  /// Cancels whatever is pending.
   void abandon() noexcept;
 
-  /// How many others write where this rank reads.
+  /// Returns the number of other ranks whose memory this rank reads directly.
   [[nodiscard]] std::size_t read_in_place() const noexcept;
-  /// Whether there are messages so large that they move only while someone looks at them.
+  /// Whether there are messages that may be large enough to make progress only while MPI is called.
   [[nodiscard]] bool has_large_messages() const noexcept { return distant_; }
 
  private:
   /// Another rank.
   struct Peer {
-    bool reads = false;    ///< This rank's memory.
-    bool is_read = false;  ///< Its memory is, by this rank.
+    bool reads = false;    ///< It maps this rank's memory.
+    bool is_read = false;  ///< This rank maps its memory.
     Outgoing out;
     IncomingBytes note_in;
     IncomingFloats numbers_in;
     Buffer<float> received;
-    std::array<SharedMemory, 3> memory;  ///< As it is mapped here.
+    std::array<SharedMemory, 3> memory;  ///< Its buffers as mapped by this rank.
   };
-  /// Which numbers there are in a shared memory.
+  /// Location of the numbers in a shared buffer.
   struct Note {
     SharedMemory::Address memory;
     std::uint64_t begin = 0;
@@ -62,11 +62,11 @@ class Exchange {
 
   MPI_Comm communicator_;
   std::size_t rank_ = 0;
-  std::vector<Peer> peers_;  // one for every rank
-  bool distant_ = false;     // some rank gets or gives messages
+  std::vector<Peer> peers_;  // one per rank
+  bool distant_ = false;     // some rank sends or receives messages
   std::array<SharedMemory, 3> memory_;
   std::size_t turn_ = 0;
-  std::vector<Note> notes_;  // for each rank
+  std::vector<Note> notes_;  // one per rank
   std::vector<std::span<float>> rooms_;
 };
 

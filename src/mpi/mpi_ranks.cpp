@@ -19,8 +19,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Between two looks at messages that move by themselves while this process computes: each some microseconds of a
-// processor. Where one process may not read another's memory they move a piece with each look.
+// Interval between polls that progress messages while this process computes; a poll takes a few microseconds of CPU
+// time. On systems where a process may not read another's memory, each poll moves one piece.
 constexpr auto kBetweenLooks = 50us;
 
 class MpiRanks final : public Ranks {
@@ -52,7 +52,7 @@ class MpiRanks final : public Ranks {
     }
     wake_.notify_all();
     if (mover_.joinable()) mover_.join();
-    // What is left over is left over from a failure, of which all ranks know.
+    // Transfers are still pending only after a failure, which all ranks know about.
     shift_out_.abandon();
     shift_in_.abandon();
     exchange_->abandon();
@@ -135,7 +135,7 @@ class MpiRanks final : public Ranks {
         if (to == rank_) continue;
         MPI_Request request = MPI_REQUEST_NULL;
         MPI_Isend(last_words_.data(), static_cast<int>(last_words_.size()), MPI_BYTE, to, 0, trouble_, &request);
-        if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);  // short enough to be on its way
+        if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);  // short enough to be sent eagerly
       }
     } catch (...) {  // NOLINT(bugprone-empty-catch): there is nobody left to tell
     }
@@ -145,8 +145,8 @@ class MpiRanks final : public Ranks {
   [[nodiscard]] std::size_t read_in_place() const noexcept override { return exchange_->read_in_place(); }
 
  private:
-  // Whether a shift or exchange is complete. Of the two that may look, the mover and who waits for it, the mutex lets
-  // in one at a time.
+  // Returns whether the shift or exchange is complete. Called by the mover thread and by whoever waits for completion,
+  // with the mutex held.
   bool is_move_done() {
     bool done = shift_out_.is_done();
     done = shift_in_.is_done() && done;
@@ -171,7 +171,7 @@ class MpiRanks final : public Ranks {
       try {
         static_cast<void>(is_move_done());
       } catch (const Error&) {
-        moving_ = false;  // who waits for it will meet the same
+        moving_ = false;  // the waiting thread will see the same error
       }
       lock.unlock();
       std::this_thread::sleep_for(kBetweenLooks);
@@ -217,15 +217,15 @@ class MpiRanks final : public Ranks {
   int local_rank_ = 0;
   MPI_Comm direct_ = MPI_COMM_NULL;   // send and receive
   MPI_Comm ring_ = MPI_COMM_NULL;     // shifts and exchanges
-  MPI_Comm trouble_ = MPI_COMM_NULL;  // last words
+  MPI_Comm trouble_ = MPI_COMM_NULL;  // failure announcements
 
-  mutable std::mutex mutex_;  // whoever calls MPI has it
+  mutable std::mutex mutex_;  // held by whoever calls MPI
   Outgoing direct_out_;
   IncomingBytes direct_in_;
   std::vector<std::byte> leaving_;
   Outgoing shift_out_;
   IncomingBytes shift_in_;
-  std::optional<Exchange> exchange_;  // made once MPI is there
+  std::optional<Exchange> exchange_;  // created after MPI_Init
   bool moving_ = false;
   bool ending_ = false;
   std::condition_variable wake_;

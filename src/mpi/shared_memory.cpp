@@ -18,7 +18,7 @@
 namespace headscope {
 namespace {
 
-// The file that the system shows in place of the memory.
+// Name of the file that represents the memory.
 std::string file_name(std::uint64_t name) {
   return fmt::format("headscope-{:016x}", name);
 }
@@ -50,7 +50,7 @@ SharedMemory::SharedMemory(std::size_t bytes) {
   }
 }
 
-// The process may be another one that has the same number elsewhere: the name tells.
+// The process ID may belong to an unrelated process on another machine; the random name tells them apart.
 std::optional<SharedMemory> SharedMemory::open(const Address& address) {
   const auto path = shared_file_path(address.process, address.descriptor, file_name(address.name));
   if (!path) return std::nullopt;

@@ -7,24 +7,23 @@
 
 namespace headscope {
 
-/// Memory of one process that others on the same machine can map too, once they know where it is. Begins with zeros.
-/// Moves; does not copy.
+/// Memory of one process that others on the same machine can map, given its address. Zero-initialized. Move-only.
 class SharedMemory {
  public:
-  /// Where it is: good as long as the process that made it keeps it.
+  /// Identifies the memory; valid as long as the process that created it keeps it.
   struct Address {
     std::int32_t process = 0;
     std::int32_t descriptor = 0;
-    std::uint64_t name = 0;  ///< Drawn at random: no other memory has it.
+    std::uint64_t name = 0;  ///< Random, and therefore unique.
     std::uint64_t size = 0;
 
     friend bool operator==(const Address&, const Address&) = default;
   };
 
   SharedMemory() = default;
-  /// \throws Error  kBackend if the system has none.
+  /// \throws Error  kBackend if the system cannot provide it.
   explicit SharedMemory(std::size_t bytes);
-  /// That of another process; nothing if it cannot be reached: not on this machine, or behind a wall on it.
+  /// Maps the memory of another process; empty if it is not accessible: on another machine, or isolated on this one.
   [[nodiscard]] static std::optional<SharedMemory> open(const Address& address);
 
   SharedMemory(SharedMemory&& other) noexcept { swap(other); }
@@ -44,7 +43,7 @@ class SharedMemory {
 
   Address address_;
   std::span<std::byte> bytes_;
-  int own_ = -1;  // descriptor, of who made it
+  int own_ = -1;  // file descriptor, in the process that created the memory
 };
 
 }  // namespace headscope

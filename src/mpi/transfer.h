@@ -11,17 +11,17 @@
 
 namespace headscope {
 
-/// \throws Error  kBackend, with MPI's words, unless the call succeeded.
+/// \throws Error  kBackend, with MPI's error text, unless the call succeeded.
 void check_mpi(int result, const char* call);
 
-/// Bytes under way to another rank: their number, then the bytes in pieces that an int can count.
+/// Bytes being sent to another rank: their number, then the bytes in pieces whose size fits an int.
 class Outgoing {
  public:
   Outgoing() = default;
-  /// The bytes must stay until it is done.
+  /// The bytes must stay valid until is_done().
   void begin(MPI_Comm communicator, int to, std::span<const std::byte> bytes);
   [[nodiscard]] bool is_done();
-  /// Given up: the bytes are not looked at any more.
+  /// Abandons the transfer; the bytes are no longer accessed.
   void abandon() noexcept;
 
  private:
@@ -29,7 +29,7 @@ class Outgoing {
   std::vector<MPI_Request> requests_;
 };
 
-/// Bytes under way from another rank, into memory of the kind `Memory`.
+/// Bytes being received from another rank into a container of type `Memory`.
 template <typename Memory>
 class Incoming {
  public:

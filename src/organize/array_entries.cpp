@@ -20,13 +20,13 @@ T entry(float value) {
   }
 }
 
-// Entries that lie side by side.
+// Reads contiguous entries.
 void read_run(const ArraySource& array, std::size_t first, std::span<float> out) {
   array.read(first, out);
 }
 
 void read_run(const ArraySource& array, std::size_t first, std::span<std::uint8_t> out) {
-  std::array<float, 2048> values;  // NOLINT(cppcoreguidelines-pro-type-member-init): read before it is looked at
+  std::array<float, 2048> values;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled before it is used
   for (std::size_t begin = 0; begin < out.size(); begin += values.size()) {
     const std::size_t count = std::min(values.size(), out.size() - begin);
     array.read(first + begin, std::span(values).first(count));
@@ -34,7 +34,7 @@ void read_run(const ArraySource& array, std::size_t first, std::span<std::uint8_
   }
 }
 
-// Heads first: a map's chosen keys lie side by side, and if those are all of them its queries do too.
+// Heads first: the selected keys of a query are contiguous; if all keys are selected, so are the selected queries.
 template <typename T>
 void read_maps(const ArraySource& array, const ArrayAxes& axes, const Selection& chosen, std::span<T> out) {
   const std::size_t keys = chosen.keys.size();
@@ -48,7 +48,7 @@ void read_maps(const ArraySource& array, const ArrayAxes& axes, const Selection&
   });
 }
 
-// Heads last: a query's entries of all heads lie side by side.
+// Heads last: the entries of all heads for one query are contiguous.
 template <typename T>
 void read_queries(const ArraySource& array, const ArrayAxes& axes, const Selection& chosen, std::span<T> out) {
   const std::size_t keys = chosen.keys.size();

@@ -7,10 +7,11 @@
 
 namespace headscope {
 
-/// The chosen entries of an array, as [head, query, key]. T is float, or std::uint8_t for whether they are not zero.
+/// Reads the selected entries of an array as [head, query, key]. T is float, or std::uint8_t for flags: 1 if the entry
+/// is nonzero.
 ///
-/// Nothing but chosen heads is read where heads come first; where they come last, as they lie side by side, the chosen
-/// queries.
+/// If heads come first in the array, only the selected heads are read. If they come last, interleaved, the selected
+/// queries and keys are read for all heads.
 ///
 /// \throws Error  as reading the array.
 template <typename T>

@@ -14,7 +14,7 @@ namespace {
 
 // Indices of the coefficients of largest support, ties by index.
 std::vector<std::size_t> largest_supports(const TensorHaar& haar, std::size_t count) {
-  // The largest products are among products of the largest factors: so many of each axis are enough.
+  // The largest products are among the products of the largest factors, so `count` factors per axis suffice.
   std::array<std::vector<std::size_t>, 3> order;
   const auto support = [&](std::size_t axis, std::size_t k) {
     return haar.bases[axis] == nullptr ? 1 : haar.bases[axis]->supports()[k];
@@ -127,7 +127,7 @@ CoefficientSummary::Figures CoefficientSummary::finish() && {
 CoefficientSummary summarize(const CoefficientPlan& plan, std::size_t first, std::size_t positions,
                              std::span<const float> coefficients) {
   CoefficientSummary result(plan);
-  // Some parts a thread, none so small that putting them together takes longer than making them.
+  // A few parts per thread, none so small that merging takes longer than summarizing.
   constexpr std::size_t kSmallest = std::size_t{1} << 16;
   const std::size_t most = threads_here() == 1 ? 1 : 4 * threads_here();
   const std::size_t parts = std::clamp<std::size_t>(coefficients.size() / kSmallest, 1, most);

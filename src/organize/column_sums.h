@@ -13,30 +13,30 @@ namespace headscope {
 /// What is summed over folders.
 enum class Summed : std::size_t {
   kValues,    ///< The entries.
-  kPresence,  ///< How many of them are present.
+  kPresence,  ///< Number of entries that are present.
 };
 
-/// Sums over folders of the columns, for every row of every panel of slices: the first half of making features. They
-/// are had for a group of blocks of folders at a time, and for the rows in the order of a walk.
+/// Sums over column folders, for every row of every panel of slices: the first half of computing features. They are
+/// available for one group of folder blocks at a time, and for rows in the order of a walk.
 class ColumnSums {
  public:
   virtual ~ColumnSums() = default;
 
-  /// How many times `next` is to be called.
+  /// Number of calls of `next`.
   [[nodiscard]] virtual std::size_t groups() const noexcept = 0;
-  /// Goes on to the next group: the blocks, by their numbers, whose sums can be asked for now. It may be empty.
+  /// Advances to the next group and returns the indices of the blocks whose sums are available now; may be empty.
   virtual Share next() = 0;
-  /// Goes on to some visits of the walk, each time to those that follow.
+  /// Advances to the given visits of the walk, which must follow the previous ones.
   virtual void reach(const Share& visits) = 0;
-  /// Of a leaf among them the sums, for one panel, over the folders of a block, [folder][kPanel]: in `room`, or where
-  /// they are.
+  /// Returns, for a leaf among these visits and for one panel, the sums over the folders of a block, [folder][kPanel]:
+  /// in `room`, or in place.
   virtual const float* get(Summed what, std::size_t panel, std::size_t visit, std::size_t block, float* room) const = 0;
 };
 
-/// Made when they are asked for, from panels that hold all slices.
+/// Computed on request, from panels that hold all slices.
 class PanelColumnSums final : public ColumnSums {
  public:
-  /// Groups of `most` blocks. Panels, walk and blocks must outlive it.
+  /// Groups have at most `most` blocks. Panels, walk and blocks must outlive this object.
   PanelColumnSums(const SlicePanels& panels, const FolderWalk& walk, std::span<const FolderBlock> blocks,
                   std::size_t most)
       : panels_(panels), walk_(walk), blocks_(blocks), most_(most) {}

@@ -8,10 +8,10 @@
 namespace headscope {
 namespace {
 
-constexpr std::size_t kMostTaken = 65536;  // of a bin, about
+constexpr std::size_t kMostTaken = 65536;  // per bin, approximately
 
-// Scatters the rows of a tensor over all numbers of 32 bits, so that rows of neighboring folders are not looked at in
-// the same places. The finalizer of splitmix64.
+// Hashes the row index to 32 bits, so that rows of neighboring folders are sampled at different keys. The finalizer of
+// splitmix64.
 std::uint32_t scatter(std::uint64_t row) noexcept {
   row += 0x9E3779B97F4A7C15U;
   row = (row ^ (row >> 30)) * 0xBF58476D1CE4E5B9U;
@@ -19,7 +19,7 @@ std::uint32_t scatter(std::uint64_t row) noexcept {
   return static_cast<std::uint32_t>((row ^ (row >> 31)) >> 32);
 }
 
-// Multiples of the golden ratio, modulo 1: whatever share of the numbers is taken, those of a row are evenly spaced.
+// Multiples of the golden ratio modulo 1: whatever the sampled fraction, the samples of a row are evenly spaced.
 constexpr std::uint32_t kStep = 0x9E3779B9U;
 
 std::uint32_t last_taken(std::size_t count) noexcept {
@@ -35,7 +35,7 @@ ContrastBins::Axis::Axis(const TensorHaar& haar, std::size_t axis) {
   const std::size_t extent = haar.extents[axis];
   std::vector<double> depth(extent, 0);
   if (haar.bases[axis] != nullptr && extent > 1) {
-    begin = 1;  // the constant is no contrast
+    begin = 1;  // the constant is not a contrast
     for (std::size_t k = 1; k < extent; ++k) depth[k] = -std::log2(haar.bases[axis]->volumes()[k]);
   }
   depths.assign(depth.begin() + static_cast<std::ptrdiff_t>(begin), depth.end());
@@ -56,7 +56,7 @@ ContrastBins::ContrastBins(const TensorHaar& haar) : axes_{Axis(haar, 0), Axis(h
     for (std::size_t q = 0; q < queries.depths.size(); ++q) {
       for (std::size_t k = 0; k < keys.depths.size(); ++k) {
         const double depth = heads.depths[h] + queries.depths[q] + keys.depths[k];
-        // Three times 64 doublings at most: a byte is enough.
+        // At most 3 * 64 doublings: fits in a byte.
         const auto bin = static_cast<std::size_t>(std::lround(depth));
         bin_of_.push_back(static_cast<std::uint8_t>(bin));
         if (bin >= bins_.size()) bins_.resize(bin + 1);
@@ -74,7 +74,7 @@ const std::uint8_t* ContrastBins::bins_of_row(std::size_t head, std::size_t quer
   return bin_of_.data() + row * axes_[2].depths.size();
 }
 
-// For about as many as are taken of so many coefficients, if they are anywhere in the tensor.
+// Reserves space for the expected number of samples among this many coefficients.
 template <typename T>
 BinSamples<T> ContrastBins::room_for(std::size_t coefficients) const {
   const std::size_t all = axes_[0].classes.size() * axes_[1].classes.size() * axes_[2].classes.size();

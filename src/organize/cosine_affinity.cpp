@@ -12,7 +12,7 @@
 namespace headscope {
 namespace {
 
-// Maps one after another, each as a matrix with the slices as rows: for keys it is turned.
+// Consecutive maps, each as a matrix with slices as rows; transposed for keys.
 struct Maps {
   std::size_t count;
   std::size_t queries;
@@ -30,7 +30,7 @@ Maps maps_of(const NetworkTensor& own, TensorAxis axis, std::size_t count, const
   return {count, own.queries(), own.keys(), axis == TensorAxis::kKey, values};
 }
 
-// Of each query and of each key, the largest magnitude in any head.
+// The largest magnitude of each query and of each key over all heads.
 struct Largest {
   std::vector<float> query;
   std::vector<float> key;
@@ -42,7 +42,7 @@ struct Largest {
 Largest largest_entries(const TensorShare& share) {
   const NetworkTensor& own = share.own();
   std::vector<float> both(own.queries() + own.keys(), 0.0F);
-  // Over heads first, entry by entry.
+  // First the maximum over heads, for each entry.
   std::vector<float> entries(own.map_size(), 0.0F);
   parallel_for(own.queries(), [&](std::size_t q) {
     float* largest = entries.data() + q * own.keys();
@@ -59,7 +59,7 @@ Largest largest_entries(const TensorShare& share) {
   return {{both.begin(), keys_begin}, {keys_begin, both.end()}};
 }
 
-// The sum over all heads of the squares of every entry, exact in whatever order heads come.
+// The sum over all heads of the squares of each entry; exact, so the order of heads does not matter.
 std::vector<float> summed_squares(const TensorShare& share, const Largest& largest) {
   const NetworkTensor& own = share.own();
   std::vector<std::int64_t> sums(own.map_size(), 0);
@@ -85,7 +85,7 @@ std::vector<float> summed_squares(const TensorShare& share, const Largest& large
   return result;
 }
 
-// N(s, t) = sum of x_s^2 over the entries that t has.
+// N(s, t) = sum of x_s^2 over the entries present in t.
 DoubleMatrix common_norms(const TensorShare& share, const Largest& largest, TensorAxis axis) {
   const NetworkTensor& own = share.own();
   const std::vector<float>& bounds = largest.axis(axis);
@@ -94,7 +94,7 @@ DoubleMatrix common_norms(const TensorShare& share, const Largest& largest, Tens
   for (const float bound : bounds) bound_squares.push_back(bound * bound);
   const std::vector<float> ones(bounds.size(), 1.0F);
   if (!own.mask_per_head) {
-    // All heads have the same mask: their squares can be added first.
+    // All heads share the mask, so their squares can be added first.
     const std::vector<float> squares = summed_squares(share, largest);
     const std::vector<float> present(own.present.begin(), own.present.end());
     ProductSum sum(bound_squares, ones, share.heads() * columns);

@@ -12,7 +12,7 @@ std::vector<std::vector<std::size_t>> children_of(std::span<const WeightedFolder
   return children;
 }
 
-// As many as 2, 3, 4, 6 or 12 ranks can share evenly, unless they would be tiny.
+// A multiple of 12, so that 2, 3, 4, 6 or 12 ranks share the blocks evenly, unless the blocks would be tiny.
 std::size_t block_count(std::size_t folders, std::size_t most) {
   constexpr std::size_t kEven = 12;
   constexpr std::size_t kSmallest = 8;

@@ -10,32 +10,32 @@
 
 namespace headscope {
 
-/// How the sums over the folders of a tree are made from its elements, as lists that are followed blindly for every
-/// panel of slices.
+/// How to compute the sums over the folders of a tree from its elements, as instruction lists that are executed for
+/// every panel of slices.
 
-/// Some consecutive folders of a list, each the sum of elements and of folders of the same block.
+/// Consecutive folders of a list; each is a sum of elements and of earlier folders of the same block.
 struct FolderBlock {
-  std::size_t begin = 0;  ///< First folder, by its place in the list.
+  std::size_t begin = 0;  ///< Index of the first folder in the list.
   std::size_t count = 0;
   std::vector<FolderStep> steps;
 };
-/// Blocks of at most `most` folders and of nearly the same size; which they are depends on the tree alone. Every
-/// element is read once a block at most.
+/// Splits the folders into blocks of at most `most` folders and nearly equal size. The blocks depend only on the tree.
+/// Each element is read at most once per block.
 [[nodiscard]] std::vector<FolderBlock> folder_blocks(const PartitionTree& tree, std::span<const WeightedFolder> folders,
                                                      std::size_t most);
 
-/// What to do with one folder when the list is walked with a stack of running sums.
+/// What to do with one folder when the list is walked with a stack of partial sums.
 struct FolderVisit {
-  std::size_t element = 0;  ///< Of a leaf.
-  bool leaf = false;        ///< Its sum is the element; else it is the top of the stack, complete by now.
-  bool root = false;        ///< Has no parent to be added to.
-  std::size_t slot = 0;     ///< Where in the stack its own sum stands, if it is no leaf.
-  std::size_t into = 0;     ///< Where its parent's sum stands.
-  bool first = false;       ///< It begins its parent's sum.
+  std::size_t element = 0;  ///< For a leaf.
+  bool leaf = false;        ///< The sum is the element; otherwise it is the top of the stack, complete by now.
+  bool root = false;        ///< There is no parent to add to.
+  std::size_t slot = 0;     ///< Stack slot of its own sum, unless it is a leaf.
+  std::size_t into = 0;     ///< Stack slot of its parent's sum.
+  bool first = false;       ///< It is the first term of its parent's sum.
 };
 struct FolderWalk {
-  std::vector<FolderVisit> visits;  ///< In the order of the list.
-  std::size_t depth = 0;            ///< Sums that are open at a time, at most.
+  std::vector<FolderVisit> visits;  ///< In list order.
+  std::size_t depth = 0;            ///< Maximum number of partial sums at a time.
 };
 [[nodiscard]] FolderWalk folder_walk(const PartitionTree& tree, std::span<const WeightedFolder> folders);
 

@@ -9,10 +9,10 @@
 namespace headscope {
 namespace {
 
-constexpr std::size_t kRoundFloats = std::size_t{1} << 19;  // that a rank makes before they leave
+constexpr std::size_t kRoundFloats = std::size_t{1} << 19;  // that a rank makes per round
 
-// Heads are made and exchanged in rounds, of which every rank has the same number; a rank that has fewer heads makes
-// none in the last ones.
+// Heads are made and exchanged in rounds. All ranks have the same number of rounds; a rank with fewer heads makes none
+// in the last ones.
 class Rounds {
  public:
   Rounds(const TensorShare& tensor, const PositionShares& positions)
@@ -28,13 +28,14 @@ class Rounds {
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) most = std::max(most, tensor_.heads_of(rank).size());
     return (most + heads_ - 1) / heads_;
   }
-  // Heads of the tensor that a rank makes in a round.
+  // Heads that a rank makes in a round.
   [[nodiscard]] Share heads(std::size_t rank, std::size_t round) const noexcept {
     const Share all = tensor_.heads_of(rank);
     return {std::min(all.end, all.begin + round * heads_), std::min(all.end, all.begin + (round + 1) * heads_)};
   }
 
-  // The maps of a round, cut, to where each rank gets its part; what stays here goes to its place at once.
+  // Splits the maps of a round into the parts for each rank and starts the exchange. The part of this rank is copied
+  // directly to `result`.
   void give(const Buffer<float>& maps, std::size_t round, Buffer<float>& result) {
     const Share own = heads(ranks_.rank(), round);
     std::vector<std::size_t> counts(ranks_.size(), 0);
@@ -72,7 +73,7 @@ class Rounds {
   Ranks& ranks_;
   std::size_t map_;
   std::size_t here_;   // positions of this rank
-  std::size_t heads_;  // in a round, at most
+  std::size_t heads_;  // maximum number of heads per round
 };
 
 }  // namespace
@@ -88,7 +89,7 @@ PositionShares share_positions(const TensorShare& tensor, const HaarBasis& head)
 }
 
 void for_each_head(std::size_t heads, std::size_t map_size, const std::function<void(std::size_t)>& make) {
-  constexpr std::size_t kBlock = std::size_t{1} << 16;  // of a map, what one thread transforms at a time
+  constexpr std::size_t kBlock = std::size_t{1} << 16;  // entries of a map that one thread transforms at a time
   if (heads >= std::min(thread_count(), map_size / kBlock + 1)) return parallel_for(heads, make);
   for (std::size_t head = 0; head < heads; ++head) make(head);
 }

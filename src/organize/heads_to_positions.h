@@ -10,8 +10,8 @@
 
 namespace headscope {
 
-/// The positions of a map, query * keys + key, dealt out to ranks in blocks that are the same for any number of them;
-/// a rank may have none.
+/// The positions of a map, query * keys + key, assigned to ranks in blocks that do not depend on the number of ranks. A
+/// rank may have none.
 class PositionShares {
  public:
   PositionShares(std::size_t positions, std::size_t block, std::size_t ranks)
@@ -26,18 +26,19 @@ class PositionShares {
   std::size_t ranks_;
 };
 
-/// Blocks of positions that are also the blocks of lines in which the Haar transform along heads goes.
+/// Returns shares whose blocks are also the blocks of lines used by the Haar transform along heads.
 [[nodiscard]] PositionShares share_positions(const TensorShare& tensor, const HaarBasis& head);
 
-/// Calls `make(head)` for heads from 0 on, whose maps have so many entries: on a thread each, or one after another on
-/// the calling thread where a large map gives the threads more to do, which `make` then uses.
+/// Calls `make(head)` for `heads` heads with maps of `map_size` entries: in parallel over heads or, if the maps are
+/// large and the heads few, one after another on the calling thread, so that `make` can use all threads.
 void for_each_head(std::size_t heads, std::size_t map_size, const std::function<void(std::size_t)>& make);
 
-/// `make(own head, map)` for every head of this rank, and what all ranks have made, [all heads, own positions], as
-/// `result`, which need not be made anew if it has the size.
+/// Calls `make(own head, map)` for every head of this rank, and stores in `result` what all ranks made, [all heads, own
+/// positions]. `result` is reallocated only if its size differs.
 ///
-/// One rank alone makes its maps where they stay. Several make and exchange some heads at a time, and make the next
-/// while these are under way: beside the result a rank holds three times up to 2 MB, or three maps if that is more.
+/// A single rank makes the maps in place. Several ranks make and exchange a few heads at a time, and make the next ones
+/// while these are in flight. Besides the result, a rank then holds three buffers of up to 2 MB, or of one map if that
+/// is larger.
 void heads_to_positions(const TensorShare& tensor, const PositionShares& positions,
                         const std::function<void(std::size_t, std::span<float>)>& make, Buffer<float>& result);
 

@@ -14,8 +14,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Tag = hn::CappedTag<float, kHalfPanel>;
 using Vector = hn::Vec<Tag>;
 
-// A register block is some vectors of slices of `a` against some rotations of `b`; each rotation is one load that
-// serves all vectors. Sums, vectors, a rotation, a maximum and a constant have to fit the registers.
+// A register block compares several vectors of slices of `a` with several rotations of `b`; each rotation is one load
+// that serves all vectors. Sums, vectors, a rotation, a maximum and a constant must fit in registers.
 #if HWY_TARGET <= HWY_AVX3  // smaller numbers are better targets
 constexpr std::size_t kMostSums = 24;
 constexpr std::size_t kMostVectors = 5;
@@ -25,11 +25,11 @@ constexpr std::size_t kMostVectors = 4;
 #endif
 constexpr std::size_t kMostMaskedSums = 8;
 constexpr std::size_t kMostMaskedVectors = 2;
-// Features that are taken at a time: all panels' share of them stays in the first-level cache while every register
-// block of the tile passes over it.
+// Features per pass: the chunk of all panels stays in the L1 cache while every register block of the tile passes over
+// it.
 constexpr std::size_t kChunk = 48;
 
-// Compilers read a number from memory again for every use where the instruction can, and loads are what is scarce here.
+// Prevents the compiler from folding the load into every use as a memory operand: loads are the bottleneck here.
 HWY_INLINE void keep_in_register([[maybe_unused]] Vector& vector) {
 #if HWY_ARCH_X86 && HWY_COMPILER_GCC && HWY_TARGET != HWY_EMU128
   asm("" : "+v"(vector.raw));
@@ -52,16 +52,16 @@ HWY_INLINE void store_sums(const Vector (&sum)[kRotations][kVectors], std::size_
   }
 }
 
-// Some vectors of `a`, where each begins; `b` without rotation; and sums of all rotations, where each vector's begin.
+// The start of each vector of `a`, `b` at rotation 0, and the start of each vector's sums for all rotations.
 struct Maxima {
   const float* a[kMostVectors];
   const float* b;
   float* sums[kMostVectors];
-  std::size_t stride;  // from one rotation's sums to the next's
+  std::size_t stride;  // distance between the sums of consecutive rotations
   std::size_t features;
 
-  // The additions are fused multiply-adds by 1: on some processors maxima and additions share their ports, and
-  // multiply-adds do not.
+  // Additions are fused multiply-adds by 1: on some processors maxima and additions share ports, and multiply-adds use
+  // others.
   template <std::size_t kVectors, std::size_t kRotations>
   HWY_INLINE void add(std::size_t rotation) const {
     const Tag d;
@@ -97,9 +97,9 @@ struct Maxima {
   }
 };
 
-// Calls add(columns, count, part, rotation, all) for what is needed of a tile: the vectors of `a` begin at `columns` of
-// its slices, all in the same `part` of half a panel, and take half of the rotations, from `rotation` on, or just that
-// one.
+// Calls add(columns, count, part, rotation, all) for the needed parts of a tile. The vectors of `a` start at the slices
+// `columns`, all in the same `part` of half a panel, and use half of the rotations, starting at `rotation`, or only
+// that one if not `all`.
 template <std::size_t kMost, typename Add>
 HWY_INLINE void for_halves(std::size_t panels, bool diagonal, const Add& add) {
   for (std::size_t part = 0; part < kHalfPanel; part += hn::Lanes(Tag())) {
@@ -228,7 +228,7 @@ void add_folders_here(const float* in, const FolderStep* steps, std::size_t coun
   const Tag d;
   constexpr std::size_t kLanes = hn::MaxLanes(d);
   constexpr std::size_t kVectors = kPanel / kLanes;
-  constexpr std::size_t kAhead = 8;  // elements lie in any order: the hardware does not guess the next one
+  constexpr std::size_t kAhead = 8;  // elements are in arbitrary order, so hardware prefetching does not help
   for (std::size_t s = 0; s < count;) {
     const std::uint32_t to = steps[s].to;
     Vector sum[kVectors];

@@ -6,72 +6,72 @@
 
 namespace headscope {
 
-/// Slices in a panel.
+/// Slices per panel.
 inline constexpr std::size_t kPanel = 32;
-/// Half a panel: what a rotation takes at a time.
+/// Half a panel: the slices that one rotation load covers.
 inline constexpr std::size_t kHalfPanel = kPanel / 2;
-/// Features of a panel that are to be compared are rows of this many numbers: its slices, and the first half of them
-/// again. So any kHalfPanel neighbors on the circle of slices are one load, and comparing two panels takes no
-/// broadcasts, which would occupy the units that take maxima.
+/// Feature rows of a panel have this many numbers: its slices, then the first half of them again. Any kHalfPanel
+/// neighbors on the circle of slices can then be loaded at once, and comparing two panels needs no broadcasts, which
+/// would occupy the ports that compute maxima.
 inline constexpr std::size_t kFeatureRow = kPanel + kHalfPanel;
 
-/// A tile compares up to this many panels with one.
+/// Maximum number of panels that a tile compares with one panel.
 inline constexpr std::size_t kTilePanels = 3;
 inline constexpr std::size_t kMostTileSums = kPanel * kTilePanels * kPanel;
 
-/// Where the sum of two slices stands in a tile: rotation by rotation, and within each by slice of the panels `a`.
+/// Layout of the sums of a tile: by rotation, then by slice of the panels `a`.
 struct TilePlace {
-  std::size_t panels;  ///< Of `a` in the tile.
+  std::size_t panels;  ///< Number of panels `a` in the tile.
 
   [[nodiscard]] constexpr std::size_t sums() const noexcept { return kPanel * panels * kPanel; }
-  /// Slice `i` of a[panel] under `rotation`.
+  /// Index for slice `i` of a[panel] under `rotation`.
   [[nodiscard]] constexpr std::size_t at(std::size_t panel, std::size_t i, std::size_t rotation) const noexcept {
     return (rotation * panels + panel) * kPanel + i;
   }
-  /// The slice of `b` that it is compared with.
+  /// The slice of `b` that slice `i` is compared with.
   [[nodiscard]] static constexpr std::size_t partner(std::size_t i, std::size_t rotation) noexcept {
     return (i % kHalfPanel + rotation) % kPanel;
   }
 };
 
-/// Whether a panel that is compared with itself needs this half of it under this rotation: with these each two
-/// slices meet.
+/// Whether a panel that is compared with itself needs this half under this rotation. The needed ones cover every pair
+/// of slices.
 [[nodiscard]] constexpr bool needed_on_diagonal(std::size_t half, std::size_t rotation) noexcept {
   return rotation / kHalfPanel == half || rotation == kHalfPanel;
 }
 
-/// Adds to sums[place.at(p, i, rotation)], for all slices i of the panels a[p] and j = place.partner(i, rotation) of
-/// `b`, the sum over `features` of
+/// For all slices i of the panels a[p] and j = place.partner(i, rotation) of `b`, adds to
+/// sums[place.at(p, i, rotation)] the sum over `features` of
 ///
 ///     max(a[p][f * kFeatureRow + i], b[f * kFeatureRow + j]).
 ///
-/// `diagonal`: the last of `a` is `b`; of its sums only those that are needed are made, the others are undefined.
+/// `diagonal`: the last panel of `a` is `b`; only the needed sums of it are computed, the others are undefined.
 void add_maxima(std::span<const float* const> a, const float* b, std::size_t features, bool diagonal, float* sums);
 
-/// One panel's features where slices lack some of them.
+/// Features of one panel whose slices may lack some of them.
 struct MaskedFeatures {
   const float* values;
-  const float* present;  ///< 1, or 0 where it lacks the feature.
+  const float* present;  ///< 1, or 0 where the slice lacks the feature.
   const float* weight;   ///< `present` times the weight of the feature.
 };
-/// Adds weight * |a - b|, over those features that are present in both.
+/// Adds weight * |a - b| over the features present in both.
 void add_common_differences(std::span<const MaskedFeatures> a, const MaskedFeatures& b, std::size_t features,
                             bool diagonal, float* sums);
 
 /// total += sums * scale, rounded to integers; sums = 0.
 void drain(std::size_t count, double scale, float* sums, std::int64_t* total);
 
-/// One step of tree addition on rows of kPanel numbers: out[to] is the sum of the rows `from`, of `in` or of `out`
-/// itself, of all steps with this `to`, which follow one another.
+/// One step of tree addition on rows of kPanel numbers: row `from`, of `in` or of `out` itself, is a term of out[to].
+/// Steps with the same `to` are consecutive.
 struct FolderStep {
   std::uint32_t to;
   std::uint32_t from;
-  bool from_out;  ///< The row is one of `out`, a folder; else one of `in`, an element.
+  bool from_out;  ///< The row is a folder in `out`; otherwise an element in `in`.
 };
 void add_folders(const float* in, const FolderStep* steps, std::size_t count, float* out);
 
-/// Makes feature rows of rows of kPanel sums, times scale[r]. On the way the sums are added to `parent`, or assigned to
-/// it if they are its `first`; null: there is none.
+/// Converts rows of kPanel sums, times scale[r], to feature rows. Also adds the sums to `parent`, or assigns them if
+/// `first`; null: there is no parent.
 void spread_rows(const float* sums, const float* scale, std::size_t rows, float* features, bool first, float* parent);
 
 /// values[c * kPanel + s] -= reference[c] for all columns and slices.

@@ -10,13 +10,13 @@ namespace headscope {
 namespace {
 
 constexpr std::size_t kExponents = 256;
-constexpr std::size_t kClassesEach = 128;  // of an exponent: 7 bits of mantissa
+constexpr std::size_t kClassesEach = 128;  // per exponent: 7 mantissa bits
 
 std::uint32_t magnitude_bits(float value) noexcept {
   return std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFFU;
 }
 
-// The smallest float of a class is base * 2^scale, and each of its last bits counts 2^scale.
+// The smallest float of a class is base * 2^scale; the unit of the last 16 bits is 2^scale.
 double base_of(std::uint64_t index) noexcept {
   const std::uint64_t hidden = index < kClassesEach ? 0 : std::uint64_t{1} << 23;  // subnormals lack the leading bit
   return static_cast<double>(hidden + (index % kClassesEach << 16));
@@ -28,8 +28,8 @@ bool is_finite(std::uint64_t index) noexcept {
   return index / kClassesEach < kExponents - 1;
 }
 
-// All classes side by side while floats are counted. Count and sum of a class share a word, so that a float costs two
-// additions: 2^20 floats sum to less than 2^36.
+// Dense array of all classes, used while counting. Count and sum of a class share a word, so that a float costs two
+// additions: the last bits of 2^20 floats sum to less than 2^36.
 class Tally {
  public:
   static constexpr std::size_t kMost = std::size_t{1} << 20;
@@ -50,7 +50,7 @@ class Tally {
     }
   }
 
-  // Calls visit(class, sums) for those that have something in them, and forgets them.
+  // Calls visit(class, sums) for the nonempty classes, and clears them.
   template <typename Visit>
   void drain(const Visit& visit) {
     for (std::size_t exponent = 0; exponent < kExponents; ++exponent) {
@@ -85,7 +85,7 @@ double Magnitudes::Class::energy() const noexcept {
 }
 
 void Magnitudes::add(std::span<const float> values) {
-  thread_local Tally tally;  // half a megabyte, which is emptied faster than made
+  thread_local Tally tally;  // half a megabyte, cheaper to clear than to allocate
   for (; !values.empty(); values = values.subspan(std::min(values.size(), Tally::kMost))) {
     tally.add(values.first(std::min(values.size(), Tally::kMost)));
     std::vector<Class> classes;

@@ -9,41 +9,41 @@
 
 namespace headscope {
 
-/// Magnitudes of floats, sorted into classes that agree to seven bits of their mantissas: all that the sorted curve is
-/// needed for, in one pass and without sorting.
+/// Histogram of float magnitudes, in classes that agree to seven bits of mantissa. It gives all statistics of the
+/// sorted curve in one pass, without sorting.
 ///
-/// The floats of a class have their exponent and the leading 7 of 23 bits of mantissa in common and differ in the last
-/// 16, so that a class is said by three integers: how many they are, and the sums of their last 16 bits and of the
-/// squares of those. These are exact: the same floats give the same numbers in whatever order and parts they are added,
-/// and removing one undoes its adding. Exact for up to 2^32 floats in one class (its squares sum to less than 2^64);
-/// of zeros, whose last bits are zero, there may be any number.
+/// The floats of a class share the exponent and the leading 7 of 23 mantissa bits and differ in the last 16. A class is
+/// stored as three integers: its count, and the sums of the last 16 bits and of their squares. These are exact: the
+/// same floats give the same result in any order and partition, and removing a float undoes adding it. Exact for up to
+/// 2^32 floats per class (the squares then sum to less than 2^64); the number of zeros, whose last bits are zero, is
+/// not limited.
 class Magnitudes {
  public:
   void add(std::span<const float> values);
   void add(const Magnitudes& other);
-  /// One that was added before.
+  /// Removes a value that was added before.
   void remove(float value);
 
-  /// For another rank: classes that have something in them.
+  /// Serializes the nonempty classes for another rank.
   void put(MessageWriter& message) const;
   [[nodiscard]] static Magnitudes take(MessageReader& message);
 
   [[nodiscard]] double count() const noexcept;
-  /// Sum of all.
+  /// Sum of all magnitudes.
   [[nodiscard]] double l1() const noexcept;
-  /// Sum of the squares of all.
+  /// Sum of all squares.
   [[nodiscard]] double energy() const noexcept;
-  /// Sum of the squares of the k largest.
+  /// Sum of the squares of the k largest magnitudes.
   [[nodiscard]] double top_energy(double k) const noexcept;
-  /// How many of the largest have this sum of squares.
+  /// Number of largest magnitudes whose squares sum to `energy`.
   [[nodiscard]] double needed(double energy) const noexcept;
-  /// The magnitude at each rank (from 1, ascending).
+  /// The magnitude at each rank (starting at 1, ascending).
   [[nodiscard]] std::vector<double> at_ranks(std::span<const std::size_t> ranks) const;
 
   friend bool operator==(const Magnitudes&, const Magnitudes&) = default;
 
  private:
-  // Floats whose bits, the sign and the last 16 aside, are `index`.
+  // Floats whose bits, without the sign and the last 16, are `index`.
   struct Class {
     std::uint64_t index = 0;
     std::uint64_t count = 0;
@@ -57,7 +57,7 @@ class Magnitudes {
 
   void add_classes(std::vector<Class> classes);
 
-  std::vector<Class> classes_;  // those that have something in them, ascending
+  std::vector<Class> classes_;  // nonempty ones, ascending
 };
 
 }  // namespace headscope

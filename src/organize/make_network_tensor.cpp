@@ -14,14 +14,14 @@
 namespace headscope {
 namespace {
 
-constexpr std::size_t kNamed = 5;  // how many of a list are named in a note
+constexpr std::size_t kNamed = 5;  // maximum number of names in a note
 
-// What is to be read, the same on all ranks.
+// What to read, the same on all ranks.
 struct Plan {
   ArrayAxes axes;
   Selection chosen;
   std::optional<ArraySource> mask;  // entries that are zero in it are absent
-  bool mask_is_map = false;         // it is [query, key]
+  bool mask_is_map = false;         // its shape is [query, key]
 };
 
 Plan make_plan(const ArraySource& array, const NetworkTensorOptions& options, std::string_view where) {
@@ -42,7 +42,7 @@ Plan make_plan(const ArraySource& array, const NetworkTensorOptions& options, st
   return plan;
 }
 
-// Of the chosen heads those of this rank.
+// This rank's share of the selected heads.
 Selection own_share(const Selection& chosen, const Ranks& ranks) {
   const Share share = share_of(chosen.heads.size(), ranks.rank(), ranks.size());
   const auto some = [&](const auto& list) {
@@ -64,7 +64,8 @@ std::vector<std::uint8_t> causal_mask(const MaskChoice& choice, const ArrayAxes&
   return mask;
 }
 
-// The mask of all heads, or of this rank's. One head has one that all ranks know, as if heads shared it.
+// Sets the shared mask, or the masks of this rank's heads. A single head has a mask known to all ranks, as if it were
+// shared.
 void set_mask(const Plan& plan, const MaskChoice& choice, const Selection& own, NetworkTensor& tensor) {
   if (choice.kind == MaskChoice::Kind::kCausal) tensor.present = causal_mask(choice, plan.axes, plan.chosen);
   if (!plan.mask) return;
@@ -77,11 +78,11 @@ void set_mask(const Plan& plan, const MaskChoice& choice, const Selection& own, 
   read_entries<std::uint8_t>(*plan.mask, axes, read, tensor.present);
 }
 
-// What a look at all entries of a head finds.
+// Findings from a pass over all entries of a head.
 struct HeadFindings {
   std::optional<std::size_t> not_finite;  // the first present entry that is NaN or infinite
   bool empty = false;                     // no entry is present
-  bool constant = false;                  // one value throughout
+  bool constant = false;                  // all present entries are equal
 };
 
 HeadFindings look_at(std::span<const float> map, std::span<const std::uint8_t> mask) {
@@ -116,16 +117,16 @@ void check_finite(const NetworkTensor& tensor, const std::vector<HeadFindings>& 
   }
 }
 
-// What is true of the whole if it is of the part of any rank.
+// Properties of the whole tensor that hold if they hold on any rank.
 struct Flags {
-  std::vector<std::uint8_t> absent = {0};  // an entry is
-  std::vector<std::uint8_t> query;         // has a present entry; so with the next
+  std::vector<std::uint8_t> absent = {0};  // some entry is absent
+  std::vector<std::uint8_t> query;         // per query: it has a present entry; likewise for keys
   std::vector<std::uint8_t> key;
-  std::vector<std::uint8_t> empty;  // heads, whoever has them
+  std::vector<std::uint8_t> empty;  // per head, on any rank
   std::vector<std::uint8_t> constant;
 };
 
-// Which queries and keys have a present entry. Most masks say so of all with their first map.
+// Finds which queries and keys have a present entry. For most masks, the first map shows that all do.
 void find_present(const NetworkTensor& tensor, Flags& flags) {
   for (std::size_t row = 0; row * tensor.keys() < tensor.present.size(); ++row) {
     const std::uint8_t* entry = tensor.present.data() + row * tensor.keys();
@@ -188,7 +189,7 @@ std::optional<Error> missing(const Flags& flags, const NetworkTensor& tensor, st
   return std::nullopt;
 }
 
-// Absent entries of a row become zero or, if they are to be kept, finite.
+// Sets absent entries of a row to zero or, with `keep`, makes them finite.
 void settle_row(std::span<float> row, std::span<const std::uint8_t> present, bool keep) {
   double sum = 0;
   double count = 0;

@@ -13,7 +13,7 @@
 namespace headscope {
 namespace {
 
-// Sums over the folders of every level of one axis: [level](folder, ...) from a matrix with elements as rows.
+// Sums over the folders of every level of one axis, [level](folder, ...), of a matrix with elements as rows.
 std::vector<DoubleMatrix> row_sums(const DoubleMatrix& values, const PartitionTree& tree) {
   std::vector<DoubleMatrix> sums(tree.level_count());
   for (std::size_t level = 0; level < sums.size(); ++level) {
@@ -49,7 +49,7 @@ std::vector<std::vector<DoubleMatrix>> folder_sums(const DoubleMatrix& values, c
   return sums;
 }
 
-// means[j][k](row folder, column folder) = P_jk f, over present entries; 0 where there are none.
+// means[j][k](row folder, column folder) = P_jk f, over present entries; 0 if there are none.
 std::vector<std::vector<DoubleMatrix>> folder_means(const DoubleMatrix& f, std::span<const std::uint8_t> present,
                                                     const PartitionTree& rows, const PartitionTree& columns) {
   DoubleMatrix kept = f;
@@ -70,7 +70,7 @@ std::vector<std::vector<DoubleMatrix>> folder_means(const DoubleMatrix& f, std::
   return means;
 }
 
-// One difference of A(P f): as it is, and approximated.
+// One difference of A(P f): exact and approximated.
 struct Term {
   double exact = 0;
   double first = 0;
@@ -142,7 +142,7 @@ class Expansion {
             first + a_.second(p) * (finer_row - p) * (finer_column - p)};
   }
 
-  // Adds what `term` says for each pair of folders of levels j and k to their elements.
+  // Adds `term`, evaluated for each pair of folders of levels j and k, to the elements of the pair.
   template <typename MakeTerm>
   void add(std::size_t j, std::size_t k, const MakeTerm& term) {
     const std::size_t folders = columns_.folders(k).size();

@@ -22,7 +22,7 @@ PartitionTree tree_of_one() {
   return PartitionTree(std::vector<PartitionTree::Level>{{{0}}});
 }
 
-// The mean of the two in the middle, or the one.
+// The middle value, or the mean of the middle two.
 double median(std::vector<double> values) {
   const std::size_t upper = values.size() / 2;
   std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(upper), values.end());
@@ -31,7 +31,7 @@ double median(std::vector<double> values) {
   return (*std::max_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(upper)) + high) / 2;
 }
 
-// Slices along each axis, ready for distances: all kept if the budget allows, else one at a time.
+// Prepared slices along each axis: all kept if they fit in memory, otherwise one at a time.
 class Distances {
  public:
   Distances(const TensorShare& tensor, const QuestionnaireOptions& options, const TreeDistance& engine)
@@ -39,7 +39,7 @@ class Distances {
     std::size_t all = 0;
     for (const TensorAxis axis : kTensorAxes) {
       if (tensor.extent(axis) < 2) continue;
-      // The largest of all ranks', so that all of them do the same.
+      // The maximum over ranks, so that all ranks make the same decision.
       const std::size_t one = tensor.ranks().largest(engine.bytes(tensor, axis));
       if (one > options.memory) {
         throw Error(ErrorKind::kResource,
@@ -78,7 +78,7 @@ class Questionnaire {
         query_(head_),
         key_(head_) {
     head_.affinity(0, 0) = 1;
-    // Every distance counts as a step, so does the beginning, and so does a score.
+    // Steps: the start, each distance computation, and each score.
     steps_ = 1 + options.iterations * (one_head() ? 3 : 4);
   }
 
@@ -131,7 +131,7 @@ class Questionnaire {
     finish_step();
   }
 
-  // From the affinities; ranks make some each.
+  // Builds the trees from the affinities, distributed over the ranks.
   void make_trees(std::span<const TensorAxis> axes) {
     Ranks& ranks = tensor_.ranks();
     std::vector<std::size_t> own;

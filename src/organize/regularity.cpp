@@ -17,7 +17,7 @@
 namespace headscope {
 namespace {
 
-// A weighted line through points: slope and its standard error.
+// Slope of a weighted line fit, and its standard error.
 struct Line {
   double slope = 0;
   double error = 0;
@@ -53,14 +53,14 @@ Line fit_line(std::span<const Point> points) {
   return {slope, std::sqrt(residual / static_cast<double>(points.size() - 2) / xx)};
 }
 
-// The number that `rank` of them are below, were they sorted. None is negative.
+// Returns the element at index `rank` in sorted order. All magnitudes must be nonnegative.
 template <typename T>
 T select(std::span<T> magnitudes, std::size_t rank) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
   constexpr std::size_t kFew = 1024;
   constexpr int kLeading = 12;
   constexpr int kShift = static_cast<int>(8 * sizeof(T)) - 1 - kLeading;
-  // Magnitudes are ordered as their bits are: counting the leading ones leaves few to compare.
+  // Nonnegative floats are ordered like their bits: a histogram of the leading bits leaves few to compare.
   if (magnitudes.size() > kFew) {
     std::array<std::uint32_t, std::size_t{1} << kLeading> counts{};
     for (const T value : magnitudes) ++counts[std::bit_cast<Bits>(value) >> kShift];
@@ -104,7 +104,7 @@ Regularity fit_regularity(const ContrastBins& bins, BinSamples<T> samples, const
   std::vector<Point> points;
   for (std::size_t b = 0; b < bounds.size(); ++b) {
     if (bounds[b] <= 0) continue;
-    // The variance of a sample quantile falls with the size of the sample.
+    // The variance of a sample quantile is inversely proportional to the sample size.
     const auto count = static_cast<double>(bins.bins()[b].count);
     points.push_back({-bins.bins()[b].depth / count, std::log2(bounds[b]), count});
   }

@@ -8,8 +8,8 @@
 namespace headscope {
 namespace {
 
-// What a rank works on at a time: small enough for a cache, and so much that it takes far longer to work on than to
-// begin.
+// Bytes received per step: small enough for a cache, large enough that processing takes far longer than starting the
+// exchange.
 constexpr std::size_t kStepBytes = std::size_t{1} << 20;
 
 }  // namespace
@@ -38,7 +38,7 @@ SharedColumnSums::SharedColumnSums(const SharedPanels& panels, const FolderWalk&
   begin(under_way_);
 }
 
-// Dealt out to ranks first, so that they have equally many, and then to groups.
+// Assigned to ranks first, so that all have equally many, then to groups.
 Share SharedColumnSums::blocks_of(std::size_t group, std::size_t rank) const noexcept {
   const Share own = share_of(blocks_.size(), rank, ranks().size());
   const Share some = share_of(own.size(), group, groups_);
@@ -50,7 +50,7 @@ std::size_t SharedColumnSums::folders_in(const Share& blocks) const noexcept {
   return blocks_[blocks.end - 1].begin + blocks_[blocks.end - 1].count - blocks_[blocks.begin].begin;
 }
 
-// Of heads: all panels that a rank has a part of.
+// If heads are the slices: the panels that a rank owns a part of.
 Share SharedColumnSums::panels_of(std::size_t rank) const noexcept {
   const Share heads = all_.share.heads_of(rank);
   if (!all_.of_heads()) return {0, all_.form.panels()};
@@ -78,7 +78,7 @@ SharedColumnSums::Step SharedColumnSums::step_after(const Step& step) const {
   return step_at(step.group + 1, 0);
 }
 
-// For each other rank [kind][own panel][own row][folder of that rank][kPanel].
+// Fills and starts the exchange: for each other rank [kind][own panel][own row][folder of that rank][kPanel].
 void SharedColumnSums::begin(const Step& step) {
   if (step.group >= groups_) return;
   const std::vector<std::size_t>& rows = step.rows[ranks().rank()];
@@ -121,7 +121,7 @@ void SharedColumnSums::reach(const Share& visits) {
   begin(under_way_);
 }
 
-// The sums of a row that this rank has.
+// Computes the sums of a row that this rank owns.
 void SharedColumnSums::make(Summed what, std::size_t panel, std::size_t row, const FolderBlock& block,
                             float* to) const {
   const Buffer<float>& entries = what == Summed::kValues ? all_.panels.values : all_.panels.present;
@@ -130,7 +130,7 @@ void SharedColumnSums::make(Summed what, std::size_t panel, std::size_t row, con
   add_folders(all_.panels.row(entries, own_panel, own_row), block.steps.data(), block.steps.size(), to);
 }
 
-// What one rank has of a row and panel.
+// The part of a row and panel that one rank owns.
 const float* SharedColumnSums::get_from(std::size_t rank, Summed what, std::size_t panel, std::size_t visit,
                                         std::size_t block, float* room) const {
   if (rank == ranks().rank()) {
@@ -150,8 +150,8 @@ const float* SharedColumnSums::get(Summed what, std::size_t panel, std::size_t v
   if (!all_.of_heads()) return get_from(owner_[walk_.visits[visit].element], what, panel, visit, block, room);
   const std::vector<PanelPart>& parts = panel_parts_[panel];
   if (parts.size() == 1) return get_from(parts[0].rank, what, panel, visit, block, room);
-  // A panel that several ranks have a part of. This rank comes first, as what it makes fills the room; the places
-  // behind the last slice, which are to be finite, come with those of the first.
+  // A panel shared by several ranks. This rank comes first, because its sums are computed in `room`. The places after
+  // the last slice, which must be finite, come with the first part.
   const auto own = std::ranges::find(parts, ranks().rank(), &PanelPart::rank);
   const std::size_t first = own == parts.end() ? 0 : static_cast<std::size_t>(own - parts.begin());
   const std::size_t numbers = blocks_[block].count * kPanel;

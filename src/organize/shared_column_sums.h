@@ -9,19 +9,18 @@
 
 namespace headscope {
 
-/// Sums over columns that come from all ranks.
+/// Column sums that come from all ranks.
 ///
-/// Sums over columns are sums within a map, so each rank makes those of its own heads. To go on with sums over rows,
-/// and to compare slices, one needs them for all heads; but only for some folders of the columns, and these are what
-/// ranks share: every rank compares all slices in the features of its own blocks of folders. So nothing is computed
-/// twice.
+/// Column sums are sums within a map, so each rank computes those of its own heads. Row sums and comparisons of slices
+/// need them for all heads, but only for some column folders. These are what is distributed: each rank compares all
+/// slices in the features of its own blocks of folders, and nothing is computed twice.
 ///
-/// What a rank needs of its own heads it makes when it is asked for. What others need of them is exchanged, some
-/// hundred kilobytes of rows at a time; while they are worked on the next ones are under way.
+/// What a rank needs from its own heads is computed on request. What other ranks need is exchanged, up to a megabyte of
+/// rows at a time, or one batch if that is larger; the next rows are in flight while these are processed.
 class SharedColumnSums final : public ColumnSums {
  public:
-  /// Groups of `most` blocks a rank, and as many visits of the walk at a time as a multiple of `batch`. Panels, walk
-  /// and blocks must outlive it.
+  /// Groups have at most `most` blocks per rank; visits are exchanged in multiples of `batch`. Panels, walk and blocks
+  /// must outlive this object.
   SharedColumnSums(const SharedPanels& panels, const FolderWalk& walk, std::span<const FolderBlock> blocks,
                    std::size_t most, std::size_t batch);
 
@@ -31,14 +30,14 @@ class SharedColumnSums final : public ColumnSums {
   const float* get(Summed what, std::size_t panel, std::size_t visit, std::size_t block, float* room) const override;
 
  private:
-  /// Some blocks of each rank, for some visits.
+  /// Blocks of each rank, for a range of visits.
   struct Step {
     std::size_t group = 0;
     Share visits;
-    std::vector<std::vector<std::size_t>> rows;  ///< That are visited and that a rank has, in the order of visits.
-    std::vector<std::size_t> slots;              ///< Of each visit, the place of its row among these.
+    std::vector<std::vector<std::size_t>> rows;  ///< Per rank: its visited rows, in visit order.
+    std::vector<std::size_t> slots;              ///< Per visit: the index of its row among these.
   };
-  /// Some slices of a panel of heads, by their places in it, and the rank that has them.
+  /// Places of the slices in a panel of heads that one rank owns.
   struct PanelPart {
     std::size_t rank = 0;
     Share places;
@@ -60,13 +59,13 @@ class SharedColumnSums final : public ColumnSums {
   const FolderWalk& walk_;
   std::span<const FolderBlock> blocks_;
   std::size_t groups_;
-  std::size_t visits_;  // at a time
+  std::size_t visits_;  // per step
   std::size_t group_ = 0;
   Step now_;
   Step under_way_;
-  std::vector<std::span<const float>> received_;     // from each rank: [kind][its panel][its row][folder][kPanel]
-  std::vector<std::size_t> owner_;                   // where heads are rows: the rank of each
-  std::vector<std::vector<PanelPart>> panel_parts_;  // where heads are slices: of each panel
+  std::vector<std::span<const float>> received_;     // per rank: [kind][its panel][its row][folder][kPanel]
+  std::vector<std::size_t> owner_;                   // if heads are rows: the rank of each
+  std::vector<std::vector<PanelPart>> panel_parts_;  // if heads are slices: the parts of each panel
 };
 
 }  // namespace headscope

@@ -8,7 +8,7 @@
 namespace headscope {
 namespace {
 
-// A rank and which of the heads in the middle panel it has.
+// A rank and its heads in the middle panel.
 struct MiddleHeads {
   std::size_t rank;
   Share heads;
@@ -34,8 +34,8 @@ void add_maps(const TensorShare& share, const Share& heads, std::vector<double>&
   }
 }
 
-// The mean map of the heads in the middle panel. The ranks that have some of them add theirs up one after another, in
-// the order of heads, as one rank alone would; the last one tells all.
+// The mean map of the heads in the middle panel. The ranks that own some of them add theirs one after another, in head
+// order, as a single rank would; the last one sends the result to all.
 std::vector<float> mean_map(const TensorShare& share) {
   Ranks& ranks = share.ranks();
   const std::vector<MiddleHeads> parts = middle_heads(share);
@@ -60,7 +60,7 @@ std::vector<float> mean_map(const TensorShare& share) {
   return means;
 }
 
-// Where the heads of this rank stand among all.
+// Place of this rank's first head within its panel.
 std::size_t places_before(const TensorShare& share, TensorAxis axis) {
   return axis == TensorAxis::kHead ? share.own_heads().begin % kPanel : 0;
 }

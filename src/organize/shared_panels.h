@@ -8,25 +8,25 @@
 
 namespace headscope {
 
-/// The slices of a tensor along an axis whose heads are dealt out to ranks: what this rank has of them.
+/// This rank's part of the slices of a distributed tensor along an axis.
 struct SharedPanels {
   const TensorShare& share;
   TensorAxis axis;
   SliceForm form;  ///< Of all slices.
-  /// Where heads are the slices, those of this rank, in the places that they have among all; else all slices, with the
-  /// heads of this rank as rows.
+  /// If heads are the slices, those of this rank, at the places they have among all heads; otherwise all slices, with
+  /// the heads of this rank as rows.
   SlicePanels panels;
-  float largest = 0;  ///< Magnitude among the values of all ranks.
+  float largest = 0;  ///< Largest magnitude of the values on all ranks.
 
-  /// Heads are the slices, not the rows.
+  /// Whether heads are the slices rather than the rows.
   [[nodiscard]] bool of_heads() const noexcept { return axis == TensorAxis::kHead; }
 };
 
-/// All ranks call it. The share must outlive what is returned.
+/// Collective. The share must outlive the result.
 [[nodiscard]] SharedPanels make_shared_panels(const TensorShare& share, TensorAxis axis);
 /// Bytes of the panels.
 [[nodiscard]] std::size_t shared_panel_bytes(const TensorShare& share, TensorAxis axis);
-/// Of all slices.
+/// The form of all slices, on all ranks.
 [[nodiscard]] SliceForm slice_form(const TensorShare& share, TensorAxis axis);
 
 }  // namespace headscope

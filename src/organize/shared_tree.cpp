@@ -10,7 +10,7 @@
 namespace headscope {
 namespace {
 
-// The elements in their order, and where the folders of every level end in it.
+// Format: the elements in order, then the end of each folder, by level.
 std::vector<std::byte> pack(const PartitionTree& tree) {
   MessageWriter message;
   message.put(tree.size());

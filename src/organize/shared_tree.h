@@ -8,8 +8,8 @@
 
 namespace headscope {
 
-/// The tree that rank `maker` has made, on every rank. Were each to make it by itself, processors of different kinds,
-/// which round differently, could disagree on it, and nothing that ranks share would fit together.
+/// Broadcasts the tree that rank `maker` built. If every rank built it, processors of different kinds, which round
+/// differently, could build different trees, and the ranks' results would no longer fit together.
 [[nodiscard]] PartitionTree shared_tree(Ranks& ranks, std::size_t maker, const std::optional<PartitionTree>& made);
 
 }  // namespace headscope

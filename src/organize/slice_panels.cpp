@@ -34,7 +34,7 @@ void copy_row(const TensorSlices& in, std::size_t first, std::size_t count, std:
   }
 }
 
-// Sets what is absent to zero, and notes what is present where that is asked for.
+// Sets absent entries to zero, and stores presence if requested.
 void apply_mask(const TensorSlices& in, std::size_t first, std::size_t count, std::size_t row, float* values,
                 float* present) {
   const std::uint8_t* from = in.present + first * in.present_slice_stride + row * in.present_row_stride;
@@ -47,7 +47,7 @@ void apply_mask(const TensorSlices& in, std::size_t first, std::size_t count, st
   }
 }
 
-// The mean over the slices of one panel of every entry of a row.
+// The mean of each entry of a row over the slices of one panel.
 std::vector<float> means(const float* values, std::size_t columns, std::size_t count) {
   std::vector<float> result(columns);
   for (std::size_t c = 0; c < columns; ++c) {
@@ -58,13 +58,13 @@ std::vector<float> means(const float* values, std::size_t columns, std::size_t c
   return result;
 }
 
-// One row of all panels.
+// Fills one row of all panels.
 class RowMaker {
  public:
   RowMaker(const TensorSlices& in, const PanelOptions& options, SlicePanels& out)
       : in_(in), options_(options), out_(out) {}
 
-  // The largest magnitude of the row.
+  // Returns the largest magnitude of the row.
   [[nodiscard]] float make(std::size_t row) const {
     for (std::size_t panel = 0; panel < out_.panels; ++panel) {
       const Places places = places_in(panel);
@@ -84,7 +84,7 @@ class RowMaker {
   }
 
  private:
-  // Which places of a panel have a slice, and the first of those.
+  // The places of a panel that have a slice, and the first of these slices.
   struct Places {
     std::size_t begin;
     std::size_t count;

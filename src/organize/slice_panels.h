@@ -10,29 +10,29 @@
 
 namespace headscope {
 
-/// What is compared with each other: so many slices, wherever their entries lie.
+/// Shape of the slices to compare, independent of where their entries are stored.
 struct SliceForm {
   std::size_t slices = 0;
   std::size_t rows = 0;
   std::size_t columns = 0;
-  /// Entries are absent in some slices and not in others, and are left out: sums go with counts.
+  /// Entries are skipped where absent, and the mask differs between slices: sums need counts.
   bool masked = false;
-  /// 1 where an entry is present, [row][column], if entries are left out in all slices alike; else empty.
+  /// 1 where an entry is present, [row][column], if entries are skipped and all slices share the mask; otherwise empty.
   Buffer<float> common = {};
 
   [[nodiscard]] std::size_t panels() const noexcept { return (slices + kPanel - 1) / kPanel; }
 };
 [[nodiscard]] SliceForm slice_form(const TensorSlices& slices, AbsentEntries absent);
 
-/// Slices side by side, kPanel to a panel: [panel][row][column][kPanel]. Absent entries are zeros; places without a
-/// slice hold anything finite.
+/// Interleaved slices, kPanel per panel: [panel][row][column][kPanel]. Absent entries count as zero, before the
+/// reference is subtracted. Places without a slice hold arbitrary finite values.
 struct SlicePanels {
   std::size_t panels = 0;
   std::size_t rows = 0;
   std::size_t columns = 0;
   Buffer<float> values;
-  Buffer<float> present;  ///< 1 where an entry is present, if that was asked for; else empty.
-  float largest = 0;      ///< Magnitude among the values.
+  Buffer<float> present;  ///< 1 where an entry is present, if requested; otherwise empty.
+  float largest = 0;      ///< Largest magnitude of the values.
 
   /// The entries of one row, [column][kPanel].
   [[nodiscard]] const float* row(const Buffer<float>& of, std::size_t panel, std::size_t index) const noexcept {
@@ -41,19 +41,20 @@ struct SlicePanels {
 };
 
 struct PanelOptions {
-  /// What is present is noted beside the values, which stay as they are. Otherwise what many slices have in common is
-  /// subtracted from all of them: it adds nothing to their distances, and takes digits from sums of maxima.
+  /// Stores presence next to the values, which are not changed. Otherwise a reference, what many slices have in common,
+  /// is subtracted from all of them: it does not affect distances but costs digits in sums of maxima.
   bool presence = false;
-  /// That, [row][column]. Empty: the mean over the slices of the panel in the middle.
+  /// The reference, [row][column]. Empty: the mean over the slices of the middle panel.
   std::span<const float> reference = {};
-  /// Places of the first panel that are left free: the slices are some of many, and stand where they stand among all.
+  /// Number of free places at the start of the first panel: these slices are part of a larger set and keep their places
+  /// in it.
   std::size_t before = 0;
 };
 [[nodiscard]] SlicePanels make_panels(const TensorSlices& slices, const PanelOptions& options);
 /// Bytes of the panels.
 [[nodiscard]] std::size_t panel_bytes(const TensorSlices& slices, const PanelOptions& options);
 
-/// The slices whose mean is subtracted from all.
+/// The slices whose mean is the default reference.
 [[nodiscard]] Share middle_panel(std::size_t slices) noexcept;
 
 }  // namespace headscope

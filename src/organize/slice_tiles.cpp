@@ -4,7 +4,7 @@
 
 namespace headscope {
 
-// Each panel against those before it and itself, two at a time, and three where one would be left over.
+// Each panel against itself and those before it, two at a time, or three where one would be left over.
 SliceTiles::SliceTiles(std::size_t slices) : slices_(slices) {
   std::size_t size = 0;
   for (std::size_t against = 0; against * kPanel < slices; ++against) {

@@ -11,31 +11,31 @@
 
 namespace headscope {
 
-/// Some consecutive panels of slices against one panel.
+/// Consecutive panels of slices compared with one panel.
 struct SliceTile {
   std::size_t first = 0;
   std::size_t panels = 0;
   std::size_t against = 0;
-  std::size_t totals = 0;  ///< Where its sums begin among those of all tiles.
+  std::size_t totals = 0;  ///< Offset of its sums among those of all tiles.
 
-  /// The last of its panels is the one they are compared with.
+  /// Whether the last of its panels is the one they are compared with.
   [[nodiscard]] bool diagonal() const noexcept { return first + panels == against + 1; }
   [[nodiscard]] TilePlace place() const noexcept { return {panels}; }
 };
 
-/// The tiles in which each two of some slices meet, and their sums, as integers.
+/// Tiles that cover every pair of slices, and their sums as integers.
 class SliceTiles {
  public:
-  /// Sums begin as zeros.
+  /// Sums start at zero.
   explicit SliceTiles(std::size_t slices);
 
-  /// The largest first: the last ones to be handed out to threads are those that all wait for.
+  /// Largest first: threads wait for the tiles scheduled last, which should be small.
   [[nodiscard]] std::span<const SliceTile> tiles() const noexcept { return tiles_; }
   [[nodiscard]] std::int64_t* totals(const SliceTile& tile) noexcept { return totals_.data() + tile.totals; }
   /// Of all tiles.
   [[nodiscard]] std::span<std::int64_t> totals() noexcept { return totals_; }
 
-  /// The sum of each two slices; symmetric.
+  /// The sum of each pair of slices; symmetric.
   [[nodiscard]] DoubleMatrix sums(const FixedPoint& as) const;
 
  private:

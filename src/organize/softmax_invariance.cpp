@@ -33,7 +33,7 @@ NetworkTensor one_map(const NetworkTensor& scores, std::size_t head, std::span<c
   return map;
 }
 
-// Every row has no negative entries and the sum 1, up to rounding of halves.
+// Whether every row is nonnegative and sums to 1, up to the rounding of half precision.
 bool is_softmax(const NetworkTensor& scores, std::size_t head) {
   const auto map = scores.map(head);
   const auto mask = scores.mask(head);
@@ -153,7 +153,7 @@ DoubleMatrix log_softmax(const NetworkTensor& scores, std::size_t head) {
     bool any = false;
     const std::size_t begin = q * scores.keys();
     for (std::size_t k = 0; k < scores.keys(); ++k) any = any || is_present(mask, begin + k);
-    // A row without a present entry has no softmax; it is taken as if all were there.
+    // A row without present entries has no softmax; all its entries are treated as present.
     const auto counts = [&](std::size_t k) { return !any || is_present(mask, begin + k); };
     for (std::size_t k = 0; k < scores.keys(); ++k) {
       if (counts(k)) largest = std::max(largest, static_cast<double>(map[begin + k]));

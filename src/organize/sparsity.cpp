@@ -27,13 +27,13 @@ SparsityFigures from_list(std::span<const double> list) {
 using Figures = CoefficientSummary::Figures;
 using Trees = std::array<const PartitionTree*, 3>;
 
-// Under one set of trees.
+// Results under one set of trees.
 struct Measured {
-  std::vector<Figures> heads;  // of this rank
-  Figures network;             // on rank 0
+  std::vector<Figures> heads;  // on this rank
+  Figures network;             // on rank 0 only
 };
 
-// Figures of the network, on rank 0, from what all ranks know of their parts.
+// Merges the summaries of all ranks and returns the figures of the network, on rank 0.
 Figures put_together(const CoefficientPlan& plan, CoefficientSummary own, Ranks& ranks) {
   if (ranks.size() > 1) {
     MessageWriter message;
@@ -71,7 +71,7 @@ Measured measure(const TensorShare& tensor, const Trees& trees, std::size_t entr
   return result;
 }
 
-// What the draws say about one head or the network, which `pick` takes out of a measurement.
+// Compares with the draws for one head or the network; `pick` extracts it from a measurement.
 template <typename Pick>
 SparsityRow compare(const Measured& found, std::span<const Measured> draws, const Pick& pick,
                     std::size_t coefficients) {
@@ -109,7 +109,7 @@ SparsityRow compare(const Measured& found, std::span<const Measured> draws, cons
   return row;
 }
 
-// Rows, their names aside, for rank 0.
+// Serializes rows without their names, for rank 0.
 std::vector<std::byte> pack(std::span<const SparsityRow> rows) {
   MessageWriter message;
   for (const SparsityRow& row : rows) {
@@ -134,7 +134,7 @@ SparsityRow unpack(MessageReader& message) {
   return row;
 }
 
-// The rows of all heads, on rank 0; elsewhere none.
+// Gathers the rows of all heads on rank 0; returns none on other ranks.
 std::vector<SparsityRow> gather_heads(const TensorShare& tensor, std::vector<SparsityRow> rows) {
   Ranks& ranks = tensor.ranks();
   const bool root = ranks.is_root();

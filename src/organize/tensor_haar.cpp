@@ -11,7 +11,7 @@
 namespace headscope {
 namespace {
 
-// Queries and keys of one head.
+// Transforms queries and keys of one head.
 void transform_map(std::span<float> entries, const TensorHaar& haar, HaarDirection direction) {
   const std::size_t queries = haar.extents[1];
   const std::size_t keys = haar.extents[2];
@@ -19,13 +19,13 @@ void transform_map(std::span<float> entries, const TensorHaar& haar, HaarDirecti
   if (haar.bases[1] != nullptr) haar_transform(entries, 1, *haar.bases[1], keys, direction);
 }
 
-// The coefficients of one head of this rank along queries and keys.
+// Computes the coefficients of one head of this rank along queries and keys.
 void transform_own(const TensorShare& tensor, std::size_t head, const TensorHaar& haar, std::span<float> entries) {
   fill_map(tensor.own(), head, entries);
   transform_map(entries, haar, HaarDirection::kForward);
 }
 
-// Added rank after rank in their order: one rank with all the numbers gets the same bits.
+// Adds the numbers of all ranks in rank order: the same bits as on a single rank with all the numbers.
 double add_in_order(Ranks& ranks, std::span<const double> numbers) {
   double sum = std::accumulate(numbers.begin(), numbers.end(), 0.0);
   if (ranks.size() == 1) return sum;
@@ -40,7 +40,7 @@ double add_in_order(Ranks& ranks, std::span<const double> numbers) {
   return MessageReader(everywhere).take<double>();
 }
 
-// Some megabytes at a time.
+// A few megabytes at a time.
 template <typename Visit>
 void for_each_piece(std::size_t count, const Visit& visit) {
   constexpr std::size_t kPiece = std::size_t{1} << 20;
@@ -51,7 +51,8 @@ std::span<const float> part(const Buffer<float>& values, const Share& share) {
   return values.values().subspan(share.begin, share.size());
 }
 
-// Coefficients [all heads, positions of one rank] from number `begin` on, as runs of the whole.
+// Passes coefficients [all heads, positions of one rank], starting at index `begin`, to `consume` as contiguous runs of
+// the whole tensor.
 void consume_runs(std::span<const float> values, std::size_t begin, const Share& positions, std::size_t map,
                   const std::function<void(std::size_t, std::span<const float>)>& consume) {
   if (positions.size() == map) return consume(begin, values);
@@ -71,7 +72,7 @@ double energy(std::span<const float> values) {
   return sum;
 }
 
-// Zeros what `keeps` refuses.
+// Sets the coefficients that `keeps` rejects to zero.
 template <typename Keeps>
 Kept keep_if(std::span<float> coefficients, const Keeps& keeps) {
   Kept kept;
@@ -109,7 +110,7 @@ double coefficient_l1(const TensorShare& tensor, const TensorHaar& haar, Buffer<
     const std::size_t here = positions.of(tensor.ranks().rank()).size();
     return add_in_order(tensor.ranks(), haar_l1_blocks(work.values(), *haar.bases[0], here, positions.block()));
   }
-  // Every head on its own: they stay where they are.
+  // No basis along heads: each head is transformed on the rank that owns it.
   if (work.size() != own.values.size()) work = Buffer<float>(own.values.size());
   std::vector<double> sums(own.heads(), 0);
   for_each_head(own.heads(), own.map_size(), [&](std::size_t head) {

@@ -19,27 +19,27 @@
 namespace headscope {
 namespace {
 
-// Folders of the columns whose sums are made together, at most: with a panel of 32 slices 12 KB, which stay in the
-// first-level cache until they have been passed on.
+// Maximum number of column folders whose sums are computed together: 12 KB for a panel of 32 slices, which stay in the
+// L1 cache until they are used.
 constexpr std::size_t kBlockFolders = 96;
-// Folders of the columns that are worked on together, at most, so that a row of the panels is read for several blocks
-// in one go.
+// Maximum number of column folders per group, so that a row of the panels is read for several blocks at once.
 constexpr std::size_t kGroupFolders = 512;
-// Features that are added up in float, at least half of them and no more, before the sum becomes an integer.
+// Maximum number of features summed in float before the sum is converted to an integer; at least half of it is used.
 constexpr std::size_t kFloatSum = 384;
-// What the features of a batch of row folders take. One step writes them and the next reads them, on any core: small
-// enough for a cache that all share, and so large that what one core has read is out of its own before another writes
-// it again.
+// Size of the features of a batch of row folders. One step writes them and the next reads them, on any core: small
+// enough for the shared cache, and large enough that what one core has read has left its private cache before another
+// core overwrites it.
 constexpr std::size_t kBatchBytes = std::size_t{13} << 19;
 
-// Present entries in every pair of folders, [row folder][column folder], for a mask that all slices share; else empty.
+// Number of present entries in each pair of folders, [row folder][column folder], for a mask shared by all slices;
+// otherwise empty.
 std::vector<double> common_counts(const SliceForm& form, const PartitionTree& rows, const PartitionTree& columns,
                                   std::span<const WeightedFolder> row_folders,
                                   std::span<const WeightedFolder> column_folders) {
   if (form.common.size() == 0) return {};
   std::vector<double> counts(row_folders.size() * column_folders.size());
   parallel_for(row_folders.size(), [&](std::size_t i) {
-    std::vector<double> before(form.columns + 1, 0);  // of the columns in tree order, how many entries before each
+    std::vector<double> before(form.columns + 1, 0);  // prefix sums over columns in tree order
     for (std::size_t c = 0; c < form.columns; ++c) {
       double here = 0;
       for (std::size_t r = row_folders[i].begin; r < row_folders[i].end; ++r) {
@@ -54,7 +54,7 @@ std::vector<double> common_counts(const SliceForm& form, const PartitionTree& ro
   return counts;
 }
 
-// The folders of two trees, planned.
+// The folders of two trees and how to process them.
 struct FolderPlan {
   FolderPlan(const PartitionTree& rows, const PartitionTree& columns, const FolderWeightOptions& weights)
       : row_folders(weighted_folders(rows, weights)),
@@ -69,7 +69,7 @@ struct FolderPlan {
   [[nodiscard]] std::size_t block_bytes(const SliceForm& form) const {
     return largest_block * kFeatureRow * sizeof(float) * form.panels() * (form.masked ? 3 : 1);
   }
-  // Blocks that are worked on together where all are at hand.
+  // Blocks per group if all blocks are local.
   [[nodiscard]] std::size_t group_blocks(const SliceForm& form) const {
     const std::size_t fit = kBatchBytes / (rows_together * block_bytes(form));
     return std::clamp<std::size_t>(std::min(fit, kGroupFolders / largest_block), 1, blocks.size());
@@ -80,10 +80,10 @@ struct FolderPlan {
   FolderWalk walk;
   std::vector<FolderBlock> blocks;
   std::size_t largest_block = 0;
-  std::size_t rows_together = 0;  // row folders whose features of one block are one sum in float
+  std::size_t rows_together = 0;  // row folders whose features in one block are summed in float together
 };
 
-// One computation: the features of all slices in some folders, and the sums that are under way.
+// One computation: the features of all slices in some folders, and the sums so far.
 class Computation {
  public:
   Computation(const SliceForm& form, const FolderPlan& plan, std::size_t group_blocks, float largest)
@@ -106,7 +106,7 @@ class Computation {
     scale_ = Buffer<float>(batch_ * features_);
   }
 
-  // With present entries in every pair of folders, where that is not how large they are.
+  // `counts` is the number of present entries in each pair of folders; empty if it is the size of the pair.
   void run(ColumnSums& columns, std::span<const double> counts, const std::function<void(double)>& progress) {
     const std::size_t row_folders = plan_.row_folders.size();
     const std::size_t batches = (row_folders + batch_ - 1) / batch_;
@@ -127,9 +127,9 @@ class Computation {
     }
   }
 
-  // Row folders in a batch.
+  // Row folders per batch.
   [[nodiscard]] std::size_t batch() const noexcept { return batch_; }
-  // Integers, so that they can be added up.
+  // Sums as integers, which can be added exactly.
   [[nodiscard]] std::span<std::int64_t> totals() noexcept { return tiles_.totals(); }
   [[nodiscard]] DoubleMatrix distances() const {
     return form_.masked ? tiles_.sums(as_) : from_maxima(tiles_.sums(as_));
@@ -144,8 +144,8 @@ class Computation {
   static std::size_t first_feature(Group group, const FolderBlock& block) noexcept {
     return block.begin - group.front().begin;
   }
-  // Where the features of one block and one row folder of the batch begin, for one panel: those of row folders that
-  // follow one another do so too.
+  // Offset of the features of one block and one row folder of the batch, for one panel. Those of consecutive row
+  // folders are contiguous.
   [[nodiscard]] std::size_t place(std::size_t panel, Group group, const FolderBlock& block,
                                   std::size_t in_batch) const noexcept {
     return ((panel * features_ + first_feature(group, block)) * batch_ + in_batch * block.count) * kFeatureRow;
@@ -166,8 +166,8 @@ class Computation {
     }
   }
 
-  // The features of some row folders for one panel; the stack remembers what earlier batches have begun. They are
-  // weighted here, once, and not in every pair of slices.
+  // Computes the features of some row folders for one panel; the stack holds the partial sums of earlier batches.
+  // Weights are applied here, once, rather than for every pair of slices.
   void make_features(const ColumnSums& columns, Group group, const Share& blocks, const Share& rows,
                      std::size_t panel) {
     walk_sums(columns, Summed::kValues, group, blocks, rows, panel, values_);
@@ -197,7 +197,7 @@ class Computation {
     }
   }
 
-  // Sums and counts become means, presence, and presence times weight.
+  // Converts sums and counts to means, presence, and presence times weight.
   void finish_masked(Group group, const FolderBlock& block, std::size_t in_batch, std::size_t panel) {
     const std::size_t begin = place(panel, group, block, in_batch);
     float* value = values_.data() + begin;
@@ -213,7 +213,7 @@ class Computation {
     }
   }
 
-  // A sum in float is that of one block and of `rows_together` row folders, however they were worked on.
+  // Each float sum covers one block and `rows_together` row folders, independent of groups and batches.
   void add_tile(Group group, const Share& rows, const SliceTile& tile) {
     alignas(64) float sums[kMostTileSums];
     const std::size_t size = tile.place().sums();
@@ -244,7 +244,7 @@ class Computation {
     add_maxima(std::span(a).first(tile.panels), values_.data() + at(tile.against), count, tile.diagonal(), sums);
   }
 
-  // From sums of maxima: |x - y| = 2 max(x, y) - x - y, and sum x = sum max(x, x).
+  // Converts sums of maxima to distances: |x - y| = 2 max(x, y) - x - y, and sum x = sum max(x, x).
   static DoubleMatrix from_maxima(DoubleMatrix result) {
     const std::size_t n = result.rows();
     std::vector<double> own(n);
@@ -259,7 +259,7 @@ class Computation {
 
   const SliceForm& form_;
   const FolderPlan& plan_;
-  std::size_t features_;  // in a group, at most
+  std::size_t features_;  // maximum per group
   std::size_t batch_ = 0;
   SliceTiles tiles_;
   FixedPoint as_;
@@ -293,7 +293,7 @@ class CpuSliceDistances final : public SliceDistances {
   SlicePanels panels_;
 };
 
-// Of slices that ranks share.
+// For slices that are distributed over ranks.
 class SharedSliceDistances final : public SliceDistances {
  public:
   SharedSliceDistances(const TensorShare& share, TensorAxis axis) : panels_(make_shared_panels(share, axis)) {}
@@ -317,7 +317,7 @@ class SharedSliceDistances final : public SliceDistances {
   SharedPanels panels_;
 };
 
-// What a computation takes beside the slices.
+// Memory of a computation besides the slices.
 std::size_t work_bytes(const SliceForm& form) {
   std::size_t depth = 2;
   while ((std::size_t{1} << depth) < form.rows) ++depth;

@@ -17,9 +17,9 @@
 namespace headscope {
 namespace {
 
-// Bases of one layer's heads, in double.
+// Bases of the heads of one layer, in double.
 struct LayerBases {
-  std::size_t size = 0;  // numbers a head
+  std::size_t size = 0;  // numbers per head
   std::vector<double> values;
   std::vector<std::size_t> ranks;
 
@@ -69,7 +69,7 @@ double distance_of_angles(Metric metric, const std::vector<double>& angles, std:
   double sum = 0;
   switch (metric) {
     case Metric::kChordal:
-      // (p + q)/2 - sum cos^2 = |p - q|/2 + sum sin^2, which keeps its digits for nearly equal spaces.
+      // (p + q)/2 - sum cos^2 = |p - q|/2 + sum sin^2, which is accurate for nearly equal spaces.
       for (const double angle : angles) sum += std::sin(angle) * std::sin(angle);
       return std::sqrt(difference / 2 + sum);
     case Metric::kGrassmann:
@@ -91,7 +91,7 @@ double angle_metric(Metric metric, std::span<const double> u, std::size_t p, std
 
 namespace {
 
-// One pair of roles, source layer by source layer.
+// One role pair, by source layer.
 class AngleAffinity {
  public:
   AngleAffinity(const Model& model, const AffinityOptions& options, const HeadSelection& selection, Affinities& result)
@@ -102,7 +102,7 @@ class AngleAffinity {
         metric_(result.metric),
         pair_(result.pair) {}
 
-  // Pairs of layers that this rank computes.
+  // Returns the number of layer pairs that this rank computes.
   [[nodiscard]] std::size_t plan() {
     const std::size_t layers = rows_.layers();
     missing_.assign(layers * layers, false);
@@ -175,7 +175,7 @@ void compute_angle_affinities(const Model& model, const AffinityOptions& options
   const HeadSelection selection(model.info().sizes, options.layers, options.heads, options.named_heads);
   std::vector<AngleAffinity> work;
   work.reserve(results.size());
-  std::size_t total = 1;  // so that the end is reported once, by the caller
+  std::size_t total = 1;  // so that the caller alone reports the end
   for (Affinities& result : results) {
     work.emplace_back(model, options, selection, result);
     total += work.back().plan();

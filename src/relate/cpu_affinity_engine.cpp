@@ -15,13 +15,13 @@ namespace {
 struct CpuLayer final : PreparedLayer {
   std::size_t width = 0;
   std::size_t d = 0;
-  Buffer<float> values;  // head after head, column after column
+  Buffer<float> values;  // [head][column][d]
 
   [[nodiscard]] FactorStack stack() const noexcept { return {values.data(), ranks.size(), width, d}; }
 };
 
 const CpuLayer& own(const PreparedLayer& layer) {
-  return static_cast<const CpuLayer&>(layer);  // an engine is given back only what it made
+  return static_cast<const CpuLayer&>(layer);  // an engine only gets layers that it made
 }
 
 class CpuAffinityEngine final : public AffinityEngine {

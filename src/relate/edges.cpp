@@ -36,7 +36,7 @@ std::vector<Edge> select_edges(const Affinities& affinities, const std::vector<S
     });
   }
   const std::size_t kept = q_level ? found.size() : std::min(top, found.size());
-  // Candidates stand in the order of heads, so ties go to the earlier ones.
+  // Candidates are in head order, so ties go to earlier heads.
   std::ranges::stable_sort(found, std::ranges::greater(), &Candidate::closeness);
   found.resize(kept);
 

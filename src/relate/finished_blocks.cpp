@@ -21,7 +21,7 @@ constexpr std::string_view kSuffix = ".blocks";
 
 enum class Record : std::uint8_t { kBlock = 1, kSide = 2 };
 
-// FNV-1a over words of eight bytes: tells what a crash or a disk has damaged.
+// FNV-1a over 8-byte words: detects damage by a crash or a disk.
 std::uint64_t checksum(std::span<const std::byte> bytes) noexcept {
   constexpr std::uint64_t kPrime = 0x100000001B3U;
   std::uint64_t value = 0xCBF29CE484222325U ^ bytes.size();
@@ -29,7 +29,7 @@ std::uint64_t checksum(std::span<const std::byte> bytes) noexcept {
     std::uint64_t word = 0;
     std::memcpy(&word, bytes.data(), sizeof word);
     value = (value ^ word) * kPrime;
-    value ^= value >> 32U;  // else the high bits of a word never reach the low ones
+    value ^= value >> 32U;  // otherwise the high bits of a word never affect the low bits
   }
   for (const std::byte byte : bytes) value = (value ^ static_cast<std::uint64_t>(byte)) * kPrime;
   return value;
@@ -94,7 +94,7 @@ void FinishedBlocks::read_files() {
       mapped_.push_back(std::move(file));
       ++files_;
     } catch (const Error&) {
-      // Damaged, or somebody else's: as if it were not there.
+      // Damaged, or of another key: ignored.
     }
   }
 }
@@ -206,7 +206,7 @@ void FinishedBlocks::write() {
     file.commit();
     ++files_;
   } catch (const Error&) {
-    can_write_ = false;  // the run goes on without
+    can_write_ = false;  // the run continues without storing
   }
 }
 

@@ -29,7 +29,7 @@ constexpr std::array kNodeAttributes = {
     Attribute{"hub", Type::kDouble},          Attribute{"authority", Type::kDouble},
     Attribute{"betweenness", Type::kDouble},  Attribute{"classes", Type::kString},
 };
-// The weight comes last: GEXF has a place of its own for it.
+// The weight comes last, because GEXF has its own attribute for it.
 constexpr std::array kEdgeAttributes = {
     Attribute{"pair", Type::kString},
     Attribute{"score", Type::kDouble},
@@ -38,7 +38,7 @@ constexpr std::array kEdgeAttributes = {
 };
 constexpr std::size_t kWeight = kEdgeAttributes.size() - 1;
 
-// One text per attribute, not yet escaped; an empty one is absent.
+// One string per attribute, not yet escaped; empty means absent.
 using NodeValues = std::array<std::string, kNodeAttributes.size()>;
 using EdgeValues = std::array<std::string, kEdgeAttributes.size()>;
 
@@ -61,12 +61,12 @@ EdgeValues edge_values(const HeadEdge& edge) {
   return {edge.pair, fmt::to_string(edge.score), fmt::to_string(edge.z), fmt::to_string(edge.weight)};
 }
 
-// For text and for attributes in double quotes.
+// Escapes for text and for double-quoted attributes.
 std::string xml(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    // XML 1.0 has no place for most control characters and for U+FFFE and U+FFFF, not even as references.
+    // XML 1.0 does not allow most control characters, U+FFFE and U+FFFF, not even as character references.
     const bool noncharacter = text.substr(i, 3) == "\xEF\xBF\xBE" || text.substr(i, 3) == "\xEF\xBF\xBF";
     const bool control = static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r';
     if (noncharacter || control) {
@@ -81,7 +81,7 @@ std::string xml(std::string_view text) {
     } else if (c == '"') {
       out += "&quot;";
     } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("&#{};", static_cast<int>(c));  // readers turn bare ones in attributes into blanks
+      out += fmt::format("&#{};", static_cast<int>(c));  // parsers turn literal ones in attributes into spaces
     } else {
       out += c;
     }
@@ -89,7 +89,7 @@ std::string xml(std::string_view text) {
   return out;
 }
 
-// With the quotes. DOT knows numbers without quotes, but none with an exponent.
+// Includes the quotes. DOT allows numbers without quotes, but not with an exponent.
 std::string dot(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -146,7 +146,7 @@ void add_gexf_values(std::string& out, std::span<const std::string> values) {
   out += "        </attvalues>\n";
 }
 
-// name="value", ... for those that are there.
+// Returns name="value", ... for the nonempty values.
 std::string dot_attributes(std::span<const Attribute> attributes, std::span<const std::string> values) {
   std::string out;
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -30,7 +30,7 @@ double change(std::span<const double> before, std::span<const double> after) {
   return sum;
 }
 
-// Divides by the sum; leaves zeros alone.
+// Divides by the sum, unless that is zero.
 void normalize(std::span<double> values) {
   const double sum = total(values);
   if (sum == 0) return;
@@ -46,8 +46,8 @@ void count_edges(const HeadGraph& graph, std::vector<NodeMeasures>& nodes) {
   }
 }
 
-// The arcs with weights at most 1. No measure depends on the unit, and a graph may
-// hold weights whose squares leave the range of a double.
+// Returns the arcs with weights scaled to at most 1. No measure depends on the unit, and squares of the original
+// weights may overflow.
 std::vector<Arc> scaled_arcs(const HeadGraph& graph) {
   std::vector<Arc> arcs(graph.arcs().begin(), graph.arcs().end());
   double largest = 0;
@@ -86,8 +86,8 @@ std::vector<double> hubs_of(std::span<const double> authority, std::span<const A
   return hub;
 }
 
-// The leading right singular vector of the weights, with sum 1. All weights and the start
-// are not negative, so neither is any iterate and nothing cancels.
+// The leading right singular vector of the weights, with sum 1. Weights and the start vector are nonnegative, so all
+// iterates are, and nothing cancels.
 Iterated authorities(std::size_t count, std::span<const Arc> arcs, const GraphMeasureOptions& options) {
   if (arcs.empty()) return {std::vector<double>(count), true};
   Iterated authority{std::vector<double>(count, 1 / static_cast<double>(count)), false};
@@ -102,7 +102,7 @@ Iterated authorities(std::size_t count, std::span<const Arc> arcs, const GraphMe
   return authority;
 }
 
-// Adds what the shortest paths from one source give to every node (Brandes 2001, algorithm 1).
+// Adds the contribution of shortest paths from one source to every node (Brandes 2001, algorithm 1).
 class PathsFromOne {
  public:
   explicit PathsFromOne(const HeadGraph& graph)
@@ -115,7 +115,7 @@ class PathsFromOne {
 
   void add(std::size_t source, std::vector<double>& betweenness) {
     search(source);
-    // Farthest first: the dependency of a node's successors is complete before its own is needed.
+    // Farthest first: the dependencies of a node's successors are complete before its own is computed.
     for (auto v = reached_.rbegin(); v != reached_.rend(); ++v) {
       for (const Arc& arc : graph_.arcs_from(*v)) {
         if (distance_[arc.target] != distance_[*v] + 1) continue;
@@ -128,7 +128,7 @@ class PathsFromOne {
  private:
   static constexpr std::size_t kUnreached = std::numeric_limits<std::size_t>::max();
 
-  // Fills reached_, by growing distance, distance_ and the number of shortest paths.
+  // Fills reached_, by increasing distance, distance_ and paths_, the number of shortest paths.
   void search(std::size_t source) {
     std::ranges::fill(distance_, kUnreached);
     std::ranges::fill(paths_, 0);

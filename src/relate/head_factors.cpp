@@ -11,7 +11,7 @@
 namespace headscope {
 namespace {
 
-// Multiplies a factor and its moments: F <- F / divisor.
+// Divides a factor and scales its moments: F <- F / divisor.
 void divide(std::span<float> factor, GramMoments& moments, double divisor) {
   if (divisor == 0) return;  // a zero head stays zero
   for (float& value : factor) value = static_cast<float>(static_cast<double>(value) / divisor);
@@ -19,8 +19,8 @@ void divide(std::span<float> factor, GramMoments& moments, double divisor) {
   moments.trace_of_square /= std::pow(divisor, 4);
 }
 
-// The inner factor B of the product B A^T that the composition score takes for this side: V for the writer
-// (W = O V^T), and for a reader K (read through Q), Q (read through K), O (read through V).
+// The inner factor B of the product B A^T that the composition score uses on this side: V for the writer (W = O V^T);
+// for a reader K (read through Q), Q (read through K), O (read through V).
 Role inner_role(const FactorKey& key) {
   if (key.side == Side::kSource) return Role::kV;
   return key.role == Role::kQ ? Role::kK : key.role == Role::kK ? Role::kQ : Role::kO;
@@ -77,7 +77,7 @@ FactorWeights load_weights(const Model& model, std::size_t layer, const FactorKe
   }
   loaded.queries_per_kv = sizes.heads / sizes.kv_heads;
   loaded.rank_tolerance = rank_tolerance(model.stored_type(layer, key.role), sizes.d_model, sizes.d_head);
-  model.release_layer(layer);  // read once, in whatever order layers come; the file may be larger than memory
+  model.release_layer(layer);  // read once, in any order of layers; the file may be larger than memory
   return loaded;
 }
 

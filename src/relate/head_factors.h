@@ -12,15 +12,15 @@ namespace headscope {
 
 enum class Side { kSource, kTarget };
 
-/// The heads of one layer prepared for a metric that is a norm of a product, in this machine's memory.
+/// The heads of one layer, prepared for a metric that is a norm of a product, in host memory.
 struct LayerFactors {
   std::size_t heads = 0;
   Buffer<float> values;              ///< heads * d_head columns of d_model floats
-  std::vector<GramMoments> moments;  ///< as PreparedLayer
+  std::vector<GramMoments> moments;  ///< as in PreparedLayer
   std::vector<std::size_t> ranks;
 };
 
-/// What decides which factors a side of a pair has; equal keys have equal factors.
+/// What determines the factors of one side of a pair; equal keys have equal factors.
 struct FactorKey {
   Metric metric;
   Role role;
@@ -30,19 +30,19 @@ struct FactorKey {
 };
 [[nodiscard]] FactorKey factor_key(Metric metric, RolePair pair, Side side) noexcept;
 
-/// Heads a layer that the side has: native heads of the role; query heads throughout for the composition score.
+/// Number of heads per layer on this side: native heads of the role; always query heads for the composition score.
 [[nodiscard]] std::size_t factor_heads(const FactorKey& key, const HeadSizes& sizes) noexcept;
 
-/// Reads what the factors of `heads` (indices into the layer; all if empty) are prepared from. Here and below, memory
-/// of `recycled` is used again.
+/// Reads the weights of `heads` (indices into the layer; all if empty). Here and below, the buffers of `recycled` are
+/// reused.
 [[nodiscard]] FactorWeights load_weights(const Model& model, std::size_t layer, const FactorKey& key,
                                          WeightProcessing weights, const std::vector<std::size_t>& heads,
                                          FactorWeights recycled = {});
 
-/// Prepares them on this machine's processors.
+/// Prepares the factors on the CPU.
 [[nodiscard]] LayerFactors prepare_factors(const FactorWeights& weights, LayerFactors recycled = {});
 
-/// Both.
+/// `load_weights`, then `prepare_factors`.
 [[nodiscard]] LayerFactors load_factors(const Model& model, std::size_t layer, const FactorKey& key,
                                         WeightProcessing weights, const std::vector<std::size_t>& heads);
 

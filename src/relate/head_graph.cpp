@@ -62,7 +62,7 @@ HeadGraph::HeadGraph(std::vector<HeadId> nodes, std::vector<HeadEdge> edges)
     : nodes_(std::move(nodes)), edges_(std::move(edges)), by_id_(sort_by_id(nodes_)) {
   for (const HeadEdge& edge : edges_) check_edge(edge, nodes_);
 
-  // By role pair within two heads: the sum of their weights does not depend on the order of the list.
+  // Sorted by role pair within two heads, so that the sum of their weights does not depend on the order of edges.
   const auto key = [&](std::size_t i) {
     return std::tuple(edges_[i].source, edges_[i].target, std::string_view(edges_[i].pair));
   };

@@ -9,7 +9,7 @@
 
 namespace headscope {
 
-/// Some heads of some layers, layer by layer: rows of a matrix of heads.
+/// Selected heads of selected layers, in layer order: the rows of a matrix of heads.
 class LayerHeads {
  public:
   void add_layer(std::vector<std::size_t> heads) {
@@ -17,11 +17,11 @@ class LayerHeads {
     heads_.push_back(std::move(heads));
   }
 
-  /// Heads of the index-th chosen layer: ascending, each once, at least one.
+  /// Heads of the index-th selected layer: ascending, unique, at least one.
   [[nodiscard]] const std::vector<std::size_t>& of(std::size_t index) const noexcept { return heads_[index]; }
-  /// How many heads the layers before the index-th have; the number of layers is an index too.
+  /// Number of heads in the layers before the index-th; `index` may be the number of layers.
   [[nodiscard]] std::size_t before(std::size_t index) const noexcept { return before_[index]; }
-  /// Heads of the layer that has most.
+  /// Maximum number of heads in a layer.
   [[nodiscard]] std::size_t most() const noexcept;
 
  private:
@@ -29,19 +29,19 @@ class LayerHeads {
   std::vector<std::size_t> before_ = {0};
 };
 
-/// The layers and heads an analysis looks at, checked against a model.
+/// The layers and heads to analyze, checked against a model.
 class HeadSelection {
  public:
-  /// `heads` are query heads of every chosen layer, `named` single query heads besides; if
-  /// both are empty all heads of the layers are chosen, if `layers` is empty all layers.
-  /// \throws Error  kInvalidArgument, naming a layer or head that does not exist, a KV head
-  ///                or a head outside the layers.
+  /// `heads` are query heads of every selected layer; `named` are additional individual query heads. If both are empty,
+  /// all heads of the layers are selected; if `layers` is empty, all layers.
+  /// \throws Error  kInvalidArgument, naming a layer or head that does not exist, a KV head, or a head outside the
+  ///                layers.
   HeadSelection(const HeadSizes& sizes, std::span<const std::size_t> layers, std::span<const std::size_t> heads,
                 std::span<const HeadId> named);
 
-  /// Those with a chosen head, ascending.
+  /// Layers with a selected head, ascending.
   [[nodiscard]] const std::vector<std::size_t>& layers() const noexcept { return layers_; }
-  /// Query heads, or the KV heads that they use.
+  /// The query heads, or the KV heads that they use.
   [[nodiscard]] const LayerHeads& heads(bool key_value) const noexcept { return key_value ? kv_ : query_; }
 
  private:

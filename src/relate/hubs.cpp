@@ -15,9 +15,9 @@ namespace {
 
 enum class Direction { kOut, kIn };
 
-// What all edges of one direction at one head come to.
+// Totals over the edges of one head in one direction.
 struct Side {
-  std::map<std::string_view, std::size_t> pairs;  // edges of each role pair
+  std::map<std::string_view, std::size_t> pairs;  // number of edges per role pair
   std::map<HeadId, double> partners;              // sum of z
   bool from_output = true;                        // whether every source role is O
 };
@@ -33,7 +33,7 @@ Side sum_up(const HeadGraph& graph, std::span<const std::size_t> edges, Directio
   return side;
 }
 
-// The entries of largest value, at most `count`; equal ones in the order of their keys.
+// Returns the at most `count` entries with the largest values; ties are ordered by key.
 template <typename Key, typename Value>
 std::vector<std::pair<Key, Value>> largest(const std::map<Key, Value>& values, std::size_t count) {
   std::vector<std::pair<Key, Value>> sorted(values.begin(), values.end());
@@ -59,7 +59,7 @@ std::string describe_partners(const Side& side, Direction direction, std::size_t
   return fmt::format(", most {} {}", direction == Direction::kOut ? "to" : side.from_output ? "from" : "by", names);
 }
 
-// `noun` is said by the first clause of a reason only.
+// `noun`: whether to say "heads"; only the first clause does.
 std::string describe(const Side& side, Direction direction, bool noun, std::size_t partners) {
   const bool out = direction == Direction::kOut;
   const char* verb = side.from_output ? (out ? "writes to" : "reads from") : (out ? "points to" : "is pointed to by");

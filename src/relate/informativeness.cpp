@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kTouches = 1e-12;
 
-// Mass of a Gaussian between two points, with its digits on both sides of the mean.
+// Mass of a Gaussian between two points, without cancellation on either side of the mean.
 double mass(const NullMoments& random, double begin, double end) {
   const double a = (begin - random.mean) / random.deviation;
   const double b = (end - random.mean) / random.deviation;
@@ -36,7 +36,7 @@ BinnedDivergence binned_divergence(const NullMoments& random, std::span<const do
   std::map<std::int64_t, double> counts;
   for (const double value : observed) ++counts[bin_of(value)];
 
-  // Beyond eight deviations a Gaussian has less than the mass that counts.
+  // Beyond eight standard deviations, a Gaussian has less than the mass that counts.
   std::map<std::int64_t, double> touched;
   const std::int64_t last = bin_of(random.mean + 8 * random.deviation);
   for (std::int64_t bin = std::max<std::int64_t>(0, bin_of(random.mean - 8 * random.deviation)); bin <= last; ++bin) {

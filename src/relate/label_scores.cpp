@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// Pairs of one score, which no order tells apart.
+// Pairs with equal scores.
 struct Tie {
   double positives = 0;
   double negatives = 0;

@@ -18,7 +18,7 @@ using Class = HeadLabels::Class;
 
 constexpr std::size_t kMaxBytes = std::size_t{16} << 20;
 constexpr std::size_t kMaxClassName = 100;
-// How many heads that do not exist an error names.
+// Maximum number of missing heads that an error names.
 constexpr std::size_t kMaxNamed = 6;
 
 [[noreturn]] void malformed(std::string_view where, const std::string& what) {
@@ -29,7 +29,7 @@ void check_keys(JsonValue root, std::string_view where) {
   if (!root.is_object()) malformed(where, "is not a JSON object");
   std::set<std::string_view> seen;
   for (const auto [key, value] : root.members()) {
-    // A misspelled "ignored" would change every score without a word.
+    // A misspelled "ignored" would silently change every score.
     if (key != "name" && key != "source" && key != "classes" && key != "ignored") {
       malformed(where,
                 fmt::format("unknown key '{}', expected 'name', 'source', 'classes' or 'ignored'", printable(key)));
@@ -52,7 +52,7 @@ void check_class_name(std::string_view name, std::string_view where) {
     malformed(where, fmt::format("class '{}' has a name of {} bytes, expected at most {}", printable(name), name.size(),
                                  kMaxClassName));
   }
-  // These names go into tables, XML and messages; `printable` changes exactly those that would break a line.
+  // These names go into tables, XML and messages; `printable` changes exactly the names that would break a line.
   if (printable(name) != name) {
     malformed(where, fmt::format("the name of class '{}' holds a control character", printable(name)));
   }

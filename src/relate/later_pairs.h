@@ -6,8 +6,8 @@
 
 namespace headscope {
 
-/// Calls `function(row, column)` for every pair of heads whose source is in an earlier layer than its target, row by
-/// row: the pairs along which information can flow, and the only ones that --earlier-only computes.
+/// Calls `function(row, column)` for every pair of heads whose source layer is before the target layer, row by row: the
+/// pairs along which information can flow, and the only ones that --earlier-only computes.
 template <typename Function>
 void for_each_later(const Affinities& affinities, const Function& function) {
   for (std::size_t i = 0; i < affinities.source.heads.size(); ++i) {

@@ -5,9 +5,9 @@
 
 namespace headscope {
 
-/// Which of `ranks` ranks has a layer, counted among the chosen ones: 0, 1, 2, 2, 1, 0, 0, 1, ... Of the pairs of an
-/// earlier with a later layer all of them then have about equally many, as sources (24 layers on four ranks: 69 each;
-/// dealt out 0, 1, 2, 0, 1, 2 the first one had 78).
+/// Returns which of `ranks` ranks owns a layer (an index into the selected layers), in zig-zag order: 0, 1, 2, 2, 1, 0,
+/// 0, 1, ... Each rank then has about as many pairs of an earlier source with a later target layer (24 layers on four
+/// ranks: 69 each; in round-robin order the first rank has 78).
 [[nodiscard]] constexpr std::size_t layer_owner(std::size_t layer, std::size_t ranks) noexcept {
   const std::size_t place = layer % ranks;
   return layer / ranks % 2 == 0 ? place : ranks - 1 - place;

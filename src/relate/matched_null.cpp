@@ -19,7 +19,7 @@
 namespace headscope {
 namespace {
 
-// Random subspaces of one role, as the stack that products want.
+// Random subspaces of one role, stacked for products.
 struct Draws {
   std::size_t count = 0;
   Buffer<float> values;
@@ -48,7 +48,7 @@ class MatchedNull {
     total_ += static_cast<double>(draws.size()) * cost_.draws + static_cast<double>(pairs.size()) * cost_.pair;
   }
 
-  // The heads of all layers are read; on rank 0 draws can be made from then on.
+  // Reads the heads of all layers; afterwards `draws` can be called on rank 0.
   void prepare() {
     for (const Role role : roles_) {
       CovarianceSum sum = collect(role);
@@ -70,13 +70,13 @@ class MatchedNull {
       Random random(options_.seed, {static_cast<std::uint64_t>(role), static_cast<std::uint64_t>(side), draw});
       std::vector<float> columns(d * h);
       normal.sample(random, columns, h);
-      // Gaussian columns are independent: only rounding would say otherwise.
+      // Gaussian columns are linearly independent, so the rank is not checked.
       static_cast<void>(orthonormal_basis(columns, d, h, 0, found.values.values().subspan(draw * d * h, d * h)));
     });
     report(cost_.draws);
     return found;
   }
-  // The products of two roles' draws are there.
+  // Reports that the products of two roles' draws are done.
   void finish_pair() { report(cost_.pair); }
 
   [[nodiscard]] FactorStack stack(const Draws& draws) const {
@@ -85,7 +85,7 @@ class MatchedNull {
   [[nodiscard]] const HeadSizes& sizes() const noexcept { return sizes_; }
 
  private:
-  // The mean projector of the role over all heads, which rank 0 adds up layer by layer.
+  // Returns the sum of the role's projectors over all heads, which rank 0 adds up in layer order.
   CovarianceSum collect(Role role) {
     CovarianceSum sum(ranks_.is_root() ? sizes_.d_model : 0);
     const LayerHeads& heads = selection_.heads(is_key_value(role));

@@ -20,7 +20,7 @@ double median(std::vector<double> values) {
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
-// The affinity on the scale on which the nulls are Gaussian, larger for closer heads.
+// The affinity on the scale where the nulls are Gaussian.
 double on_null_scale(const MetricInfo& metric, float value) {
   const double wide = static_cast<double>(value);
   return metric.root ? wide * wide : wide;
@@ -50,7 +50,8 @@ MomentsOf span_moments(const Affinities& affinities) {
   return [moments = std::move(moments), distance](std::size_t i, std::size_t j) { return moments[distance(i, j)]; };
 }
 
-// Drawn at full rank. Heads of lower rank: mean and deviation in proportion to the isotropic ones.
+// The matched moments are for full rank. For heads of lower rank, mean and deviation are scaled like the isotropic
+// ones.
 MomentsOf scaled_moments(const Affinities& affinities, std::size_t d, const NullMoments& matched) {
   const auto isotropic = [d](std::size_t p, std::size_t q) {
     return isotropic_moments({static_cast<double>(p), static_cast<double>(p)},
@@ -83,8 +84,8 @@ MomentsOf moments_of(const Affinities& affinities, NullModel null, std::size_t d
   return {};
 }
 
-// Benjamini and Hochberg 1995: q of the r-th smallest of m p-values is the smallest p_s m / s over s >= r.
-// Those of equal p are equal, in whatever order they come.
+// Benjamini and Hochberg 1995: q of the r-th smallest of m p-values is the smallest p_s m / s over s >= r. Equal
+// p-values have equal q, in any order.
 void fill_q(const Affinities& affinities, Significance& result) {
   struct Pair {
     float z;

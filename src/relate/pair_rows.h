@@ -13,11 +13,12 @@
 
 namespace headscope {
 
-/// One metric of one pair of roles as one rank computes it: the rows of its own source layers, and what is known of its
-/// own layers' heads on both sides. Layers are indices into the chosen ones.
+/// One metric of one role pair, as computed by one rank: the rows of its own source layers, and the descriptions of its
+/// own layers' heads on both sides. Layers are indices into the selected layers.
 class PairRows {
  public:
-  /// Everything is NaN. The result, the selection and the options must stay.
+  /// All values start as NaN. The result, the selection and the ranks and finished blocks of `options` must outlive
+  /// this object.
   PairRows(Affinities& result, const HeadSizes& sizes, const HeadSelection& selection, const AffinityOptions& options);
 
   [[nodiscard]] Affinities& result() const noexcept { return *result_; }
@@ -27,18 +28,18 @@ class PairRows {
   }
   [[nodiscard]] const LayerHeads& heads(Side side) const noexcept;
 
-  /// Where the affinities of an own source layer with a target layer are.
+  /// The affinities of an own source layer with a target layer.
   [[nodiscard]] MatrixSpan block(std::size_t source, std::size_t target);
-  /// Whether an earlier run has finished them: then they are there.
+  /// Restores the block if an earlier run finished it. Returns false otherwise.
   [[nodiscard]] bool restore(std::size_t source, std::size_t target);
-  /// They are finished.
+  /// Stores the finished block for a later run.
   void keep(std::size_t source, std::size_t target);
 
-  /// Whether the heads of an own layer have been described, by this run or an earlier one.
+  /// Whether the heads of an own layer were described, by this run or an earlier one.
   [[nodiscard]] bool is_described(Side side, std::size_t layer);
   void describe(Side side, std::size_t layer, std::span<const GramMoments> moments, std::span<const std::size_t> ranks);
 
-  /// Rank 0 gets the rows and descriptions of all; the others give theirs away.
+  /// Gathers the rows and descriptions on rank 0; the other ranks release their rows.
   void gather();
 
  private:
@@ -57,8 +58,8 @@ class PairRows {
   Ranks* ranks_;
   FinishedBlocks* finished_;
   bool has_moments_;
-  Matrix own_;                           // rows of own layers; on rank 0 the result has them
-  std::vector<std::size_t> own_before_;  // of each layer, the rows of own layers before it
+  Matrix own_;                           // rows of own layers; unused on rank 0, which has them in the result
+  std::vector<std::size_t> own_before_;  // per layer: the number of rows in own layers before it
   std::vector<bool> described_[2];       // by Side
 };
 

@@ -17,33 +17,33 @@
 namespace headscope {
 namespace {
 
-using Layers = std::vector<std::size_t>;  // indices into the chosen layers
+using Layers = std::vector<std::size_t>;  // indices into the selected layers
 
-// One pair of roles, and what of it is still to do.
+// One role pair, and what remains to be computed.
 struct Pair {
   PairRows rows;
   FactorKey target_key;
-  bool symmetric = false;                  // the target's factors are the source's: half is computed, then mirrored
+  bool symmetric = false;                  // source and target have the same factors: half is computed, then mirrored
   std::vector<std::uint8_t> missing = {};  // [own source][target]
-  std::vector<std::uint8_t> needed = {};   // [chunk][target]: by any rank
+  std::vector<std::uint8_t> needed = {};   // [chunk][target]: needed by any rank
 };
 
-// The pairs of one source role, which share its preparation.
+// The pairs of one source role, which share the prepared sources.
 struct Group {
   FactorKey source_key;
   std::vector<Pair> pairs = {};
-  std::vector<Layers> chunks = {};  // own sources that are prepared at the same time; as many on every rank
+  std::vector<Layers> chunks = {};  // own sources that are prepared together; all ranks have the same number of chunks
 };
 
-// A target layer on its way around the ring.
+// A target layer passing around the ring.
 struct Target {
   std::size_t layer = 0;
   std::unique_ptr<PreparedLayer> owned = {};
-  const PreparedLayer* prepared = nullptr;  // `owned`, or one of the sources; null: nothing comes by
-  std::vector<std::byte> packed = {};       // as it came
+  const PreparedLayer* prepared = nullptr;  // `owned`, or one of the sources; null if there is none
+  std::vector<std::byte> packed = {};       // as received
 };
 
-// Nothing that an engine computes with is destroyed before it has ended, whatever is thrown.
+// Waits for the engine on destruction, so that nothing it uses is destroyed earlier, even if an exception is thrown.
 class WaitAtTheEnd {
  public:
   explicit WaitAtTheEnd(const AffinityEngine& engine) : engine_(engine) {}
@@ -52,7 +52,7 @@ class WaitAtTheEnd {
   ~WaitAtTheEnd() {
     try {
       engine_.wait();
-    } catch (...) {  // NOLINT(bugprone-empty-catch): what matters was thrown before
+    } catch (...) {  // NOLINT(bugprone-empty-catch): the first error is already being thrown
     }
   }
 
@@ -103,7 +103,7 @@ class ProductAffinity {
     return selection_.heads(metric_ != Metric::kCs && is_key_value(key.role));
   }
 
-  // What is asked for. Of a symmetric pair only the half above the diagonal, which is mirrored at the end.
+  // Whether a block is requested. Of a symmetric pair, only the half above the diagonal, which is mirrored at the end.
   [[nodiscard]] bool is_wanted(const Pair& pair, std::size_t source, std::size_t target) const noexcept {
     return !(options_.earlier_only && source >= target) && !(pair.symmetric && source > target);
   }
@@ -142,8 +142,8 @@ class ProductAffinity {
     }
   }
 
-  // How many source layers the memory holds, beside the targets that are there at the same time: the one that is
-  // multiplied and the next; as bytes, one that leaves and one that comes.
+  // Number of source layers that fit in memory, besides the two target layers present at the same time: the one being
+  // multiplied and the next. Their packed copies, one being sent and one being received, are not counted.
   [[nodiscard]] std::size_t fitting_sources(const Group& group) const {
     const auto bytes = [&](const FactorKey& key) {
       return std::max<std::size_t>(1, engine_.layer_bytes(heads(key).most(), sizes_.d_model, sizes_.d_head));
@@ -155,7 +155,7 @@ class ProductAffinity {
     return std::max<std::size_t>(1, (room > beside ? room - beside : 0) / bytes(group.source_key));
   }
 
-  // Own targets that a chunk needs, in order.
+  // The targets of `owner` that a chunk needs, ascending.
   [[nodiscard]] Layers queue(const Pair& pair, std::size_t chunk, std::size_t owner) const {
     Layers targets;
     for (const std::size_t target : layers_of(owner, ranks_.size(), layers())) {
@@ -193,7 +193,7 @@ class ProductAffinity {
     return static_cast<double>(heads(key).of(layer).size()) * head;
   }
 
-  // In which every rank gives one of its own targets.
+  // Number of turns; in each, every rank contributes one of its own targets.
   [[nodiscard]] std::size_t turns(const Pair& pair, std::size_t chunk) const {
     std::size_t most = 0;
     for (std::size_t owner = 0; owner < ranks_.size(); ++owner) {
@@ -230,8 +230,8 @@ class ProductAffinity {
     for (Pair& pair : group.pairs) pair.rows.describe(Side::kSource, source, prepared.moments, prepared.ranks);
   }
 
-  // All targets that the chunk needs pass by, as many at a time as there are ranks: everyone prepares one of its own,
-  // multiplies what it has while that moves on to its neighbor, and takes the next from the other one.
+  // Passes all targets that the chunk needs around the ring, as many at a time as there are ranks: each rank prepares
+  // one of its own, multiplies it while it is sent to the next rank, and receives another one from the previous rank.
   void run_ring(Pair& pair, std::size_t chunk, const Prepared& sources) {
     const std::size_t turn_count = turns(pair, chunk);
     const Layers own = queue(pair, chunk, ranks_.rank());
@@ -254,7 +254,7 @@ class ProductAffinity {
     return pair.symmetric && std::ranges::find(sources, target) != sources.end();
   }
 
-  // The rank's own next target; none if it has no more.
+  // Returns the rank's next own target; empty if there are no more.
   [[nodiscard]] Target take_own(Pair& pair, const Layers& own, std::size_t turn, const Prepared& sources) {
     Target target;
     if (turn >= own.size()) return target;
@@ -296,9 +296,9 @@ class ProductAffinity {
     return target.prepared != nullptr && pair.missing[source * layers() + target.layer] != 0;
   }
 
-  // In parts, between which the work can be stopped.
+  // Starts the products in parts, between which the work can be stopped.
   void begin(Pair& pair, const Target& target, const Prepared& sources) {
-    constexpr double kPart = 5e10;  // flops: half a second of one processor, a moment of a device
+    constexpr double kPart = 5e10;  // flops: half a second on one CPU core, an instant on a device
     std::vector<LayerBlock> blocks;
     double part = 0;
     for (const auto& [layer, source] : sources) {
@@ -327,7 +327,7 @@ class ProductAffinity {
     }
   }
 
-  // Layers that nothing was multiplied with are still asked for their ranks.
+  // Layers that were not multiplied still need their moments and ranks.
   void describe_rest(Group& group) {
     for (const std::size_t layer : own_layers()) {
       bool known = true;
@@ -373,7 +373,7 @@ class ProductAffinity {
   HeadSizes sizes_;
   HeadSelection selection_;
   std::vector<Group> groups_;
-  FactorWeights weights_;  // of the layer prepared last
+  FactorWeights weights_;  // of the last prepared layer
   double planned_ = 0;     // work, in flops
   double done_ = 0;
 };

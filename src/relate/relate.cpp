@@ -36,7 +36,7 @@ std::vector<NullModel> chosen_nulls(const RelateOptions& options) {
   return options.nulls;
 }
 
-// "Q: L1H2 (2 of 6), L3H0 (0 of 6)": the heads whose rank is below their width.
+// Warns of heads whose rank is below their width, e.g. "Q: L1H2 (2 of 6), L3H0 (0 of 6)".
 void warn_of_low_ranks(const Affinities& affinities, std::size_t width, std::set<std::string>& seen,
                        std::vector<std::string>& warnings) {
   const auto look = [&](const AffinitySide& side, Role role) {
@@ -57,7 +57,7 @@ void warn_of_low_ranks(const Affinities& affinities, std::size_t width, std::set
   look(affinities.target, affinities.pair.target);
 }
 
-// The heads of all sides, sorted.
+// The heads on both sides of all affinities, sorted.
 std::vector<HeadId> all_heads(std::span<const Affinities> affinities) {
   std::set<HeadId> heads;
   for (const Affinities& one : affinities) {
@@ -80,7 +80,7 @@ HeadGraph graph_of(const std::vector<HeadId>& heads, Metric metric, std::span<co
   return {heads, std::move(converted)};
 }
 
-// Similarities of all pairs of roles added up and made symmetric; a head is as similar to itself as can be.
+// Builds a tree from the similarities, summed over role pairs and made symmetric; the diagonal is the largest of them.
 PartitionTree communities(const std::vector<HeadId>& heads, std::span<const Affinities> affinities) {
   DoubleMatrix sum(heads.size(), heads.size());
   const auto index = [&](HeadId id) {
@@ -106,7 +106,7 @@ PartitionTree communities(const std::vector<HeadId>& heads, std::span<const Affi
   return flexible_tree(sum);
 }
 
-// KV heads carry the labels of the query heads that use them.
+// A KV head is labeled if a query head that uses it is.
 bool is_labeled(const HeadLabels& labels, HeadId id, const HeadSizes& sizes) {
   if (!id.key_value) return labels.is_labeled(id);
   const std::size_t share = sizes.heads / sizes.kv_heads;
@@ -120,7 +120,7 @@ LabelScores label_scores(const Affinities& affinities, const HeadLabels& labels,
                          std::size_t top) {
   std::vector<ScoredPair> pairs;
   for_each_later(affinities, [&](std::size_t i, std::size_t j) {
-    // A logarithm may be minus infinity; its order is all that counts.
+    // A logarithm may be -infinity; only its order matters.
     const double value = std::max(static_cast<double>(affinities.values(i, j)), -1e300);
     pairs.push_back(
         {info(affinities.metric).distance ? -value : value, is_labeled(labels, affinities.source.heads[i], sizes) &&
@@ -129,7 +129,7 @@ LabelScores label_scores(const Affinities& affinities, const HeadLabels& labels,
   return score_labels(pairs, top);
 }
 
-// Heads in and outside classes among the closest pairs of one metric.
+// Heads inside and outside of classes among the closest pairs of one metric.
 ClassCounts class_counts(Metric metric, const RelateResult& result, const RelateOptions& options) {
   std::vector<Edge> edges;
   for (const Affinities& one : result.affinities) {
@@ -218,7 +218,7 @@ RelateResult relate(const Model& model, const RelateOptions& options) {
 
 namespace {
 
-// The head that has the role's matrix: under grouped queries K and V are the KV head's.
+// The head that owns the role's matrix: with grouped queries, K and V belong to the KV head.
 HeadRole native(HeadId id, Role role, const HeadSizes& sizes) {
   if (is_key_value(role) && !id.key_value && sizes.kv_heads != sizes.heads) {
     id = {id.layer, id.head / (sizes.heads / sizes.kv_heads), true};
@@ -226,7 +226,7 @@ HeadRole native(HeadId id, Role role, const HeadSizes& sizes) {
   return {id, role};
 }
 
-// Whether a node of the graph has the role at all: KV heads have no Q and O.
+// Whether a node of the graph has the role: KV heads have no Q and O.
 bool has_role(HeadId id, Role role) {
   return !id.key_value || is_key_value(role);
 }

@@ -19,18 +19,18 @@
 namespace headscope {
 namespace {
 
-// Rows that one call of a parallel loop takes. Fixed, since it decides in which order the mean is summed.
+// Rows per iteration of a parallel loop. Fixed, because it determines the order in which the mean is summed.
 constexpr std::size_t kStripRows = 512;
 
-// A row this close to the mean, relative to the usual length of a row, is the mean: a float of that size that differs
-// from it differs by 2^-24, while the sum over the vocabulary brings errors of 2^-53 an addition.
+// A row this close to the mean, relative to the typical length of a row, is the mean: a different float of that size
+// differs by at least 2^-24, while the sum over the vocabulary has errors of 2^-53 per addition.
 constexpr double kEqualsMean = 1e-10;
 
 std::size_t divide_up(std::size_t count, std::size_t size) {
   return (count + size - 1) / size;
 }
 
-// The rows w_t of the vocabulary, and e_t from them.
+// The rows w_t of the vocabulary, and e_t computed from them.
 class TokenRows {
  public:
   TokenRows(const Model& model, const TokenProfileOptions& options)
@@ -44,7 +44,7 @@ class TokenRows {
 
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
-  // e_t of the tokens [first, first + count), one after another.
+  // Writes e_t of the tokens [first, first + count), one after another.
   void read_centered(std::size_t first, std::size_t count, float* out) const {
     parallel_for(divide_up(count, kStripRows), [&](std::size_t strip) {
       const std::size_t end = std::min(count, (strip + 1) * kStripRows);
@@ -85,7 +85,7 @@ class TokenRows {
     decode(tensor_.dtype, tensor_.bytes.subspan(token * row_bytes_, row_bytes_), row);
   }
 
-  // Each strip is summed on its own, then the strips in order: the same on any number of threads.
+  // Sums each strip separately, then the strips in order: the same for any number of threads.
   void find_mean() {
     const std::size_t strips = divide_up(count_, kStripRows);
     DoubleMatrix sums(strips, d_);
@@ -143,15 +143,15 @@ class TokenRows {
   std::size_t row_bytes_ = 0;
   std::size_t count_ = 0;
   std::vector<double> mean_;
-  double least_square_ = 0;  // a row no further than this from the mean, squared, is the mean
+  double least_square_ = 0;  // squared; a row at most this far from the mean is the mean
 };
 
-// Best first; a strict order of all tokens, so that the best are the same in whatever order they come.
+// Best first; a strict total order, so the best tokens do not depend on the order in which they come.
 bool is_better(const TokenScore& a, const TokenScore& b) {
   return a.score != b.score ? a.score > b.score : a.token < b.token;
 }
 
-// Keeps the best, as a heap whose top is the worst of them.
+// Keeps the best, as a heap with the worst of them on top.
 void offer(std::vector<TokenScore>& best, std::size_t most, const TokenScore& candidate) {
   if (best.size() == most) {
     if (best.empty() || !is_better(candidate, best.front())) return;
@@ -182,7 +182,7 @@ void check(const Model& model, const HeadRole& subspace) {
                           letter(subspace.role), to_string(id), trouble));
 }
 
-// The subspaces asked for, part by part.
+// Profiles the requested subspaces, in parts that fit in memory.
 class Profiler {
  public:
   Profiler(const Model& model, const TokenProfileOptions& options, const BlockNorms& engine)
@@ -199,7 +199,7 @@ class Profiler {
     }
     if (profiles_.empty()) return {};
     const TokenRows rows(model_, options_);
-    // Matrices of the same layer and role are read together.
+    // Sorted so that matrices of the same layer and role are read together.
     std::vector<TokenProfile*> order;
     for (TokenProfile& profile : profiles_) order.push_back(&profile);
     std::ranges::stable_sort(order, {}, [](const TokenProfile* profile) {
@@ -218,7 +218,7 @@ class Profiler {
   }
 
  private:
-  // All tokens against some subspaces.
+  // Compares all tokens with some subspaces.
   void scan(const TokenRows& rows, std::span<TokenProfile* const> part, std::size_t part_index) {
     const Buffer<float> bases = load_bases(part);
     const std::size_t block = std::min(std::max<std::size_t>(1, options_.block), rows.count());

@@ -19,7 +19,7 @@ struct AffinityFile {
   Shape shape;
 };
 
-// "affinity/pk_OQ.npy"; nothing for any other name.
+// Parses "affinity/pk_OQ.npy"; empty for any other name.
 std::optional<AffinityFile> parse_name(const std::string& name) {
   constexpr std::string_view kBegin = "affinity/";
   constexpr std::string_view kEnd = ".npy";
@@ -32,10 +32,10 @@ std::optional<AffinityFile> parse_name(const std::string& name) {
   return AffinityFile{name, stem.substr(0, bar), *pair, {}};
 }
 
-/// Heads of heads.csv, in its order.
+/// Heads from heads.csv, in file order.
 struct Heads {
   std::vector<HeadId> query;
-  std::vector<HeadId> key_value;  // empty where every query head has its own
+  std::vector<HeadId> key_value;  // empty if every query head has its own
 };
 
 Heads read_heads(const RunContents& run) {
@@ -75,7 +75,7 @@ struct Gaussian {
   double deviation = 0;
 };
 
-// What random subspaces would give, for pairs that informativeness.csv has.
+// What random subspaces would give, for pairs listed in informativeness.csv.
 std::optional<Gaussian> random_of(const RunContents& run, const AffinityFile& file) {
   if (file.metric != "pk" || !run.has("informativeness.csv")) return std::nullopt;
   const CsvRows table = run.table("informativeness.csv");
@@ -88,7 +88,7 @@ std::optional<Gaussian> random_of(const RunContents& run, const AffinityFile& fi
   return std::nullopt;
 }
 
-// Counts of the affinities from earlier to later layers, in bins that also cover where random ones lie.
+// Histogram of the affinities from earlier to later layers; the bins also cover the range of random ones.
 Json histogram(std::span<const float> values, const std::vector<HeadId>& sources, const std::vector<HeadId>& targets,
                const std::optional<Gaussian>& random) {
   std::vector<double> observed;
@@ -104,7 +104,7 @@ Json histogram(std::span<const float> values, const std::vector<HeadId>& sources
     low = std::min(low, random->mean - 4 * random->deviation);
     high = std::max(high, random->mean + 4 * random->deviation);
   }
-  // About as many bins as the square root of the counts would carry, within what a figure can show.
+  // Proportional to the square root of the counts, within what a figure can show.
   const auto bins =
       static_cast<std::size_t>(std::clamp(2 * std::sqrt(static_cast<double>(observed.size())), 16.0, 96.0));
   const double width = high > low ? (high - low) / static_cast<double>(bins) : 1;
@@ -115,7 +115,7 @@ Json histogram(std::span<const float> values, const std::vector<HeadId>& sources
   return result;
 }
 
-// The circuit pairs first: they are kept where not all can be.
+// Circuit pairs first, so that they are kept if not all fit.
 std::vector<AffinityFile> find_files(const RunContents& run) {
   std::vector<AffinityFile> files;
   for (const std::string& name : run.names()) {

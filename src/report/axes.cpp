@@ -9,7 +9,7 @@
 namespace headscope::report {
 namespace {
 
-constexpr std::size_t kDimensions = 8;  // of an embedding that a page can show
+constexpr std::size_t kDimensions = 8;  // maximum embedding dimensions that a page can show
 
 Json packed_embedding(PageData& page, const std::string& name) {
   const NpyFile file = page.run.array(name, 2);
@@ -52,7 +52,7 @@ Json packed_affinity(PageData& page, const std::string& name) {
     throw Error(ErrorKind::kFormat,
                 fmt::format("{}: is {}, expected a square", page.run.where(name), to_string(shape)));
   }
-  constexpr std::size_t kSixteenBits = std::size_t{1} << 18;  // elements, beyond which 8 bits must do
+  constexpr std::size_t kSixteenBits = std::size_t{1} << 18;  // maximum number of elements stored in 16 bits; 8 above
   constexpr std::size_t kLargest = std::size_t{1} << 22;
   const std::size_t size = shape[0] * shape[1];
   if (size > kLargest) {

@@ -9,18 +9,18 @@
 
 namespace headscope::report {
 
-/// The base64 (RFC 4648) of bytes.
+/// Encodes bytes as base64 (RFC 4648).
 [[nodiscard]] std::string base64(std::span<const std::byte> bytes);
 
-/// The zlib stream (RFC 1950) of bytes: what DecompressionStream("deflate") of a browser reads.
+/// Compresses bytes to a zlib stream (RFC 1950), the format of a browser's DecompressionStream("deflate").
 [[nodiscard]] std::vector<std::byte> compressed(std::span<const std::byte> bytes);
 
-/// The data of a page: numbered blocks, each inflated by the page when it is needed.
+/// The data of a page: numbered blocks, each decompressed by the page when needed.
 class Blocks {
  public:
-  /// \returns its number.
+  /// \returns the number of the new block.
   std::size_t add(std::span<const std::byte> bytes);
-  /// One <script> element a block; nothing in them but base64.
+  /// One <script> element per block, containing only base64.
   [[nodiscard]] std::string html() const;
 
  private:

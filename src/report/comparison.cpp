@@ -15,8 +15,8 @@ namespace {
 constexpr const char* kNames = "compare.json";
 constexpr const char* kDistances = "distances.npy";
 constexpr std::size_t kMostRuns = 256;
-constexpr std::size_t kMostPictures = 16;  // runs whose trees and matrices are shown
-constexpr std::size_t kLongestSide = 256;  // of a matrix
+constexpr std::size_t kMostPictures = 16;  // maximum number of runs whose trees and matrices are shown
+constexpr std::size_t kLongestSide = 256;  // maximum side of a matrix
 
 Json packed_runs(JsonValue runs, const std::string& where) {
   Json list = Json::array();
@@ -66,7 +66,7 @@ Json packed_distances(const PageData& page, std::size_t runs) {
   return values;
 }
 
-// The tree of an axis and the affinities in the order of its leaves, averaged over blocks where there are many.
+// The tree of an axis and its affinities in leaf order, averaged over blocks if there are many.
 Json packed_axis(PageData& page, const std::string& name) {
   const JsonDocument document = page.run.json(name + ".json");
   const PartitionTree tree = tree_from_json(document.root(), page.run.where(name + ".json"));

@@ -11,7 +11,7 @@
 namespace headscope::report {
 namespace {
 
-/// One input of capture: the folder's own, or inputs/N.
+/// One input of capture: at the top level, or in inputs/N.
 struct Input {
   std::string prefix;  // "" or "inputs/1/"
   std::vector<std::string> arrays;
@@ -67,7 +67,7 @@ void check_shape(const RunContents& run, const Input& input, const std::string& 
   }
 }
 
-// The map of one head; what a causal mask hides is NaN, except in patterns, where it is attention 0.
+// Reads the map of one head; entries hidden by a causal mask are NaN, except in patterns, where they are 0.
 std::vector<float> read_head(const NpyView& maps, std::size_t head, const std::string& where) {
   const std::size_t size = maps.shape[1] * maps.shape[2];
   const std::size_t bytes = size * maps.type.size;
@@ -81,14 +81,14 @@ void hide_future(std::vector<float>& map, std::size_t keys, std::size_t first_qu
   }
 }
 
-// What `organize` was told to leave out: nothing, or so many first tokens; then its orders count from there. With
-// ranges of its own choice it cannot be told which rows are meant.
+// Whether `organize` left out only leading tokens, or nothing; its orders then count from the first token kept. With
+// custom ranges there is no way to tell which rows are meant.
 bool leaves_out_first_alone(JsonValue manifest) {
   const auto maps = manifest.find("commands").find("organize").find("identity").find("maps").as_string();
   return maps && maps->ends_with("queries  keys ");
 }
 
-// Rows or columns of a map of this size in the order that `organize` found; empty if there is none for it.
+// Rows or columns of a map of this size in the order found by `organize`; empty if there is none for it.
 std::vector<std::size_t> order_of(const PageData& page, const char* axis, std::size_t size) {
   if (!page.root.contains("axes") || !page.root["axes"].contains(axis)) return {};
   const Json& entry = page.root["axes"][axis];
@@ -99,7 +99,7 @@ std::vector<std::size_t> order_of(const PageData& page, const char* axis, std::s
   return order;
 }
 
-// Smallest power of two by which blocks of tokens fit the budget, in bytes.
+// Smallest power of two for which maps averaged over blocks of that side fit the budget, in bytes.
 std::size_t block_side(const Shape& shape, std::size_t budget) {
   std::size_t side = 1;
   const auto blocks = [&](std::size_t n) { return (n + side - 1) / side; };
@@ -107,14 +107,14 @@ std::size_t block_side(const Shape& shape, std::size_t budget) {
   return side;
 }
 
-/// A file of maps, and how it is to be shown.
+/// A file of maps, and how to show it.
 struct MapFile {
   const Input& input;
   std::string name;
   NpyFile file;
-  std::vector<std::size_t> rows;  // in the order of `organize`; empty, like the columns, if there is none
+  std::vector<std::size_t> rows;  // in the order of `organize`; empty, like `columns`, if there is none
   std::vector<std::size_t> columns;
-  std::size_t side = 1;  // of the blocks that are averaged
+  std::size_t side = 1;  // side of the blocks that are averaged
 
   [[nodiscard]] const NpyView& maps() const noexcept { return file.array(); }
   [[nodiscard]] bool pattern() const noexcept { return name == "pattern.npy"; }
@@ -132,12 +132,12 @@ MapFile open_maps(const PageData& page, const Input& input, const std::string& n
     throw Error(ErrorKind::kUnsupported,
                 fmt::format("{}: is in Fortran order; save it in C order", page.run.where(input.prefix + name)));
   }
-  if (input.prefix.empty()) {  // what organize looked at
+  if (input.prefix.empty()) {  // the maps that organize used
     file.rows = order_of(page, "query", shape[1]);
     file.columns = order_of(page, "key", shape[2]);
   }
   file.side = block_side(shape, budget);
-  // Averages of the map in another order are not to be had from averages of the map, so both must fit.
+  // Averages in one order cannot be computed from averages in another, so both must fit.
   if (file.side > 1 && file.organized()) file.side = block_side(shape, budget / 2);
   return file;
 }
@@ -145,7 +145,7 @@ MapFile open_maps(const PageData& page, const Input& input, const std::string& n
 /// All heads, averaged over blocks.
 struct PooledHeads {
   std::vector<float> original;
-  std::vector<float> organized;  // only where averages are taken
+  std::vector<float> organized;  // only if blocks are averaged
   Json summary = {{"entropy", Json::array()}, {"largest", Json::array()}, {"first", Json::array()}};
 };
 

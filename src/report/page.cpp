@@ -12,7 +12,7 @@ namespace {
 using report::Json;
 using report::PageData;
 
-// The template holds this once, where the data goes.
+// Placeholder for the data; occurs once in the template.
 constexpr std::string_view kPlace = "<!--headscope-data-->";
 
 std::string title_of(const std::filesystem::path& run) {
@@ -28,7 +28,7 @@ std::vector<std::string> commands_of(JsonValue manifest) {
 }
 
 std::string assemble(const PageData& page, report::Blocks& blocks) {
-  // Text from files is bytes; what is not UTF-8 is replaced rather than refused.
+  // Text from files may contain any bytes; invalid UTF-8 is replaced rather than rejected.
   const std::string text = page.root.dump(-1, ' ', false, Json::error_handler_t::replace);
   const std::size_t block = blocks.add(std::as_bytes(std::span(text)));
   const std::size_t place = kReportTemplate.find(kPlace);

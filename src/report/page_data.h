@@ -17,7 +17,7 @@ namespace headscope::report {
 
 using Json = nlohmann::ordered_json;
 
-/// A page while it is put together.
+/// A page under construction.
 struct PageData {
   const RunContents& run;
   const PageOptions& options;
@@ -25,11 +25,11 @@ struct PageData {
   Blocks blocks = {};
   std::vector<std::string> notes = {};
 
-  /// Stores numbers as integers of `bits` bits, the slices of the first axis each on a scale of their own if
-  /// `by_slice`, and describes them.
+  /// Stores numbers as integers of `bits` bits and returns their description. With `by_slice`, each slice of the first
+  /// axis has its own scale.
   [[nodiscard]] Json add_quantized(std::span<const float> values, const Shape& shape, int bits, int power = 1,
                                    bool by_slice = false);
-  /// Stores numbers as they are.
+  /// Stores numbers unchanged and returns their description.
   [[nodiscard]] Json add_floats(std::span<const float> values, const Shape& shape);
 
   void progress(double share) const {
@@ -37,12 +37,12 @@ struct PageData {
   }
 };
 
-/// Of the time that a page takes, what affinities take; the rest goes to maps.
+/// Fraction of the total time spent on affinities; the rest goes to maps.
 inline constexpr double kAffinityShare = 0.3;
 
-// What the commands wrote, each part if it is there. Errors as `build_page`.
+// Each function adds one kind of output of the commands, if present. Errors as `build_page`.
 
-/// Tables in the folder itself, as columns.
+/// Tables at the top level of the folder, stored by column.
 void add_tables(PageData& page);
 /// affinity/<metric>_<PAIR>.npy with their heads and distributions. After `add_tables`.
 void add_affinities(PageData& page);
@@ -50,19 +50,19 @@ void add_affinities(PageData& page);
 void add_trees(PageData& page);
 /// affinity/, embedding/ and order/ of {query, key, head}.
 void add_axes(PageData& page);
-/// pattern.npy, scores.npy and tokens.json, of the folder and of inputs/N. After `add_axes`.
+/// pattern.npy, scores.npy and tokens.json, at the top level and in inputs/N. After `add_axes`.
 void add_maps(PageData& page);
 /// paraproduct/<head>.npz.
 void add_paraproducts(PageData& page);
-/// prune.json; its tables are among the others.
+/// prune.json; its tables are added by `add_tables`.
 void add_pruning(PageData& page);
 /// compare.json, distances.npy, compared/<run>/<axis>.
 void add_comparison(PageData& page);
 
-/// The order of the leaves, and for every level where its folders end in that order: a small multiple of n numbers.
+/// The order of the leaves and, for every level, where its folders end in that order: a small multiple of n numbers.
 [[nodiscard]] Json packed_tree(const PartitionTree& tree, JsonValue names);
 
-/// JSON of a value read from a file: as it is, numbers that are not finite as null.
+/// Converts a JSON value read from a file; non-finite numbers become null.
 [[nodiscard]] Json as_json(JsonValue value);
 
 }  // namespace headscope::report

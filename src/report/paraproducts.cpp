@@ -9,10 +9,10 @@
 namespace headscope::report {
 namespace {
 
-constexpr std::size_t kLongestSide = 128;  // of a panel
+constexpr std::size_t kLongestSide = 128;  // maximum side of a panel
 constexpr std::size_t kMostHeads = 32;
 
-// "paraproduct/L0H3.npz"; nothing for any other name.
+// Parses "paraproduct/L0H3.npz"; empty for any other name.
 std::optional<HeadId> head_of(const std::string& name) {
   constexpr std::string_view kBegin = "paraproduct/";
   constexpr std::string_view kEnd = ".npz";

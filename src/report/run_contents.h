@@ -13,7 +13,7 @@
 
 namespace headscope::report {
 
-/// A RUN folder through its manifest: only what that lists is there.
+/// A RUN folder as seen through its manifest: files that are not listed do not exist.
 class RunContents {
  public:
   /// \throws Error  kIo if it is not a folder with a manifest.json, kFormat if that is malformed.
@@ -21,15 +21,15 @@ class RunContents {
 
   [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
   [[nodiscard]] JsonValue manifest() const noexcept { return manifest_.root(); }
-  /// As the manifest lists them.
+  /// File names, in manifest order.
   [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
   [[nodiscard]] bool has(std::string_view name) const noexcept;
   [[nodiscard]] std::string where(std::string_view name) const { return (folder_ / name).string(); }
 
-  /// \throws Error  kIo, kFormat; kUnsupported beyond 64 MB.
+  /// \throws Error  kIo, kFormat; kUnsupported if the file is larger than 64 MB.
   [[nodiscard]] CsvRows table(const std::string& name) const;
   [[nodiscard]] JsonDocument json(const std::string& name) const;
-  /// \throws Error  kFormat also if the array does not have so many axes.
+  /// \throws Error  also kFormat if the array does not have `axes` axes.
   [[nodiscard]] NpyFile array(const std::string& name, std::size_t axes) const;
 
  private:

@@ -14,8 +14,8 @@ namespace {
 
 struct KnownTable {
   std::string_view file;
-  std::vector<std::string_view> columns;     // that the page cannot do without
-  std::vector<std::string_view> texts = {};  // of those, names that a person gave: "1.0" and "1" are two
+  std::vector<std::string_view> columns;     // columns that the page requires
+  std::vector<std::string_view> texts = {};  // columns with user-given names, kept as text: "1.0" and "1" differ
 };
 
 const std::vector<KnownTable>& known_tables() {
@@ -39,7 +39,7 @@ const std::vector<KnownTable>& known_tables() {
   return kTables;
 }
 
-// A table of the folder itself: "name.csv".
+// Whether it is a table at the top level of the folder: "name.csv".
 bool is_table(std::string_view name) {
   constexpr std::string_view kEnd = ".csv";
   if (!name.ends_with(kEnd) || name.size() == kEnd.size()) return false;
@@ -47,7 +47,7 @@ bool is_table(std::string_view name) {
   return name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") == std::string_view::npos;
 }
 
-// A finite number that takes the whole cell. Empty cells are gaps.
+// Parses a finite number that fills the whole cell. Empty cells are gaps.
 std::optional<double> number_in(std::string_view cell) {
   double value = 0;
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);

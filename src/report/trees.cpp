@@ -47,7 +47,7 @@ void add_trees(PageData& page) {
     const JsonDocument document = page.run.json(source.file);
     const PartitionTree tree = tree_from_json(document.root(), page.run.where(source.file));
     const JsonValue names = document.root().find("names");
-    // Tokens may stand twice, heads may not.
+    // Tokens may be repeated, heads must be unique.
     if (source.heads) check_names(names, page.run.where(source.file));
     trees[source.name] = packed_tree(tree, names);
   }

@@ -26,7 +26,7 @@ DoubleMatrix submatrix(const DoubleMatrix& affinity, std::span<const std::size_t
   return result;
 }
 
-// Both sides have elements; `elements`, at least two, are ascending, and so are the sides.
+// Cuts a folder of at least two elements into two nonempty sides. `elements` must be ascending; so are the sides.
 std::pair<Elements, Elements> cut(const DoubleMatrix& affinity, const Elements& elements, double balance) {
   const std::size_t m = elements.size();
   std::vector<double> psi = leading_mode(submatrix(affinity, elements));

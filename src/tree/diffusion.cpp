@@ -22,12 +22,12 @@ double largest_entry(const DoubleMatrix& matrix) {
   return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
 }
 
-// What eigenvalues of a matrix of norm 1 and order n may be wrong by.
+// Error bound for the eigenvalues of a matrix of norm 1 and order n.
 double eigenvalue_error(std::size_t n) {
   return 64 * static_cast<double>(n) * std::numeric_limits<double>::epsilon();
 }
 
-// Symmetric, largest entry 1, no negligible entries and no row of zeros.
+// Makes the affinity symmetric, with largest entry 1, no negligible entries and no row of zeros.
 DoubleMatrix cleaned(const DoubleMatrix& affinity) {
   const std::size_t n = affinity.rows();
   const double largest = largest_entry(affinity);
@@ -49,9 +49,10 @@ DoubleMatrix cleaned(const DoubleMatrix& affinity) {
   return result;
 }
 
-// M + (eigenvalue - 1) * first first^T: its eigenpairs are those of M, the first eigenvalue moved to where it is not in
-// the way. In exact arithmetic this is leaving the first pair out. Left in, its rounding errors would stand beside
-// |lambda|^t, and lambda = 0.5 is below them from t = 64 on.
+// Replaces M by M + (eigenvalue - 1) * first first^T, which has the eigenpairs of M except that the first eigenvalue
+// becomes `eigenvalue`. In exact arithmetic this is the same as leaving the first pair out. If it were kept, its
+// rounding errors, which do not decay with t, would be added to |lambda|^t, and lambda = 0.5 is below them from t = 64
+// on.
 void move_first_to(double eigenvalue, MarkovMatrix& markov) {
   const auto& first = markov.first;
   for (std::size_t i = 0; i < first.size(); ++i) {
@@ -123,8 +124,7 @@ DiffusionModes diffusion_modes(const DoubleMatrix& affinity, std::size_t count) 
   const SymmetricEigen eigen = few ? leading_eigen(markov.matrix, count) : symmetric_eigen(markov.matrix);
 
   std::vector<std::size_t> chosen;
-  for (std::size_t k = eigen.values.size();
-       k-- > 0;) {  // descending, so that of x and -x the stable sort leaves x in front
+  for (std::size_t k = eigen.values.size(); k-- > 0;) {  // descending, so that the stable sort puts x before -x
     if (std::abs(eigen.values[k]) > eigenvalue_error(n)) chosen.push_back(k);
   }
   std::stable_sort(chosen.begin(), chosen.end(),
@@ -149,7 +149,7 @@ std::vector<double> leading_mode(const DoubleMatrix& affinity) {
   std::size_t begin = n - 1;
   while (begin > 1 && eigen.values[begin - 1] >= lowest) --begin;
 
-  // The diagonal of the projection sums to the dimension of the eigenspace, so some entry is at least 1/n.
+  // The diagonal of the projection sums to the dimension of the eigenspace, so at least one entry is 1/n or more.
   const auto share = [&](std::size_t i) {
     double sum = 0;
     for (std::size_t k = begin; k < n; ++k) sum += eigen.vectors(k, i) * eigen.vectors(k, i);

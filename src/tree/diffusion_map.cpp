@@ -11,7 +11,8 @@
 namespace headscope {
 namespace {
 
-// -1 if the largest entry in magnitude is negative. Of entries that are equal up to rounding the first one counts.
+// Returns -1 if the entry of largest magnitude is negative; of entries that are equal up to rounding, the first one
+// counts.
 double sign_of_largest(std::span<const double> values) {
   double largest = 0;
   for (const double value : values) largest = std::max(largest, std::abs(value));

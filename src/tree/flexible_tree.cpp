@@ -32,12 +32,12 @@ struct NodePair {
   }
 };
 
-// Where pair (p, q), p < q, of m nodes stands if they are listed row by row.
+// Index of pair (p, q), p < q, of m nodes if the pairs are listed row by row.
 std::size_t pair_index(std::size_t p, std::size_t q, std::size_t m) {
   return p * (2 * m - p - 1) / 2 + (q - p - 1);
 }
 
-// Row k: coordinate k of the elements, node after node, so that a node is a run of columns.
+// Row k is coordinate k of the elements, node after node, so that a node is a contiguous range of columns.
 DoubleMatrix coordinates(const DiffusionModes& modes, std::span<const double> scales, const Nodes& nodes) {
   DoubleMatrix result(modes.vectors.rows(), modes.vectors.columns());
   for (std::size_t k = 0; k < result.rows(); ++k) {
@@ -49,7 +49,7 @@ DoubleMatrix coordinates(const DiffusionModes& modes, std::span<const double> sc
   return result;
 }
 
-// The mean distance of every pair of nodes, in the order of `pair_index`.
+// Mean distance of every pair of nodes, in the order of `pair_index`.
 std::vector<double> node_distances(const DoubleMatrix& points, const Nodes& nodes) {
   const std::size_t m = nodes.size();
   std::vector<std::size_t> begin(m + 1, 0);
@@ -75,7 +75,7 @@ std::vector<double> node_distances(const DoubleMatrix& points, const Nodes& node
   return means;
 }
 
-// Of the m x m matrix: every pair stands in it twice, and m times infinity.
+// Median of the m x m matrix: it contains every pair twice, and infinity m times.
 double median(std::vector<double> distances, std::size_t m) {
   const std::size_t k = m * m / 4;
   if (k >= distances.size()) return std::numeric_limits<double>::infinity();
@@ -84,7 +84,8 @@ double median(std::vector<double> distances, std::size_t m) {
   return m % 2 == 1 ? *upper : (*std::max_element(distances.begin(), upper) + *upper) / 2;
 }
 
-// Those that may join: nearer than the median, or equal; and the nearest, which joins in any case. In no order.
+// Returns, in no particular order, the pairs that may join: those closer than the median or at distance 0, and the
+// closest pair, which always joins.
 std::vector<NodePair> candidates(std::span<const double> distances, std::size_t m, double med) {
   const double nearest = *std::min_element(distances.begin(), distances.end());
   std::vector<NodePair> pairs;
@@ -98,7 +99,7 @@ std::vector<NodePair> candidates(std::span<const double> distances, std::size_t 
   return pairs;
 }
 
-// The clusters that nodes of one level join, pair by pair, the nearest first.
+// The clusters formed by the nodes of one level. Pairs are offered by ascending distance.
 class Clusters {
  public:
   Clusters(std::size_t nodes, double med, double epsilon)
@@ -108,8 +109,8 @@ class Clusters {
 
   void offer(const NodePair& pair) {
     const auto& [distance, first, second] = pair;
-    // With more than half of the distances zero `med` is zero; identical nodes still join, in pairs. Otherwise
-    // there would be one join a level, and n levels for n duplicates.
+    // If more than half of the distances are zero, `med` is zero; identical nodes still join, in pairs. Otherwise there
+    // would be one join per level, and n levels for n duplicates.
     if (joined_ && distance >= med_ && distance > 0) return;
     if (is_spent(pair)) return;
     const std::size_t a = size_[cluster_[first]];
@@ -122,11 +123,11 @@ class Clusters {
     size_[target] = a + b;
     joined_ = true;
   }
-  // Both have joined others: whatever comes, they do not join each other.
+  // Returns whether both nodes have already joined others, so that they can no longer join each other.
   [[nodiscard]] bool is_spent(const NodePair& pair) const noexcept {
     return size_[cluster_[pair.first]] > 1 && size_[cluster_[pair.second]] > 1;
   }
-  // For every node one that stands for its cluster.
+  // Returns, for every node, the representative of its cluster.
   [[nodiscard]] std::vector<std::size_t> release() && noexcept { return std::move(cluster_); }
 
  private:
@@ -137,8 +138,8 @@ class Clusters {
   std::vector<std::size_t> size_;
 };
 
-// For every node one that stands for its cluster. Of all pairs only the nearest matter, as a rule: some are sorted and
-// offered, the others that are spent by then are dropped, and so on.
+// Returns, for every node, the representative of its cluster. Usually only the closest pairs matter: sorts and offers
+// some of them, drops those of the others that are spent by then, and repeats with twice as many.
 std::vector<std::size_t> join(std::vector<double> distances, std::size_t m, double epsilon) {
   round_to_largest(distances);
   const double med = median(distances, m);
@@ -155,7 +156,7 @@ std::vector<std::size_t> join(std::vector<double> distances, std::size_t m, doub
   return std::move(clusters).release();
 }
 
-// The clusters as nodes, in the order of their first nodes.
+// Returns the clusters as nodes, in the order of their first nodes.
 Nodes merged(const Nodes& nodes, std::span<const std::size_t> cluster) {
   constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
   std::vector<std::size_t> place(nodes.size(), kNone);

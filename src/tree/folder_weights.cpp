@@ -10,10 +10,10 @@
 namespace headscope {
 namespace {
 
-// Distinct folders, each after the one it lies in.
+// Distinct folders, each after the folder that contains it.
 std::vector<WeightedFolder> from_the_root_down(const PartitionTree& tree, const FolderWeightOptions& options) {
   std::vector<WeightedFolder> distinct;
-  std::vector<std::size_t> above;  // of each folder of the level above, its place in `distinct`
+  std::vector<std::size_t> above;  // index in `distinct` of each folder of the level above
   const auto n = static_cast<double>(tree.size());
   for (std::size_t level = 0; level < tree.level_count(); ++level) {
     const double of_level = std::exp2(-static_cast<double>(level) * options.alpha);
@@ -49,7 +49,7 @@ std::vector<WeightedFolder> weighted_folders(const PartitionTree& tree, const Fo
                      [&](std::size_t a, std::size_t b) { return distinct[a].size() > distinct[b].size(); });
   }
 
-  // A folder is listed when it is met again, after its children.
+  // Post-order: a folder is listed on the second visit, after its children.
   std::vector<WeightedFolder> listed;
   std::vector<std::size_t> place(distinct.size());
   std::vector<std::size_t> open = {0};

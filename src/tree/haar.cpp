@@ -10,15 +10,15 @@ namespace {
 
 using Folder = PartitionTree::Folder;
 
-// A contrast, while the tree is being walked from the leaves up.
+// A contrast during the walk from the leaves up.
 struct Contrast {
-  HaarBasis::Reflection reflection;  // between elements, not yet places
+  HaarBasis::Reflection reflection;  // between elements, not yet positions
   std::size_t begin;                 // of the folder, in the tree's order
   std::size_t end;
   std::size_t support;
 };
 
-// Children by size, descending; of equal size in the order of the tree.
+// Indices of the children by descending size, ties in the order of the tree.
 std::vector<std::size_t> by_size(std::span<const Folder> children) {
   std::vector<std::size_t> order(children.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -27,8 +27,8 @@ std::vector<std::size_t> by_size(std::span<const Folder> children) {
   return order;
 }
 
-// The contrasts of one folder, smallest support first. `slots` holds, for each child, the element in whose place the
-// child is represented; the answer is that of the folder.
+// Appends the contrasts of one folder, smallest support first. `slots` holds, for each child, the element at whose
+// position the child is represented; returns that element for the folder.
 std::size_t contrast_children(std::span<const Folder> children, std::span<const std::size_t> slots,
                               std::vector<Contrast>& contrasts) {
   const std::vector<std::size_t> order = by_size(children);
@@ -54,11 +54,11 @@ std::size_t contrast_children(std::span<const Folder> children, std::span<const 
 
 HaarBasis::HaarBasis(const PartitionTree& tree) : place_(tree.size()), volumes_(tree.size()), supports_(tree.size()) {
   const std::size_t n = tree.size();
-  // slots[f]: the element in whose place folder f of the current level is represented.
+  // slots[f]: the element at whose position folder f of the current level is represented.
   std::vector<std::size_t> slots(tree.order().begin(), tree.order().end());
   std::vector<Contrast> contrasts;
   contrasts.reserve(n - 1);
-  // From the leaves up, folders of a level last to first: read backwards, the list begins with the root.
+  // From the leaves up, folders of a level last to first: in reverse, the list starts with the root.
   for (std::size_t level = tree.level_count() - 1; level-- > 0;) {
     const auto folders = tree.folders(level);
     const auto below = tree.folders(level + 1);
@@ -81,7 +81,7 @@ HaarBasis::HaarBasis(const PartitionTree& tree) : place_(tree.size()), volumes_(
     volumes_[k] = static_cast<double>(contrast.end - contrast.begin) / static_cast<double>(n);
     supports_[k] = static_cast<double>(contrast.support) / static_cast<double>(n);
   }
-  // Folder by folder, each right after those inside it: what was just computed is still in cache.
+  // Folder by folder, each right after those inside it: recent results are still in cache.
   std::stable_sort(contrasts.begin(), contrasts.end(), [](const Contrast& a, const Contrast& b) {
     return a.end != b.end ? a.end < b.end : a.begin > b.begin;
   });

@@ -11,7 +11,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// At most 16 lanes of float, so that vectors fill the width exactly.
+// At most 16 lanes of float, so that vectors divide the width exactly.
 template <typename T>
 using Tag = hn::CappedTag<T, kHaarWidthUnit>;
 
@@ -52,7 +52,7 @@ double sum_of_magnitudes_here(const float* rows, std::size_t n, std::size_t widt
   double total = 0;
   HWY_ALIGN float lanes[kHaarWidthUnit];
   for (std::size_t row = 0; row < n; ++row) {
-    // The same 16 partial sums whatever the number of lanes.
+    // The same 16 partial sums regardless of the number of lanes.
     for (std::size_t part = 0; part < kHaarWidthUnit; part += hn::Lanes(d)) {
       auto sum = hn::Zero(d);
       for (std::size_t i = part; i < width; i += kHaarWidthUnit) {

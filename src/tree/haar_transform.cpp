@@ -14,17 +14,16 @@
 namespace headscope {
 namespace {
 
-// What a block of lines may take: about half of a second-level cache.
+// Maximum size of a block of lines: about half of a second-level cache.
 constexpr std::size_t kBlockBytes = std::size_t{256} << 10;
 constexpr std::size_t kMostLines = 1024;
-// Contiguous lines are transposed in blocks of so many elements and lines: few lines at a time, since a distance
-// between them that is a power of two puts them all into the same few places of a cache, and every one is a stream to
-// prefetch.
+// Contiguous lines are transposed in blocks of kElements elements and kGroup lines. Few lines at a time: with a
+// power-of-two stride they all map to the same few cache sets, and every line is a stream to prefetch.
 constexpr std::size_t kElements = 64;
 constexpr std::size_t kGroup = 16;
 constexpr std::align_val_t kAlignment{64};
 
-// Numbers at an address SIMD loads like.
+// Buffer aligned for SIMD loads.
 template <typename T>
 class Scratch {
  public:
@@ -56,7 +55,7 @@ void transpose_any(const double* in, std::size_t in_stride, std::size_t rows, st
   }
 }
 
-// The lines of an array [outer, n, inner] cut into blocks of up to `width`.
+// The lines of an array [outer, n, inner], split into blocks of up to `width`.
 template <typename T>
 class Lines {
   static_assert(kHaarWidthUnit % kGroup == 0);
@@ -80,7 +79,7 @@ class Lines {
   [[nodiscard]] std::size_t blocks() const noexcept { return inner_ == 1 ? across_ : across_ * outer_; }
   [[nodiscard]] std::size_t width() const noexcept { return width_; }
 
-  // Block `index` as rows [n, width]: element i in row `position(i, placed)`, zeros where there are no more lines.
+  // Loads block `index` as rows [n, width]: element i goes to row `position(i, placed)`, missing lines are zero.
   void load(const T* values, std::size_t index, bool placed, T* rows) const {
     const auto [begin, count] = extent(index);
     if (inner_ == 1) return load_transposed(values + begin, count, placed, rows);
@@ -101,8 +100,8 @@ class Lines {
 
  private:
   struct Extent {
-    std::size_t begin;  // of the block's first number in the array
-    std::size_t count;  // of lines
+    std::size_t begin;  // offset of the block's first number in the array
+    std::size_t count;  // number of lines
   };
   [[nodiscard]] Extent extent(std::size_t index) const noexcept {
     const std::size_t first = index % across_ * width_;
@@ -110,15 +109,15 @@ class Lines {
     return {index / across_ * n_ * inner_ + first, std::min(width_, inner_ - first)};
   }
 
-  // A group of lines in a place of its own, at a distance that spreads them over the cache: lines of 1024 floats lie at
-  // addresses that all fall into the same few places, and transposing them takes almost three times as long.
+  // Buffer for a group of lines, with a stride that spreads them over the cache: lines of 1024 floats all map to the
+  // same few cache sets, and transposing them directly takes almost three times as long.
   [[nodiscard]] std::size_t staged_stride() const noexcept { return (n_ + 15) / 16 * 16 + 16; }
   T* staged() const {
     thread_local Scratch<T> scratch;
     return scratch.reserve(kGroup * staged_stride());
   }
 
-  // The width is a multiple of a group: what the last one lacks of lines becomes zeros.
+  // The width is a multiple of the group size: missing lines of the last group become zeros.
   void load_transposed(const T* lines, std::size_t count, bool placed, T* rows) const {
     T* stage = staged();
     T chunk[kElements * kGroup];
@@ -172,7 +171,7 @@ class Lines {
   std::size_t outer_;
   std::size_t inner_;
   std::size_t width_;
-  std::size_t across_ = 0;  // blocks side by side
+  std::size_t across_ = 0;  // number of blocks side by side
 };
 
 template <typename T>
@@ -191,7 +190,7 @@ void transform(std::span<T> values, std::size_t outer, const HaarBasis& basis, s
   });
 }
 
-// Sums of the magnitudes of the coefficients of every block.
+// Sums of the magnitudes of the coefficients, one per block.
 std::vector<double> block_sums(std::span<const float> values, const Lines<float>& lines, const HaarBasis& basis) {
   std::vector<double> sums(lines.blocks());
   parallel_for(lines.blocks(), [&](std::size_t index) {

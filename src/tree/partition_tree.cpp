@@ -14,7 +14,7 @@ namespace headscope {
 
 struct PartitionTree::Storage {
   std::vector<std::size_t> order;
-  std::vector<Folder> folders;              // of all levels, root first
+  std::vector<Folder> folders;              // folders of all levels, root first
   std::vector<std::size_t> level_begin{0};  // level k is folders [level_begin[k], level_begin[k + 1])
 
   [[nodiscard]] std::span<Folder> level(std::size_t k) {
@@ -30,7 +30,7 @@ constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
   throw Error(ErrorKind::kInvalidArgument, "partition tree: " + what);
 }
 
-// For every element the folder of `level` that holds it, as numbered there; checks that each has exactly one.
+// Returns, for every element, the index of the folder of `level` that contains it; checks that there is exactly one.
 std::vector<std::size_t> owners(const PartitionTree::Level& level, std::size_t n, std::size_t number) {
   std::vector<std::size_t> owner(n, kNone);
   for (std::size_t f = 0; f < level.size(); ++f) {
@@ -60,7 +60,7 @@ void check_root(std::span<const PartitionTree::Level> levels) {
   }
 }
 
-// Every folder within one folder of the level above, and at least one of those cut.
+// Checks that every folder is contained in one folder of the level above, and that at least one of those is cut.
 void check_refines(const PartitionTree::Level& level, const PartitionTree::Level& above,
                    std::span<const std::size_t> owner_above, std::size_t number) {
   for (std::size_t f = 0; f < level.size(); ++f) {
@@ -89,14 +89,14 @@ PartitionTree::PartitionTree(std::span<const Level> levels) {
   const std::size_t n = levels[0][0].size();
   auto storage = std::make_shared<Storage>();
 
-  // The level above: who holds each element, as numbered in the input, and where that folder has gone.
+  // For the level above: the folder that contains each element, as numbered in the input, and that folder's new index.
   std::vector<std::size_t> owner_above(n, 0);
   std::vector<std::size_t> place_above{0};
   for (std::size_t k = 0; k < levels.size(); ++k) {
     std::vector<std::size_t> owner = owners(levels[k], n, k);
     if (k > 0) check_refines(levels[k], levels[k - 1], owner_above, k);
 
-    using Key = std::tuple<std::size_t, std::size_t, std::size_t>;  // parent's place, smallest element, number
+    using Key = std::tuple<std::size_t, std::size_t, std::size_t>;  // parent's index, smallest element, own index
     std::vector<Key> keys;
     keys.reserve(levels[k].size());
     for (std::size_t f = 0; f < levels[k].size(); ++f) {

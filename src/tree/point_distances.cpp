@@ -13,7 +13,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Of as many points as a vector of D has lanes.
+// Distances to as many points as a vector of D has lanes.
 template <typename D>
 HWY_INLINE void distances_of_some(D d, const DoubleMatrix& points, std::size_t i, std::size_t begin, double* out) {
   auto sum = hn::Zero(d);

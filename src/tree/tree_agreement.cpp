@@ -24,7 +24,7 @@ double pairs(double n) {
   return n * (n - 1) / 2;
 }
 
-// Correlation of numbers that come one pair at a time.
+// Pearson correlation of a stream of pairs.
 class Correlation {
  public:
   void add(double x, double y) {
@@ -51,8 +51,8 @@ class Correlation {
   double xy_ = 0;
 };
 
-// For every element of the tree's order and the next one, the size of the smallest folder that holds both: the largest
-// of a run of these is that of its ends.
+// For every element of the tree's order and its successor, the size of the smallest folder that contains both. The
+// maximum over a range is the size of the smallest folder that contains both ends of the range.
 std::vector<double> steps_between_neighbors(const PartitionTree& tree) {
   std::vector<double> steps(tree.size(), 0);
   for (std::size_t level = 0; level < tree.level_count(); ++level) {

@@ -17,7 +17,7 @@ namespace {
   throw Error(ErrorKind::kFormat, fmt::format("{}: {}", where, what));
 }
 
-// Everything but the closing brace.
+// Writes everything except the closing brace.
 std::string open_object(const PartitionTree& tree) {
   std::string text = fmt::format("{{\"n\": {}, \"levels\": [", tree.size());
   const auto out = std::back_inserter(text);
@@ -97,7 +97,8 @@ PartitionTree tree_from_json(JsonValue value, std::string_view where) {
     levels.push_back(
         read_level(level, static_cast<std::size_t>(*n), fmt::format("{}: level {}", where, levels.size())));
   }
-  // The constructor takes n from the root, so a wrong "n" has to be found here, before anything is as large as it says.
+  // The constructor takes n from the root, so a wrong "n" must be detected here, before anything of that size is
+  // allocated.
   if (!levels.empty() && levels[0].size() == 1 && levels[0][0].size() != *n) {
     malformed(where, fmt::format("'n' is {}, but the root holds {} elements", *n, levels[0][0].size()));
   }

@@ -49,7 +49,7 @@ std::span<const float> head_of(const HeadWeights& weights, std::size_t head) {
   return weights.values().subspan(head * size, size);
 }
 
-// In double: what `prepare` makes, as the definitions of the metrics have it.
+// Computes in double what `prepare` returns, from the definitions of the metrics.
 struct Factors {
   std::vector<std::vector<double>> values;
   std::vector<std::size_t> ranks;
@@ -117,7 +117,7 @@ double tolerance(Precision precision) {
   return precision == Precision::kFloat32 ? 1e-5 : precision == Precision::kBf16 ? 1e-2 : 1e-3;
 }
 
-// Relative to the value, or to what random factors of their size have in common where that is more.
+// Errors are relative to the value or to the expected overlap of random factors of the same size, whichever is larger.
 void expect_norms(const Matrix& found, const DoubleMatrix& expected, double chance, double bound) {
   for (std::size_t i = 0; i < expected.rows(); ++i) {
     for (std::size_t j = 0; j < expected.columns(); ++j) {
@@ -163,7 +163,7 @@ TEST_P(CudaAffinity, TakesRankDeficientAndZeroHeads) {
   std::fill(column(0, 0), column(1, 0), 0.0F);                                            // zero
   for (std::size_t j = 8; j < 32; ++j) std::copy_n(column(1, j % 8), 120, column(1, j));  // rank 8
   std::fill(column(2, 5), column(2, 6), 0.0F);                                            // a zero column
-  for (std::size_t j = 0; j < 32; ++j) {  // condition 1e3 and 1e5, of full rank
+  for (std::size_t j = 0; j < 32; ++j) {  // condition 1e3 and 1e5, full rank
     for (std::size_t k = 0; k < 120; ++k) {
       column(3, j)[static_cast<std::ptrdiff_t>(k)] *= std::pow(10.0F, -3.0F * static_cast<float>(j) / 31);
       column(4, j)[static_cast<std::ptrdiff_t>(k)] *= std::pow(10.0F, -4.5F * static_cast<float>(j) / 31);
@@ -175,7 +175,7 @@ TEST_P(CudaAffinity, TakesRankDeficientAndZeroHeads) {
   const auto layer = engine()->prepare(source);
   EXPECT_EQ(layer->ranks, (std::vector<std::size_t>{0, 8, 31, 32, 32, 32}));
   EXPECT_EQ(layer->moments[1].trace, 8);
-  // As a checkpoint in BF16 would have it: small singular values do not count.
+  // As for a checkpoint in BF16: small singular values do not count.
   source.rank_tolerance = 1e-2;
   expect_reference(source, target);
 }
@@ -210,7 +210,7 @@ TEST_P(CudaAffinity, HasTheOtherMetricsOfProducts) {
   }
 }
 
-// Of two inner heads one has a column of zeros: the two query heads that read through it have no Cholesky factor.
+// One of two inner heads has a column of zeros: the two query heads that read through it have no Cholesky factor.
 TEST_P(CudaAffinity, LeavesSingularInnerFactorsToTheProcessors) {
   std::vector<float> inner = test::normals(2 * 90 * 16, 7);
   std::fill(inner.begin() + 90 * 16, inner.begin() + 90 * 17, 0.0F);
@@ -231,7 +231,7 @@ TEST_P(CudaAffinity, PreparesTheHeadsThatAreAskedFor) {
   expect_reference(some, random_weights({2, 64, 16}, 9));
 }
 
-// More heads than a tile has, on both sides.
+// More heads than fit a tile, on both sides.
 TEST_P(CudaAffinity, JoinsItsTiles) {
   const FactorWeights source = random_weights({70, 96, 64}, 10);
   const FactorWeights target = random_weights({67, 96, 64}, 11);
@@ -256,8 +256,8 @@ TEST_P(CudaAffinity, OfALayerWithItselfIsSymmetricAndThatOfTwo) {
   }
 }
 
-// Layers so large that TF32 multiplies their halves; float32, which does not, is compared with the definition above.
-// One head of the third layer has not full rank, which the halves are not for.
+// Layers so large that TF32 multiplies by halves. Compared with float32, which does not and which is compared with the
+// definition above. One head of the third layer is rank-deficient, so halves must not be used for it.
 TEST_P(CudaAffinity, OfLargeLayersIsThatOfFloat32) {
   const Shape shape{32, 4096, 128};
   const auto on = engine();
@@ -284,7 +284,7 @@ TEST_P(CudaAffinity, OfLargeLayersIsThatOfFloat32) {
       bias += (norms.values()[i] - value) / value / static_cast<double>(norms.values().size());
     }
     EXPECT_LT(std::abs(bias), 0.2 * tolerance(GetParam())) << target;
-    if (target == 0) continue;  // a layer with itself is computed by half
+    if (target == 0) continue;  // of a layer with itself only half is computed
     EXPECT_EQ(bits(norms_of(*on, *found[0], *found[target])), bits(norms)) << target;
   }
 }
@@ -302,7 +302,7 @@ TEST_P(CudaAffinity, GivesTheSameBitsWhateverElseIsComputed) {
   for (int round = 0; round < 3; ++round) {
     on->compute(std::span(blocks).first(7));
     on->compute(std::span(blocks).subspan(7));
-    const auto other = on->prepare(random_weights({9, 128, 64}, 77));  // while the products go on
+    const auto other = on->prepare(random_weights({9, 128, 64}, 77));  // while the products are running
     on->wait();
     EXPECT_EQ(bits(out[6]), alone);
     for (Matrix& matrix : out) std::ranges::fill(matrix.values(), 0.0F);

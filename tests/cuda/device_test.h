@@ -9,7 +9,7 @@
 
 namespace headscope::test {
 
-/// What is wrong with the first device; empty if it can be used.
+/// Returns why the first device cannot be used; empty if it can.
 inline std::string device_trouble() {
   try {
     static_cast<void>(cuda_tree_distance(0));
@@ -19,7 +19,7 @@ inline std::string device_trouble() {
   }
 }
 
-/// Tests that need a device; skipped, with the reason, where there is none.
+/// Base of tests that need a device; they are skipped, with the reason, if there is none.
 template <typename Base>
 class OnDevice : public Base {
  protected:

@@ -1,4 +1,4 @@
-// On trained models, as relate computes them: the closest heads are those that the CPU finds.
+// On trained models, computed as in relate: the closest heads are those that the CPU finds.
 
 #include <gtest/gtest.h>
 

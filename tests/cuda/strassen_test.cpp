@@ -21,7 +21,7 @@ constexpr std::size_t kD = 48;
 struct Layer {
   std::size_t heads;
   std::size_t h;
-  std::vector<float> values;  // whole numbers: their sums and products have no rounding
+  std::vector<float> values;  // integers, so that sums and products are exact
 
   Layer(std::size_t count, std::size_t width, std::uint64_t seed) : heads(count), h(width) {
     values = test::normals(count * width * kD, seed);
@@ -71,7 +71,7 @@ TEST_F(Strassen, GivesTheNormsOfEightProducts) {
     for (const int side : {0, 1}) make_half_sums(whole[side], side == 0, sums[side].as<float>(), stream.get());
     const auto left = half_factors(whole[0], sums[0].as<float>(), true);
     const auto right = half_factors(whole[1], sums[1].as<float>(), false);
-    // Heads 1 and 2 of each half of the source, 2 to 4 of the target's.
+    // Heads 1 and 2 of each half of the source, 2 to 4 of each half of the target.
     const std::size_t m = 2 * h;
     const std::size_t n = 3 * w;
     const DeviceMemory products(kHalfProducts * m * n * sizeof(float));
@@ -94,7 +94,7 @@ TEST_F(Strassen, GivesTheNormsOfEightProducts) {
 }
 
 TEST_F(Strassen, RoundsItsSumsToTheNearestAndTiesToEven) {
-  // A quarter's number is 1 + k 2^-10, k whole: exact in TF32. Sums lie in [2, 4), every second one halfway.
+  // All numbers are 1 + k 2^-10 with integer k, exact in TF32. Sums are in [2, 4), and every second one is a tie.
   constexpr std::size_t kColumns = 2;
   std::vector<float> values(kColumns * kD);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = 1 + static_cast<float>(i % 37) * 0x1p-10F;

@@ -56,7 +56,7 @@ TEST_F(CudaTreeDistance, LeavesAbsentEntriesOut) {
   }
 }
 
-// Several tiles of slices, several batches of features, a tensor with gaps between its rows.
+// Several tiles of slices, several batches of features, and a tensor with gaps between its rows.
 TEST_F(CudaTreeDistance, EqualsThatOfTheCpuOnALargerTensor) {
   for (const bool masked : {false, true}) {
     Case c({150, 60, 70}, 4);
@@ -99,7 +99,7 @@ TEST_F(CudaTreeDistance, GivesTheSameBitsEveryTime) {
   EXPECT_TRUE(std::ranges::equal(first.values(), third.values()));
 }
 
-// Ranks that share the device.
+// The ranks share the device.
 TEST_F(CudaTreeDistance, AnyNumberOfRanksGetsTheBitsOfOne) {
   const std::vector<std::size_t> sizes = {2, 5};
   test::expect_ranks_to_get_the_bits_of_one([] { return cuda_tree_distance(); }, sizes);

@@ -1,4 +1,4 @@
-// What goes wrong with devices: one line, of the kind that becomes exit code 5.
+// Device errors: one line each, of the kind that becomes exit code 5.
 
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// exchange_numbers shared|messages : run by mpirun, exchanges numbers with the other ranks many times, in memory that
-// ranks share or by messages as between machines, and exits 1 with a line if one is not what it should be.
+// exchange_numbers shared|messages: run by mpirun. Exchanges numbers with the other ranks many times, through shared
+// memory or by messages as between machines, and exits 1 with a message if a number is wrong.
 
 #include <mpi.h>
 
@@ -16,7 +16,7 @@ using namespace headscope;
 
 namespace {
 
-// How many numbers one rank gives another in a round: none at times, and now and then more than ever before.
+// How many numbers one rank sends another in a round: sometimes none, and occasionally more than ever before.
 std::size_t count_of(std::size_t round, std::size_t from, std::size_t to) {
   return (round * 7919 + from * 31 + to * 17) % 5 == 0 ? 0 : (round + 1) * (round % 10 == 9 ? 400 : 20) + from + to;
 }
@@ -33,7 +33,7 @@ bool is_right(std::span<const float> numbers, std::size_t round, std::size_t fro
   return true;
 }
 
-// The first round that fails, or how many there were.
+// Returns the first round that fails, or the number of rounds.
 std::size_t exchange_all(Exchange& exchange, std::size_t rank, std::size_t ranks, std::size_t rounds) {
   std::minstd_rand pause(static_cast<unsigned>(rank + 1));
   std::vector<std::span<const float>> found;
@@ -51,7 +51,8 @@ std::size_t exchange_all(Exchange& exchange, std::size_t rank, std::size_t ranks
       for (std::size_t i = 0; i < room[to].size(); ++i) room[to][i] = number_of(round, rank, to, i);
     }
     exchange.begin();
-    // Ranks run ahead of and fall behind one another; what came before stays until the next has come.
+    // Let ranks run ahead of and fall behind one another; the previous results must stay valid until the next are
+    // taken.
     std::this_thread::sleep_for(std::chrono::microseconds(pause() % 500));
     if (round > 0 && !all_right(round - 1)) return round - 1;
     while (!exchange.is_done()) std::this_thread::yield();

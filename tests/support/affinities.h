@@ -12,7 +12,7 @@
 
 namespace headscope::test {
 
-/// In [0, 1). Not std::uniform_real_distribution, whose numbers are each library's own.
+/// Uniform in [0, 1). std::uniform_real_distribution differs between standard libraries.
 inline double uniform(std::mt19937_64& random) {
   return static_cast<double>(random() >> 11) * 0x1p-53;
 }
@@ -28,8 +28,8 @@ inline DoubleMatrix random_affinity(std::size_t n, std::uint64_t seed) {
   return affinity;
 }
 
-/// 1 within a group of `small` elements in a row, 0.5 within one of `large`, 0.05 beyond, each less up to `noise` of
-/// it.
+/// 1 within a group of `small` consecutive elements, 0.5 within one of `large`, 0.05 elsewhere, each reduced by a
+/// random fraction of up to `noise`.
 inline DoubleMatrix planted_affinity(std::size_t n, std::size_t small, std::size_t large, double noise,
                                      std::uint64_t seed) {
   DoubleMatrix affinity = random_affinity(n, seed);
@@ -50,7 +50,7 @@ inline std::vector<std::size_t> random_permutation(std::size_t n, std::uint64_t 
   return permutation;
 }
 
-/// Element i becomes element permutation[i].
+/// Moves element i to position permutation[i].
 inline DoubleMatrix permuted(const DoubleMatrix& affinity, const std::vector<std::size_t>& permutation) {
   DoubleMatrix result(affinity.rows(), affinity.columns());
   for (std::size_t i = 0; i < affinity.rows(); ++i) {
@@ -80,7 +80,7 @@ inline PartitionTree permuted(const PartitionTree& tree, const std::vector<std::
   return PartitionTree(levels);
 }
 
-/// Whether some level has exactly the elements [begin, end) as a folder.
+/// Whether some level has a folder with exactly the elements [begin, end).
 inline bool has_folder(const PartitionTree& tree, std::size_t begin, std::size_t end) {
   for (const auto& level : levels_of(tree)) {
     for (const auto& folder : level) {

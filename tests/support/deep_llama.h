@@ -11,8 +11,8 @@
 
 namespace headscope::test {
 
-/// The attention of a Llama of seven layers, six heads on three KV heads of width 16, in 64 dimensions: enough layers
-/// that several ranks have several each, and not the same number.
+/// The attention of a Llama with seven layers, six heads of width 16 on three KV heads, and 64 dimensions: enough
+/// layers that several ranks have several each, but not the same number.
 class DeepLlama {
  public:
   static constexpr std::size_t kLayers = 7, kWidth = 64, kHeads = 6, kKvHeads = 3, kHead = 16;

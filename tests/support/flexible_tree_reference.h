@@ -11,7 +11,7 @@
 #include "headscope/tree/flexible_tree.h"
 #include "headscope/tree/partition_tree.h"
 
-/// The flexible tree from its definition, word by word, in long double and with nothing of the library but the types.
+/// The flexible tree implemented literally from its definition, in long double and using only the library's types.
 namespace headscope::test::reference {
 
 using Real = long double;
@@ -84,7 +84,7 @@ inline Modes make_modes(const DoubleMatrix& affinity, std::size_t eigenpairs) {
   const auto s = row_sums();
   const Real total = std::accumulate(s.begin(), s.end(), Real(0));
   for (std::size_t i = 0; i < n; ++i) {
-    // Less the first pair, which adds nothing to any distance.
+    // Without the first pair, which contributes nothing to any distance.
     for (std::size_t j = 0; j < n; ++j) a[i][j] = a[i][j] / std::sqrt(s[i] * s[j]) - std::sqrt(s[i] * s[j]) / total;
   }
 
@@ -125,7 +125,7 @@ inline Square node_distances(const Modes& modes, const PartitionTree::Level& nod
       largest = std::max(largest, distances[p][q]);
     }
   }
-  // What is equal up to 2^-40 of the largest is a tie.
+  // Distances that agree up to 2^-40 of the largest are ties.
   for (auto& row : distances) {
     for (Real& value : row) {
       if (largest > 0 && value < kInfinity) value = std::nearbyint(value / largest * 0x1p40L);
@@ -141,7 +141,7 @@ inline PartitionTree::Level join(const PartitionTree::Level& nodes, Square dista
   std::sort(all.begin(), all.end());
   const Real med = (all[(m * m - 1) / 2] + all[m * m / 2]) / 2;
 
-  std::vector<std::vector<std::size_t>> clusters(m);  // by nodes
+  std::vector<std::vector<std::size_t>> clusters(m);  // lists of nodes
   std::vector<std::size_t> cluster_of(m);
   for (std::size_t p = 0; p < m; ++p) clusters[cluster_of[p] = p] = {p};
   std::vector<bool> spent(m, false);

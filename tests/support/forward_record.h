@@ -11,13 +11,13 @@
 
 namespace headscope::test {
 
-/// Everything a forward pass hands out, row by row.
+/// Records everything that a forward pass reports, row by row.
 struct ForwardRecord {
   using Key = std::tuple<std::size_t, std::size_t, std::size_t, std::size_t>;  // input, layer, head, query
   std::map<Key, std::vector<float>> scores;
   std::map<Key, std::vector<float>> pattern;
   std::vector<std::vector<float>> output;  // by input
-  std::size_t repeated = 0;                // rows that came twice
+  std::size_t repeated = 0;                // rows reported more than once
 
   bool operator==(const ForwardRecord&) const = default;
 };

@@ -12,14 +12,14 @@
 
 namespace headscope::test {
 
-/// Builds a GGUF file; what it is told is written as it is, sensible or not.
+/// Builds a GGUF file; writes whatever it is given, valid or not.
 class GgufBytes {
  public:
   std::string magic = "GGUF";
   std::uint32_t version = 3;
-  std::optional<std::uint64_t> entry_count;   ///< Instead of the true one.
-  std::optional<std::uint64_t> tensor_count;  ///< Instead of the true one.
-  std::size_t alignment = 32;                 ///< Of the data; `add_u32("general.alignment", ...)` is separate.
+  std::optional<std::uint64_t> entry_count;   ///< Overrides the true count.
+  std::optional<std::uint64_t> tensor_count;  ///< Overrides the true count.
+  std::size_t alignment = 32;  ///< Alignment of the data; `add_u32("general.alignment", ...)` is separate.
 
   static Bytes text(std::string_view text) { return Bytes().add<std::uint64_t>(text.size()).add_text(text); }
 
@@ -38,8 +38,7 @@ class GgufBytes {
     return add(key, GgufType::kString, text(value));
   }
 
-  /// Extents as GGUF has them, innermost first; the data follow those of the
-  /// tensor before.
+  /// Extents in GGUF order, innermost first. The data follow those of the previous tensor.
   GgufBytes& add_tensor(std::string_view name, const std::vector<std::uint64_t>& extents, std::uint32_t ggml_type,
                         std::string_view data) {
     data_.pad_to(alignment);
@@ -47,7 +46,7 @@ class GgufBytes {
     data_.add_text(data);
     return *this;
   }
-  /// The header alone, without data.
+  /// Adds only the tensor's header, without data.
   GgufBytes& add_tensor_at(std::string_view name, const std::vector<std::uint64_t>& extents, std::uint32_t ggml_type,
                            std::uint64_t offset) {
     tensors_.add_text(text(name).str()).add<std::uint32_t>(static_cast<std::uint32_t>(extents.size()));

@@ -9,7 +9,7 @@
 
 namespace headscope::test {
 
-/// Where tests/golden/make_images.py leaves its files.
+/// Output folder of tests/golden/make_images.py.
 [[nodiscard]] inline std::filesystem::path golden_images_folder() {
   return std::filesystem::path(HEADSCOPE_SOURCE_DIR) / "tests/golden/images";
 }
@@ -19,7 +19,7 @@ struct GoldenArray {
   std::vector<float> values;
 };
 
-/// An array of its expected.npz.
+/// Reads an array from its expected.npz.
 [[nodiscard]] inline GoldenArray golden_image_array(const NpzFile& expected, const std::string& name) {
   const auto array = expected.find(name);
   if (!array) throw std::runtime_error("expected.npz has no " + name);

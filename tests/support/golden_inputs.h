@@ -15,7 +15,7 @@ namespace headscope::test {
 
 inline const std::filesystem::path kForwardCases = std::filesystem::path(HEADSCOPE_SOURCE_DIR) / "tests/golden/forward";
 
-/// Folder or GGUF file of a case of tests/golden/forward.
+/// Folder or GGUF file of a test case in tests/golden/forward.
 inline std::filesystem::path golden_model(const std::string& name) {
   const std::filesystem::path folder = kForwardCases / name;
   return std::filesystem::exists(folder / "model.gguf") ? folder / "model.gguf" : folder;
@@ -47,7 +47,7 @@ inline std::vector<ModelInput> golden_inputs(const std::string& name) {
   return inputs;
 }
 
-/// The whole output of all inputs, one after another.
+/// The concatenated outputs of all inputs.
 inline std::vector<float> run_output(const Model& model, const std::vector<ModelInput>& inputs,
                                      const std::vector<HeadReplacement>& replacements = {}) {
   std::vector<std::vector<float>> outputs(inputs.size());

@@ -12,12 +12,12 @@
 
 namespace headscope::test {
 
-/// A tensor that is smooth on binary trees of its axes, the elements then shuffled: a sum over levels of
-/// `decay`^level * u(folder of the head) v(folder of the query) w(folder of the key). Of two sibling folders one has a
-/// positive factor and the other a negative one, of magnitudes from 0.5 to 1.5 drawn at random.
+/// A tensor that is smooth on binary trees of its axes, with shuffled elements: a sum over levels of
+/// `decay`^level * u(folder of the head) v(folder of the query) w(folder of the key). One of two sibling folders has a
+/// positive factor and the other a negative one, with random magnitudes from 0.5 to 1.5.
 struct HiddenTensor {
   std::array<std::size_t, 3> extents;
-  std::array<std::vector<std::size_t>, 3> permutations;  // where each element of the smooth tensor went
+  std::array<std::vector<std::size_t>, 3> permutations;  // new position of each element of the smooth tensor
   std::vector<float> values;
 
   HiddenTensor(std::array<std::size_t, 3> shape, std::size_t levels, double decay, double noise, std::uint64_t seed)
@@ -45,14 +45,14 @@ struct HiddenTensor {
     for (float& value : values) value += static_cast<float>(noise * normal(random));
   }
 
-  /// Which folder of a level (root 0) an element of the smooth tensor is in.
+  /// The folder on a level (root 0) that contains an element of the smooth tensor.
   [[nodiscard]] static std::size_t folder(std::size_t i, std::size_t n, std::size_t level) {
     return i * (std::size_t{1} << level) / n;
   }
   [[nodiscard]] std::size_t at(std::size_t h, std::size_t q, std::size_t k) const {
     return (permutations[0][h] * extents[1] + permutations[1][q]) * extents[2] + permutations[2][k];
   }
-  /// The hidden level of an axis, as classes of the shuffled elements.
+  /// The folders of a hidden level of an axis, as class labels of the shuffled elements.
   [[nodiscard]] std::vector<std::size_t> hidden_classes(std::size_t axis, std::size_t level) const {
     std::vector<std::size_t> classes(extents[axis]);
     for (std::size_t i = 0; i < extents[axis]; ++i) classes[permutations[axis][i]] = folder(i, extents[axis], level);

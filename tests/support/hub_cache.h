@@ -12,7 +12,7 @@
 
 namespace headscope::test {
 
-/// An environment variable that has a value, or none, as long as this object is there.
+/// Sets or unsets an environment variable for the lifetime of this object.
 class Variable {
  public:
   Variable(const char* name, const std::optional<std::string>& value) : name_(name) {
@@ -39,13 +39,12 @@ class Variable {
 inline const std::string kCommit = "0123456789abcdef0123456789abcdef01234567";
 inline const std::string kOtherCommit = "fedcba9876543210fedcba9876543210fedcba98";
 
-/// A Hugging Face cache as huggingface_hub lays it out, which is the one of this process as long as the object is
-/// there.
+/// A Hugging Face cache laid out like huggingface_hub's, used by this process for the lifetime of the object.
 class HubCache {
  public:
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return folder_.path(); }
   [[nodiscard]] const TemporaryFolder& folder() const noexcept { return folder_; }
-  /// "models--a--b" of "a/b".
+  /// "models--a--b" for "a/b".
   [[nodiscard]] static std::string folder_of(std::string repository) {
     if (const auto slash = repository.find('/'); slash != std::string::npos) repository.replace(slash, 1, "--");
     return "models--" + repository;
@@ -55,7 +54,7 @@ class HubCache {
     return path() / folder_of(repository) / "snapshots" / commit;
   }
 
-  /// Contents by name become blobs, and links to them the snapshot; refs/REVISION names its commit.
+  /// Stores contents by name as blobs, with a snapshot of links to them; refs/REVISION names its commit.
   void add(const std::string& repository, const std::map<std::string, std::string>& files,
            const std::string& revision = "main", const std::string& commit = kCommit) const {
     std::filesystem::create_directories(snapshot(repository, commit));
@@ -66,11 +65,11 @@ class HubCache {
     }
     if (!revision.empty()) folder_.write(folder_of(repository) + "/refs/" + revision, commit);
   }
-  /// A link whose blob is not there.
+  /// Adds a link to a blob that does not exist.
   void add_dangling(const std::string& repository, const std::string& name) const {
     std::filesystem::create_symlink("../../blobs/absent", snapshot(repository) / name);
   }
-  /// The files of a folder, as `add` takes them.
+  /// Returns the files of a folder in the form that `add` takes.
   [[nodiscard]] static std::map<std::string, std::string> files_of(const std::filesystem::path& source) {
     std::map<std::string, std::string> files;
     for (const auto& entry : std::filesystem::directory_iterator(source)) {

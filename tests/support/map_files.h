@@ -11,7 +11,7 @@
 
 namespace headscope::test {
 
-/// Writes a smooth, shuffled tensor of the shape as NAME.npy.
+/// Writes a smooth, shuffled tensor of the given shape as NAME.npy.
 inline std::filesystem::path write_maps(const TemporaryFolder& folder, const std::string& name,
                                         const std::vector<std::size_t>& shape, std::uint64_t seed = 1) {
   const std::size_t keys = shape.back();
@@ -25,7 +25,7 @@ inline std::filesystem::path write_maps(const TemporaryFolder& folder, const std
   return path;
 }
 
-/// A folder as `capture` leaves it: scores.npy, their causal softmax as pattern.npy, tokens.json.
+/// Writes a folder like the output of `capture`: scores.npy, their causal softmax as pattern.npy, tokens.json.
 inline std::filesystem::path write_run(const TemporaryFolder& folder, std::size_t layers, std::size_t heads,
                                        std::size_t n) {
   const std::filesystem::path run = folder.path() / "captured";

@@ -5,12 +5,12 @@
 
 namespace headscope::test {
 
-/// Where tests/golden/make_npy.py leaves its files.
+/// Output folder of tests/golden/make_npy.py.
 [[nodiscard]] inline std::filesystem::path golden_npy_folder() {
   return std::filesystem::path(HEADSCOPE_SOURCE_DIR) / "tests/golden/npy";
 }
 
-/// Element `index`, counted in C order, of the arrays of tests/golden/make_npy.py.
+/// Element `index`, in C order, of the arrays of tests/golden/make_npy.py.
 [[nodiscard]] inline double formula_value(char kind, std::size_t index) {
   const auto value = static_cast<double>(index * 37 % 101);
   switch (kind) {

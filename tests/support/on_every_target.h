@@ -7,7 +7,7 @@
 
 namespace headscope::test {
 
-/// Calls `body` once for every SIMD target this machine has.
+/// Calls `body` once for every SIMD target that this machine supports.
 template <typename Body>
 void on_every_target(const Body& body) {
   for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {

@@ -14,8 +14,8 @@
 #include "support/affinities.h"
 #include "support/flexible_tree_reference.h"
 
-/// Tree distances, Haar bases and the questionnaire from their definitions, entry by entry, in double and with nothing
-/// of the library but the types.
+/// Tree distances, Haar bases and the questionnaire implemented from their definitions, entry by entry, in double and
+/// using only the library's types.
 namespace headscope::test::reference {
 
 using Levels = std::vector<PartitionTree::Level>;
@@ -24,7 +24,7 @@ using Levels = std::vector<PartitionTree::Level>;
 struct Tensor {
   std::array<std::size_t, 3> extents = {};
   std::vector<double> values = {};
-  std::vector<std::uint8_t> present = {};  // empty: everything
+  std::vector<std::uint8_t> present = {};  // empty: all are present
   bool absent_is_zero = true;
 
   [[nodiscard]] std::size_t index(std::array<std::size_t, 3> at) const {
@@ -60,7 +60,7 @@ inline double weight(std::size_t size, std::size_t n, std::size_t level, double 
          std::pow(2.0, (1 - static_cast<double>(level)) * alpha);
 }
 
-/// All pairs of slices along an axis, trees on the two others in the order of the axes.
+/// EMD between all pairs of slices along an axis, with trees on the two other axes in axis order.
 inline DoubleMatrix emd(const Tensor& x, std::size_t axis, const Levels& first, const Levels& second, double alpha,
                         double beta) {
   const std::size_t n = x.extents[axis];
@@ -87,7 +87,7 @@ inline DoubleMatrix emd(const Tensor& x, std::size_t axis, const Levels& first, 
   return result;
 }
 
-/// exp(-EMD / (epsilon * median)), the median over the whole matrix, or over what is not zero if that is zero.
+/// exp(-EMD / (epsilon * median)), with the median over the whole matrix, or over the nonzero entries if that is zero.
 inline DoubleMatrix affinity_of(const DoubleMatrix& distances, double epsilon) {
   std::vector<double> all(distances.values().begin(), distances.values().end());
   std::sort(all.begin(), all.end());
@@ -102,7 +102,7 @@ inline DoubleMatrix affinity_of(const DoubleMatrix& distances, double epsilon) {
   return result;
 }
 
-/// Cosines of the slices along an axis over entries present in both, floored at 0.
+/// Cosines of the slices along an axis over entries present in both, clamped below at 0.
 inline DoubleMatrix cosines(const Tensor& x, std::size_t axis) {
   const std::size_t n = x.extents[axis];
   const std::size_t first = axis == 0 ? 1 : 0;
@@ -134,7 +134,7 @@ inline DoubleMatrix cosines(const Tensor& x, std::size_t axis) {
   return result;
 }
 
-/// The Haar basis as a matrix, row k the basis vector of coefficient k.
+/// The Haar basis as a matrix; row k is the basis vector of coefficient k.
 inline DoubleMatrix haar_basis(const PartitionTree& tree) {
   const std::size_t n = tree.size();
   DoubleMatrix basis(n, n);
@@ -152,7 +152,7 @@ inline DoubleMatrix haar_basis(const PartitionTree& tree) {
         double later = 0;
         for (std::size_t c = i + 1; c < children.size(); ++c) later += static_cast<double>(children[c].size());
         const auto mine = static_cast<double>(children[i].size());
-        // 1/mine on the child, -1/later on the rest, brought to unit length.
+        // 1/mine on the child, -1/later on the rest, normalized to unit length.
         const double length = std::sqrt(1 / mine + 1 / later);
         for (const std::size_t e : children[i]) basis(k, e) = 1 / mine / length;
         for (std::size_t c = i + 1; c < children.size(); ++c) {
@@ -164,7 +164,7 @@ inline DoubleMatrix haar_basis(const PartitionTree& tree) {
   return basis;
 }
 
-/// Coefficients of a tensor in the product of the bases of the trees on its axes.
+/// Coefficients of a tensor in the product of the Haar bases of the trees on its axes.
 inline std::vector<double> haar_coefficients(const Tensor& x, const std::array<const PartitionTree*, 3>& trees) {
   std::vector<double> values(x.values.size());
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = x.present.empty() || x.present[i] ? x.values[i] : 0;

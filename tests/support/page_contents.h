@@ -12,7 +12,7 @@
 
 namespace headscope::test {
 
-/// The bytes of a base64 text, by the definition.
+/// Decodes base64, following the definition.
 inline std::string from_base64(std::string_view text) {
   constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string bytes;
@@ -31,7 +31,7 @@ inline std::string from_base64(std::string_view text) {
   return bytes;
 }
 
-/// The bytes of a zlib stream.
+/// Decompresses a zlib stream.
 inline std::string inflated(std::string_view stream) {
   std::string bytes(std::size_t{1} << 24, '\0');
   uLongf size = bytes.size();
@@ -42,7 +42,7 @@ inline std::string inflated(std::string_view stream) {
   return bytes;
 }
 
-/// What a page holds: its blocks, inflated, and the main one of them as JSON.
+/// The contents of a page: its decompressed blocks, and the main block as JSON.
 struct PageContents {
   nlohmann::json main;
   std::vector<std::string> blocks;

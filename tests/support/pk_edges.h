@@ -9,8 +9,8 @@
 
 namespace headscope::test {
 
-/// The 60 edges of the PK paper's three top-20 lists for GPT-2 small (arXiv 2601.10266, figures), as
-/// "source>target". The paper draws them without numbers.
+/// The 60 edges of the PK paper's three top-20 lists for GPT-2 small (arXiv 2601.10266, figures), as "source>target".
+/// The paper draws them without numbers.
 inline const std::vector<std::pair<std::string, std::string>> kPkEdges = {
     {"OQ",
      "4.7>5.1 4.11>5.1 4.7>5.6 4.11>5.6 4.7>6.8 4.11>6.8 4.7>7.2 7.3>8.3 5.5>7.1 6.6>7.1 5.3>6.10 1.7>2.1 7.6>8.10 "
@@ -23,7 +23,7 @@ inline const std::vector<std::pair<std::string, std::string>> kPkEdges = {
      "8.10>9.3 7.7>8.5 7.7>8.7 9.0>11.3 9.2>11.3 10.0>11.3 9.11>11.8"},
 };
 
-/// They as a graph over the 144 heads, every edge with score, weight and z 1.
+/// The edges above as a graph over the 144 heads, each with score, weight and z of 1.
 inline HeadGraph pk_graph() {
   std::vector<HeadId> nodes;
   for (std::size_t i = 0; i < 144; ++i) nodes.push_back({i / 12, i % 12, false});

@@ -7,7 +7,7 @@
 
 namespace headscope::test {
 
-/// A number as PNG writes it.
+/// A number in PNG's byte order.
 [[nodiscard]] inline std::string png_number(std::uint32_t value) {
   std::string bytes;
   for (const unsigned shift : {24u, 16u, 8u, 0u}) bytes.push_back(static_cast<char>(value >> shift & 0xFF));
@@ -39,8 +39,8 @@ inline constexpr std::string_view kPngSignature = "\x89PNG\r\n\x1a\n";
   return png_chunk("IHDR", data.append(rest));
 }
 
-/// Less than 64 kB as a zlib stream of one block that is not compressed. Its checksum, which decoders of
-/// pictures do not look at, is left out.
+/// Wraps less than 64 kB in a zlib stream with one stored block. The checksum, which image decoders ignore, is left
+/// zero.
 [[nodiscard]] inline std::string zlib_stored(std::string_view raw) {
   const auto byte = [](std::size_t value) { return static_cast<char>(value & 0xFF); };
   const std::string head = {
@@ -48,7 +48,7 @@ inline constexpr std::string_view kPngSignature = "\x89PNG\r\n\x1a\n";
   return head + std::string(raw) + std::string(4, '\0');
 }
 
-/// A whole file; `extra` stands between header and data.
+/// Builds a whole file; `extra` goes between header and data.
 [[nodiscard]] inline std::string png_file(std::string_view header, std::string_view rows, std::string_view extra = "") {
   return std::string(kPngSignature) + std::string(header) + std::string(extra) + png_chunk("IDAT", zlib_stored(rows)) +
          png_chunk("IEND", "");

@@ -6,7 +6,7 @@
 
 namespace headscope::test {
 
-/// Standard normal numbers from a seed.
+/// Standard normal numbers from the given seed.
 inline std::vector<float> normals(std::size_t count, std::uint64_t seed) {
   std::mt19937_64 generator(seed);
   std::normal_distribution<float> normal;

@@ -12,7 +12,8 @@
 
 namespace headscope::test {
 
-/// Random maps with a mask of their own (kZeros: a fifth of the entries, another in every head), one for all, or none.
+/// Random maps with a mask per head (kZeros: a fifth of the entries, different ones in every head), a shared one, or
+/// none.
 inline NetworkTensor random_tensor(std::array<std::size_t, 3> shape, MapKind kind, MaskChoice::Kind mask,
                                    std::uint64_t seed) {
   std::vector<float> values = normals(shape[0] * shape[1] * shape[2], seed);

@@ -11,7 +11,7 @@
 
 namespace headscope::test {
 
-/// A tree of random shape: every folder is cut into one to four runs of a random order, until all are single.
+/// A random tree: every folder is split into one to four contiguous ranges of a random order, down to single elements.
 inline PartitionTree random_tree(std::size_t n, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<PartitionTree::Level> levels = {{random_permutation(n, seed + 1000)}};

@@ -14,7 +14,7 @@
 
 namespace headscope::test {
 
-/// A RUN folder put together by hand, its manifest as it should be unless told otherwise.
+/// A RUN folder assembled by hand, with a correct manifest unless told otherwise.
 class RunFiles {
  public:
   void text(const std::string& name, std::string_view contents) {
@@ -27,7 +27,7 @@ class RunFiles {
     write_npy<T>(folder_.path() / name, values, shape);
     names_.push_back(name);
   }
-  /// The folder, with a manifest that lists everything.
+  /// Writes a manifest that lists everything and returns the folder.
   const std::filesystem::path& finish() const {
     nlohmann::json manifest = {{"files", nlohmann::json::object()}, {"commands", nlohmann::json::object()}};
     for (const std::string& name : names_) manifest["files"][name] = {{"kind", "test"}, {"about", "A test."}};

@@ -29,7 +29,7 @@ inline Outcome run_program(std::vector<std::string> arguments) {
   return {code, out.str(), err.str()};
 }
 
-/// The program fails with this code and one line on stderr that contains the text; stdout stays empty.
+/// Expects the program to fail with this code and a single line on stderr that contains `text`; stdout must be empty.
 inline void expect_failure(const std::vector<std::string>& arguments, int code, const std::string& text) {
   const Outcome outcome = run_program(arguments);
   EXPECT_EQ(outcome.code, code) << outcome.err;

@@ -10,7 +10,7 @@
 
 namespace headscope::test {
 
-/// Writes safetensors files for tests: tensors of zeros, or of given values.
+/// Writes safetensors files for tests; tensors contain zeros or the given values.
 class SafetensorsWriter {
  public:
   SafetensorsWriter& add(std::string_view name, const Shape& shape, std::vector<float> values = {}) {

@@ -9,7 +9,7 @@
 
 namespace headscope::test {
 
-/// A folder that is there as long as this object is.
+/// A folder that exists for the lifetime of this object.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -26,7 +26,7 @@ class TemporaryFolder {
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
-  /// Writes a file into the folder and says where it is.
+  /// Writes a file into the folder and returns its path.
   std::filesystem::path write(std::string_view name, std::string_view contents) const {
     const std::filesystem::path file = path_ / name;
     std::filesystem::create_directories(file.parent_path());

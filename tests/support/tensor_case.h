@@ -16,7 +16,7 @@
 
 namespace headscope::test {
 
-/// A random tensor of three axes whose slices are compared.
+/// A random tensor with three axes, whose slices are compared.
 struct TensorCase {
   std::array<std::size_t, 3> extents;
   std::vector<float> values;
@@ -25,7 +25,7 @@ struct TensorCase {
   TensorCase(std::array<std::size_t, 3> shape, std::uint64_t seed)
       : extents(shape), values(normals(shape[0] * shape[1] * shape[2], seed)) {}
 
-  /// Some entries absent at random, the same for all of axis 0 if `shared`; the values there are wild.
+  /// Makes entries absent at random, the same ones for all of axis 0 if `shared`, and sets their values to 1e30.
   void hide(double share, bool shared, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     present.resize(values.size());
@@ -59,7 +59,7 @@ struct TensorCase {
 inline const std::vector<std::array<std::size_t, 3>> kTensorShapes = {
     {1, 1, 1}, {3, 4, 5}, {9, 33, 6}, {40, 7, 13}, {2, 70, 3}, {5, 1, 150}, {1, 12, 40}, {3, 2, 400}};
 
-/// Every distance within `bound` of the largest.
+/// Expects every distance to be within `bound` times the largest.
 inline void expect_near(const DoubleMatrix& found, const DoubleMatrix& expected, double bound) {
   ASSERT_EQ(found.rows(), expected.rows());
   const double largest = *std::ranges::max_element(expected.values());
@@ -76,7 +76,7 @@ inline DoubleMatrix distances(const TreeDistance& distance, const TensorSlices& 
   return distance.bind(slices, absent)->compute(rows, columns, weights, {});
 }
 
-/// Distances of slices along each axis are those of the definition.
+/// Expects the distances of slices along each axis to match the definition.
 inline void expect_reference(const TreeDistance& distance, const TensorCase& c, AbsentEntries absent, bool shared,
                              const FolderWeightOptions& weights) {
   for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -89,7 +89,8 @@ inline void expect_reference(const TreeDistance& distance, const TensorCase& c, 
   }
 }
 
-/// Of `slices` slices two far apart are equal: their distance is exactly 0, and so is what tells their rows apart.
+/// Makes two distant slices out of `slices` equal. Expects their distance to be exactly 0 and their rows to be
+/// identical.
 inline void expect_equal_slices_to_be_as_one(const TreeDistance& distance, std::size_t slices) {
   TensorCase c({slices, 11, 20}, 4);
   const std::size_t copy = slices - 4;
@@ -103,7 +104,7 @@ inline void expect_equal_slices_to_be_as_one(const TreeDistance& distance, std::
   }
 }
 
-/// What is added to all slices changes no distance.
+/// Expects distances not to change if a constant is added to all slices.
 inline void expect_blind_to_what_slices_share(const TreeDistance& distance) {
   TensorCase c({10, 8, 9}, 5);
   const PartitionTree rows = random_tree(8, 1);

@@ -9,7 +9,7 @@
 
 namespace headscope::test {
 
-/// What one of `size` ranks has of a tensor.
+/// The part of a tensor that one of `size` ranks has.
 inline NetworkTensor tensor_part(const NetworkTensor& whole, std::size_t rank, std::size_t size) {
   const Share heads = share_of(whole.heads(), rank, size);
   const auto cut = [&](std::size_t head) { return static_cast<std::ptrdiff_t>(head * whole.map_size()); };
@@ -32,7 +32,7 @@ inline NetworkTensor tensor_part(const NetworkTensor& whole, std::size_t rank, s
   return part;
 }
 
-/// Runs `work(share)` on `size` ranks at once, each with its part of the tensor.
+/// Runs `work(share)` on `size` ranks concurrently, each with its part of the tensor.
 inline void on_shares(const NetworkTensor& whole, std::size_t size,
                       const std::function<void(const TensorShare&)>& work) {
   on_ranks(size, [&](Ranks& ranks) {

@@ -18,7 +18,7 @@
 
 namespace headscope::test {
 
-/// What the threads of one group have in common: letters by (from, to, ring), and the first failure.
+/// State shared by the threads of one group: letters by (from, to, ring), and the first failure.
 struct PostOffice {
   std::mutex mutex;
   std::condition_variable changed;
@@ -26,7 +26,7 @@ struct PostOffice {
   std::optional<RankFailed> failure;
 };
 
-/// A rank that is a thread of the test.
+/// A rank implemented as a thread of the test.
 class ThreadRank final : public Ranks {
  public:
   ThreadRank(PostOffice& office, std::size_t rank, std::size_t size) : office_(office), rank_(rank), size_(size) {}
@@ -63,7 +63,7 @@ class ThreadRank final : public Ranks {
       numbers[from] = Buffer<float>(bytes.size() / sizeof(float));
       if (!bytes.empty()) std::memcpy(numbers[from].data(), bytes.data(), bytes.size());
     }
-    taken_ = std::move(numbers);  // and what was taken before is gone
+    taken_ = std::move(numbers);  // invalidates what was taken before
     std::vector<std::span<const float>> views;
     for (const Buffer<float>& from : taken_) views.push_back(from.values());
     return views;
@@ -95,12 +95,12 @@ class ThreadRank final : public Ranks {
   PostOffice& office_;
   std::size_t rank_;
   std::size_t size_;
-  std::vector<Buffer<float>> given_;  // room of an exchange that has not begun
-  std::vector<Buffer<float>> taken_;  // of the last one that was finished
+  std::vector<Buffer<float>> given_;  // buffers of an exchange that has not started
+  std::vector<Buffer<float>> taken_;  // of the last finished exchange
 };
 
-/// Runs `work(ranks)` on `size` ranks at once. A rank that throws announces that it has failed; what the first of them
-/// threw, RankFailed aside, is thrown here.
+/// Runs `work(ranks)` on `size` ranks concurrently. A rank that throws announces its failure; the exception of the
+/// lowest such rank, not counting RankFailed, is rethrown here.
 inline void on_ranks(std::size_t size, const std::function<void(Ranks&)>& work) {
   PostOffice office;
   std::vector<std::exception_ptr> errors(size);

@@ -8,7 +8,7 @@
 
 namespace headscope::test {
 
-/// A GPT-2 of two layers, two heads and width 4 whose tensors a test can take away or replace before it is written.
+/// A GPT-2 with two layers, two heads and width 4. A test can remove or replace tensors before it is written.
 struct TinyGpt2 {
   std::string config = R"({"model_type": "gpt2", "n_embd": 4, "n_layer": 2, "n_head": 2})";
   std::map<std::string, Shape> shapes = {
@@ -20,7 +20,7 @@ struct TinyGpt2 {
       {"transformer.h.1.ln_1.weight", {4}},
       {"transformer.wte.weight", {7, 4}},
   };
-  std::map<std::string, std::vector<float>> values;  ///< Zeros where a tensor is not named here.
+  std::map<std::string, std::vector<float>> values;  ///< Tensors not named here are zero.
 
   [[nodiscard]] std::string safetensors() const {
     SafetensorsWriter writer;

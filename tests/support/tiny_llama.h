@@ -13,8 +13,8 @@
 
 namespace headscope::test {
 
-/// A Llama of two layers, four heads on two KV heads of width 4, 13 tokens, with seeded weights large enough that
-/// attention is far from even. A test can take tensors away or replace them before it is written.
+/// A Llama with two layers, four heads of width 4 on two KV heads, 13 tokens, and seeded weights large enough that
+/// attention is far from uniform. A test can remove or replace tensors before it is written.
 struct TinyLlama {
   static constexpr std::size_t kWidth = 16, kHeads = 4, kKvHeads = 2, kHead = 4, kInner = 12, kVocabulary = 13;
 
@@ -51,7 +51,7 @@ struct TinyLlama {
   }
 
  private:
-  // Normal numbers of this size; ones where it is 0.
+  // Normal numbers with this standard deviation; ones if it is 0.
   void add(const std::string& name, const Shape& shape, float size) {
     std::vector<float> numbers = normals(static_cast<std::size_t>(*element_count(shape)), 40 + shapes.size());
     for (float& number : numbers) number = size == 0 ? 1 : number * size;
@@ -60,7 +60,7 @@ struct TinyLlama {
   }
 };
 
-/// Token ids that look random and are the same everywhere.
+/// Random-looking token ids that are the same on all platforms.
 inline ModelInput some_tokens(std::size_t count, std::uint32_t vocabulary, std::uint32_t seed = 1) {
   ModelInput input;
   std::uint32_t state = seed * 2654435761U + 12345;

@@ -15,8 +15,9 @@
 
 namespace headscope::test {
 
-/// So many ranks get the bits of one from what `make` makes on each: for more slices than a panel, more blocks of
-/// folders than ranks and fewer, and more ranks than heads; without masks and with all kinds of them.
+/// Expects ranks to get the same bits as a single process from what `make` returns on each, for every number of ranks
+/// in `sizes`: with more slices than a panel, more and fewer blocks of folders than ranks, and more ranks than heads;
+/// without a mask and with all kinds of masks.
 inline void expect_ranks_to_get_the_bits_of_one(const std::function<std::unique_ptr<TreeDistance>()>& make,
                                                 std::span<const std::size_t> sizes) {
   for (const std::array<std::size_t, 3> shape : {std::array<std::size_t, 3>{70, 9, 100}, {3, 70, 40}}) {

@@ -14,33 +14,36 @@ namespace headscope {
 
 struct HeadStructureOptions {
   QuestionnaireOptions questionnaire = {};
-  std::size_t most_inputs = 8;  ///< Of those given, the first ones.
-  std::size_t skip_first = 0;   ///< Leaves out so many first tokens: attention sinks.
+  std::size_t most_inputs = 8;  ///< Only the first `most_inputs` inputs are used.
+  std::size_t skip_first = 0;   ///< Number of leading tokens to leave out (attention sinks).
   std::size_t memory = std::size_t{2} << 30;
-  /// Called now and then with the share of the work that is done, from the calling thread; may throw to stop.
+  /// Called periodically with the completed fraction of the work, from the calling thread; may throw to cancel.
   std::function<void(double)> progress = {};
 };
 
-/// What the attention patterns of a model on some inputs say about its query heads, layer by layer. Means over the
-/// inputs.
+/// What a model's attention patterns on some inputs say about its query heads, in layer order. All values are means
+/// over the inputs.
 struct HeadStructure {
   std::size_t inputs = 0;
-  /// ||c||_1 / ||c||_2 of a head's bi-Haar coefficients without the constant, over its largest value, the square root
-  /// of their number: how many coefficients it takes to say what the head looks at (OA, arXiv 2506.15541).
+  /// ||c||_1 / ||c||_2 of a head's bi-Haar coefficients without the constant, divided by its maximum, the square root
+  /// of the number of coefficients: how many coefficients it takes to describe what the head looks at (OA, arXiv
+  /// 2506.15541).
   std::vector<double> information;
-  /// [head, head]: the share of all heads in the smallest folder of the head tree that holds both; 0 on the diagonal.
+  /// [head, head]: the fraction of all heads in the smallest folder of the head tree that contains both; 0 on the
+  /// diagonal.
   DoubleMatrix tree_distance;
-  /// [head, head]: EMD over its median (-ln of the affinity the tree was made from), which tells apart what the tree
-  /// does not.
+  /// [head, head]: EMD divided by its median (-ln of the affinity that the tree was built from); separates heads that
+  /// the tree does not.
   DoubleMatrix distance;
 };
 
-/// Runs the model on every input, keeps all heads' patterns, organizes them (`organize`) and reads off the figures.
+/// Runs the model on every input, collects the patterns of all heads, organizes them (`organize`) and derives the
+/// measures above.
 ///
-/// Memory: the patterns of one input and what `organize` needs; they are never written anywhere.
+/// Memory: the patterns of one input plus what `organize` needs; patterns are never written to disk.
 ///
-/// \throws Error  kInvalidArgument if there are no inputs; kResource if one input's maps do not fit the memory, before
-///                the model is run; as `run_forward` and `organize` otherwise.
+/// \throws Error  kInvalidArgument if there are no inputs; kResource if the maps of one input exceed the memory limit,
+///                checked before the model is run; otherwise as `run_forward` and `organize`.
 [[nodiscard]] HeadStructure measure_head_structure(const Model& model, std::span<const ModelInput> inputs,
                                                    const HeadStructureOptions& options = {});
 

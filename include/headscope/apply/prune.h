@@ -16,15 +16,15 @@
 
 namespace headscope {
 
-/// In what order heads are removed.
+/// The order in which heads are removed.
 enum class PruneCriterion {
-  kInformation,  ///< Least bi-Haar information first, see `HeadStructure`.
-  kRedundancy,   ///< Nearest to a head that is kept, in the head tree, first; distances anew after each.
-  kPk,           ///< Least PK strength first, see `pk_strengths`.
-  kNorm,         ///< Least norm of the OV product first, see `output_value_norms`.
-  kAlone,        ///< Least damage first, measured with that head alone removed (arXiv 1905.10650).
-  kGreedy,       ///< Least damage first, measured anew at every step with all heads before it removed.
-  kRandom,       ///< Any order, the control.
+  kInformation,  ///< Smallest bi-Haar information first, see `HeadStructure`.
+  kRedundancy,   ///< Head closest in the head tree to another remaining head first; re-evaluated after each removal.
+  kPk,           ///< Smallest PK strength first, see `pk_strengths`.
+  kNorm,         ///< Smallest norm of the OV product first, see `output_value_norms`.
+  kAlone,        ///< Smallest damage first, measured with only that head removed (arXiv 1905.10650).
+  kGreedy,       ///< Smallest damage first, measured again at every step with all earlier heads removed.
+  kRandom,       ///< Random order, the control.
 };
 inline constexpr std::array<PruneCriterion, 7> kPruneCriteria = {
     PruneCriterion::kInformation, PruneCriterion::kRedundancy, PruneCriterion::kPk,    PruneCriterion::kNorm,
@@ -32,21 +32,21 @@ inline constexpr std::array<PruneCriterion, 7> kPruneCriteria = {
 
 [[nodiscard]] std::string_view to_string(PruneCriterion criterion) noexcept;
 [[nodiscard]] std::optional<PruneCriterion> parse_prune_criterion(std::string_view name) noexcept;
-/// Whether it goes by how heads are organized, among themselves or in what they look at: kInformation, kRedundancy,
-/// kPk. The others are a size, measured damage, and chance.
+/// Returns whether the criterion depends on how heads are organized, among themselves or in what they attend to:
+/// kInformation, kRedundancy, kPk. The others are a norm, measured damage, and chance.
 [[nodiscard]] bool is_structural(PruneCriterion criterion) noexcept;
 
-/// How many heads go.
+/// How many heads to remove.
 struct PruneBudget {
-  std::optional<std::size_t> count = {};  ///< So many ...
-  double fraction = 0.5;                  ///< ... or this share of the query heads, rounded to the nearest number.
-  bool per_layer = false;                 ///< Of every layer, not of the whole model.
+  std::optional<std::size_t> count = {};  ///< This many; if unset,
+  double fraction = 0.5;                  ///< this fraction of the query heads, rounded to nearest.
+  bool per_layer = false;                 ///< Applies to every layer separately instead of to the whole model.
 };
 
-/// What an intervention cost, as one number; negative if it helped.
+/// The cost of an intervention as one number; negative if it helped.
 enum class DamageMeasure {
-  kLoss,  ///< Loss after less loss before; where no answers are known, as kKl.
-  kKl,    ///< KL(before || after); for models without a head, the relative change of the output.
+  kLoss,  ///< Loss after minus loss before; kKl if the correct answers are not known.
+  kKl,    ///< KL(before || after); the relative change of the output for models without an output head.
 };
 [[nodiscard]] double damage(const Effect& effect, DamageMeasure measure) noexcept;
 
@@ -54,80 +54,82 @@ struct PruneOptions {
   std::vector<PruneCriterion> criteria = {PruneCriterion::kInformation, PruneCriterion::kRedundancy,
                                           PruneCriterion::kPk, PruneCriterion::kNorm, PruneCriterion::kRandom};
   PruneBudget budget = {};
-  std::vector<HeadId> removable = {};  ///< Only these query heads; all if empty.
-  std::vector<HeadId> kept = {};       ///< Never these.
-  std::size_t points = 10;             ///< Of a curve, at most, beside the one where nothing is removed.
+  std::vector<HeadId> removable = {};  ///< Query heads that may be removed; all if empty.
+  std::vector<HeadId> kept = {};       ///< Query heads that must be kept.
+  std::size_t points = 10;             ///< Maximum points per curve, not counting the one with nothing removed.
   DamageMeasure measure = DamageMeasure::kLoss;
-  std::size_t candidates = 8;  ///< Heads that kGreedy measures at a step, those that last cost least; 0: all.
-  std::size_t seeds = 20;      ///< Orders of kRandom; fewer than 20 cannot show anything at 5 %.
-  std::uint64_t seed = 0;      ///< The first one's.
-  /// The first so many inputs serve for choosing heads and no others for measuring; 0: all serve for both.
+  std::size_t candidates = 8;  ///< Heads measured per kGreedy step: those that cost least when last measured; 0: all.
+  std::size_t seeds = 20;      ///< Number of random orders; fewer than 20 cannot reach significance at 5 %.
+  std::uint64_t seed = 0;      ///< Seed of the first random order.
+  /// The first `choose_on` inputs are used only to choose heads, the others only to measure; 0: all are used for both.
   std::size_t choose_on = 0;
-  std::size_t map_inputs = 8;            ///< Inputs whose maps are organized, at most.
-  std::size_t skip_first = 0;            ///< Tokens left out of the maps.
-  std::vector<std::size_t> labels = {};  ///< Of image classifiers: one an input, or none.
+  std::size_t map_inputs = 8;            ///< Maximum number of inputs whose maps are organized.
+  std::size_t skip_first = 0;            ///< Number of leading tokens left out of the maps.
+  std::vector<std::size_t> labels = {};  ///< For image classifiers: one per input, or empty.
   std::size_t memory = std::size_t{2} << 30;
-  /// Called now and then with the share of the work that is done, from the calling thread; may throw to stop.
+  /// Called periodically with the completed fraction of the work, from the calling thread; may throw to cancel.
   std::function<void(double)> progress = {};
 };
 
-/// Heads in the order they are removed.
+/// Heads in the order in which they are removed.
 struct HeadRanking {
   PruneCriterion criterion = PruneCriterion::kRandom;
-  std::uint64_t seed = 0;      ///< Of kRandom.
-  std::vector<HeadId> order;   ///< All that may be removed; of kGreedy as many as the budget asks for.
-  std::vector<double> scores;  ///< What the criterion says of each; the rank for kRandom.
+  std::uint64_t seed = 0;      ///< For kRandom.
+  std::vector<HeadId> order;   ///< All removable heads; for kGreedy only as many as the budget.
+  std::vector<double> scores;  ///< Score of each head under the criterion; the rank for kRandom.
 };
 
-/// What is left of the model after the first so many heads of a ranking.
+/// Effect of removing the first `removed` heads of a ranking.
 struct CurvePoint {
   std::size_t ranking = 0;  ///< Index into PruneResult::rankings.
   std::size_t removed = 0;
   Effect effect;
 };
 
-/// One ranking at the whole budget, beside the random ones.
+/// One ranking at the full budget, compared with the random orders.
 struct PruneVerdict {
   std::size_t ranking = 0;
   double damage = 0;
-  std::size_t better_than = 0;  ///< Random orders that do more damage.
-  /// (1 + random orders that do no more damage) / (1 + random orders): how often chance would do as well. No assumption
-  /// on how their damage is spread, which one indispensable head makes bimodal. Nothing for kRandom and without it.
+  std::size_t better_than = 0;  ///< Number of random orders that do more damage.
+  /// (1 + random orders that do no more damage) / (1 + random orders): how often chance does as well. Makes no
+  /// assumption about the distribution of their damage, which a single indispensable head makes bimodal. Empty for
+  /// kRandom, or if kRandom was not requested.
   std::optional<double> random_p = {};
 };
 
 struct PruneResult {
-  std::vector<HeadRanking> rankings;   ///< Criterion by criterion, kRandom once a seed.
-  std::vector<CurvePoint> curve;       ///< Ranking by ranking, from nothing removed to the budget.
-  std::vector<PruneVerdict> verdicts;  ///< One a ranking.
-  std::vector<HeadId> zero;            ///< Heads that wrote nothing to begin with.
-  std::size_t removed = 0;             ///< Heads of the budget.
-  std::size_t heads = 0;               ///< Query heads of the model.
-  std::size_t chosen_on = 0;           ///< Inputs for choosing, and
-  std::size_t measured_on = 0;         ///< for measuring.
-  bool held_out = false;               ///< Whether those are other inputs.
+  std::vector<HeadRanking> rankings;   ///< In the order of the criteria; kRandom once per seed.
+  std::vector<CurvePoint> curve;       ///< Ranking by ranking, from nothing removed to the full budget.
+  std::vector<PruneVerdict> verdicts;  ///< One per ranking.
+  std::vector<HeadId> zero;            ///< Heads that write nothing in the original model.
+  std::size_t removed = 0;             ///< Number of heads in the budget.
+  std::size_t heads = 0;               ///< Number of query heads in the model.
+  std::size_t chosen_on = 0;           ///< Number of inputs used for choosing,
+  std::size_t measured_on = 0;         ///< and for measuring.
+  bool held_out = false;               ///< Whether those are different inputs.
   DamageMeasure measure = DamageMeasure::kLoss;
-  /// The ranking of least damage at the budget, kRandom left out; nothing if there is no other.
+  /// The ranking with the smallest damage at the full budget, excluding kRandom; empty if there is no other.
   std::optional<std::size_t> best = {};
 
-  /// The heads that go, ascending.
+  /// Returns the heads that the ranking removes, ascending.
   [[nodiscard]] std::vector<HeadId> removed_heads(std::size_t ranking) const;
 };
 
-/// Ranks the query heads by each criterion and measures, with the real forward pass, what the model loses when they
-/// are removed one after another up to the budget. Removed is what writes nothing: `zero_ablation`, which is what the
-/// model of `add_pruned_checkpoint` computes, bit by bit.
+/// Ranks the query heads by each criterion and measures, with the real forward pass, what the model loses when they are
+/// removed one after another up to the budget. A removed head writes nothing (`zero_ablation`), which is bit for bit
+/// what the model written by `add_pruned_checkpoint` computes.
 ///
-/// Heads that are zero already cost nothing, count towards the budget and come first in every ranking. With
-/// `per_layer` the layers take turns, so that at every point of a curve they have lost the same number, give or take
-/// one.
+/// Heads that are already zero cost nothing, count towards the budget and come first in every ranking. With
+/// `per_layer`, layers take turns, so that at every point of a curve the numbers of heads they have lost differ by at
+/// most one.
 ///
-/// Cost in forward passes over the inputs: `points` a ranking; the number of heads for kAlone; that and budget *
-/// candidates for kGreedy. kInformation and kRedundancy organize the maps once for both.
+/// Cost in forward passes over the inputs: `points` per ranking; the number of heads for kAlone; that plus budget *
+/// candidates for kGreedy. kInformation and kRedundancy share one organization of the maps.
 ///
-/// \throws Error  kInvalidArgument if there are no inputs or none is left to measure on, a head does not exist, the
-///                budget asks for no head or for more than may be removed, or a criterion stands twice; as the parts
-///                otherwise.
+/// \throws Error  kInvalidArgument if there are no inputs or none are left to measure on, a head does not exist, the
+///                budget removes no head or more than may be removed, the criteria are empty or contain duplicates,
+///                `points` or `seeds` is 0, or the number of labels does not match the inputs; otherwise as the
+///                functions it calls.
 [[nodiscard]] PruneResult prune(const Model& model, std::span<const ModelInput> inputs,
                                 const PruneOptions& options = {});
 

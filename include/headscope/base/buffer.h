@@ -14,17 +14,16 @@ extern "C" void __asan_poison_memory_region(void const volatile* begin, std::siz
 
 namespace headscope {
 
-/// A fixed number of numbers that begin uninitialized: for large results that
-/// are written once, where filling them with zeros first would double the work.
-/// Begins at a cache line, so that a vector of numbers never straddles two.
-/// Moves; does not copy.
+/// Fixed-size array, uninitialized on construction: for large results that are written once, where filling them with
+/// zeros first would double the work. Aligned to a cache line, so that a SIMD vector never straddles two lines.
+/// Movable, not copyable.
 template <typename T>
 requires std::is_arithmetic_v<T>
 class Buffer {
  public:
   Buffer() = default;
   explicit Buffer(std::size_t size) : memory_(allocate(size)), data_(align(memory_.get())), size_(size) { close_end(); }
-  /// The other one is empty afterwards.
+  /// Leaves `other` empty.
   Buffer(Buffer&& other) noexcept
       : memory_(std::move(other.memory_)),
         data_(std::exchange(other.data_, nullptr)),
@@ -45,8 +44,8 @@ class Buffer {
  private:
   static constexpr std::size_t kLine = 64;
 
-  // Not by the aligned operator new: glibc before 2.38 gives memory that was aligned, once it is free, to no request of
-  // the same size again, and the process grows.
+  // Does not use the aligned operator new: before version 2.38, glibc never reuses freed aligned memory for another
+  // request of the same size, and the process grows.
   static std::unique_ptr<std::byte[]> allocate(std::size_t size) {
     if (size > (std::numeric_limits<std::size_t>::max() - kLine) / sizeof(T)) throw std::bad_array_new_length();
     return std::make_unique_for_overwrite<std::byte[]>(size * sizeof(T) + kLine);
@@ -55,7 +54,7 @@ class Buffer {
     std::size_t space = 2 * kLine;
     return static_cast<T*>(std::align(kLine, kLine, memory, space));
   }
-  // What alignment has left behind the last number is out of bounds to AddressSanitizer too.
+  // Poisons the padding after the last element, so that AddressSanitizer treats it as out of bounds.
   void close_end() noexcept {
 #ifdef __SANITIZE_ADDRESS__
     const auto* end = reinterpret_cast<std::byte*>(data_ + size_);

@@ -7,11 +7,10 @@
 
 namespace headscope {
 
-/// A read-only matrix somebody else owns. Element (i, j) is
-/// `data[i * row_stride + j * column_stride]`, so a transpose is free.
+/// Non-owning, read-only view of a matrix. Element (i, j) is `data[i * row_stride + j * column_stride]`, so a transpose
+/// is free.
 ///
-/// Storage order, stated once for the whole project: owning matrices are
-/// row-major and compact.
+/// Storage order throughout the project: owning matrices are row-major and contiguous.
 template <typename T>
 class BasicMatrixView {
  public:
@@ -29,7 +28,7 @@ class BasicMatrixView {
     assert(i < rows_ && j < columns_);
     return data_[i * row_stride_ + j * column_stride_];
   }
-  /// Part of it.
+  /// View of a block of the matrix.
   [[nodiscard]] BasicMatrixView block(std::size_t row, std::size_t rows, std::size_t column,
                                       std::size_t columns) const noexcept {
     assert(row + rows <= rows_ && column + columns <= columns_);
@@ -47,7 +46,7 @@ class BasicMatrixView {
   std::size_t column_stride_;
 };
 
-/// A row-major matrix somebody else owns, to be written to.
+/// Non-owning, writable view of a row-major matrix.
 template <typename T>
 class BasicMatrixSpan {
  public:
@@ -63,7 +62,7 @@ class BasicMatrixSpan {
     return {data_ + i * row_stride_, columns_};
   }
   [[nodiscard]] BasicMatrixView<T> view() const noexcept { return {data_, rows_, columns_, row_stride_}; }
-  /// Part of it.
+  /// View of a block of the matrix.
   [[nodiscard]] BasicMatrixSpan block(std::size_t row, std::size_t rows, std::size_t column,
                                       std::size_t columns) const noexcept {
     assert(row + rows <= rows_ && column + columns <= columns_);
@@ -77,12 +76,12 @@ class BasicMatrixSpan {
   std::size_t row_stride_;
 };
 
-/// A row-major matrix that owns its numbers.
+/// Row-major matrix that owns its elements.
 template <typename T>
 class BasicMatrix {
  public:
   BasicMatrix() = default;
-  /// Zeros.
+  /// Initializes all elements to zero.
   BasicMatrix(std::size_t rows, std::size_t columns) : rows_(rows), columns_(columns), data_(rows * columns) {}
 
   [[nodiscard]] std::size_t rows() const noexcept { return rows_; }

@@ -13,7 +13,7 @@
 
 namespace headscope {
 
-/// Numbers and texts one after another as bytes: for another rank, or for a file that this machine reads again.
+/// Serializes numbers and strings into bytes, for another rank or for a file that is read back on the same machine.
 class MessageWriter {
  public:
   template <typename T>
@@ -32,19 +32,19 @@ class MessageWriter {
   void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
 
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
-  /// Gives the bytes away.
+  /// Moves the buffer out.
   [[nodiscard]] std::vector<std::byte> release() && noexcept { return std::move(bytes_); }
 
  private:
   std::vector<std::byte> bytes_;
 };
 
-/// Reads them back in the same order, never past their end.
+/// Reads values back in the order in which MessageWriter wrote them, never past the end.
 class MessageReader {
  public:
   explicit MessageReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
-  /// \throws Error  kFormat, as the others, if fewer bytes are left.
+  /// \throws Error  kFormat if too few bytes are left; the same for the other `take` functions.
   template <typename T>
   requires std::is_trivially_copyable_v<T>
   [[nodiscard]] T take() {
@@ -62,7 +62,7 @@ class MessageReader {
     const std::span<const std::byte> bytes = take_bytes(take<std::size_t>());
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
-  /// In place.
+  /// Returns a view, not a copy.
   [[nodiscard]] std::span<const std::byte> take_bytes(std::size_t count) {
     if (count > bytes_.size()) throw Error(ErrorKind::kFormat, "message: ends before what it announces");
     const std::span<const std::byte> taken = bytes_.first(count);

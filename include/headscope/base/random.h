@@ -7,9 +7,8 @@
 
 namespace headscope {
 
-/// Random numbers that depend on the seed and the stream alone: the same on every
-/// machine, compiler and number of threads. Give every piece of parallel
-/// work a stream of its own, e.g. {role, draw}.
+/// Random numbers that depend only on the seed and the stream: identical on every machine, with every compiler and
+/// number of threads. Give every piece of parallel work its own stream, e.g. {role, draw}.
 ///
 /// xoshiro256++ (Blackman and Vigna 2021), seeded by splitmix64.
 class Random {

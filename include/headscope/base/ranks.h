@@ -14,7 +14,7 @@
 
 namespace headscope {
 
-/// Another rank has given up: with what exit code, and what it said.
+/// Thrown when another rank has failed; holds that rank's exit code and message.
 class RankFailed : public std::exception {
  public:
   RankFailed(std::size_t rank, int code, std::string message)
@@ -30,13 +30,13 @@ class RankFailed : public std::exception {
   std::string message_;
 };
 
-/// What all ranks throw together, each knowing of it.
+/// An error that all ranks throw together, so that none has to be told about it.
 class AgreedError : public Error {
  public:
   using Error::Error;
 };
 
-/// Some of a list, those from `begin` up to, not with, `end`.
+/// A range of a list: elements from `begin` up to but not including `end`.
 struct Share {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -44,15 +44,15 @@ struct Share {
   [[nodiscard]] std::size_t size() const noexcept { return end - begin; }
   friend bool operator==(const Share&, const Share&) = default;
 };
-/// What one of `sharers` has of `count` things that are dealt out as evenly as can be, in their order.
+/// Returns the range of `sharer` when `count` elements are split as evenly as possible among `sharers`, in order.
 [[nodiscard]] constexpr Share share_of(std::size_t count, std::size_t sharer, std::size_t sharers) noexcept {
   return {sharer * count / sharers, (sharer + 1) * count / sharers};
 }
 
-/// The processes that share one computation, each with a memory of its own; usually there is one. All of them make
-/// the same calls in the same order. Used by one thread at a time.
+/// The processes that share one computation, each with its own memory; usually there is only one. All ranks make the
+/// same calls in the same order. Not thread-safe: use from one thread at a time.
 ///
-/// Whatever waits for another rank here throws RankFailed as soon as any rank says that it has failed, so that no rank
+/// Every call that waits for another rank throws RankFailed as soon as any rank announces a failure, so that no rank
 /// waits for one that is gone.
 class Ranks {
  public:
@@ -60,65 +60,68 @@ class Ranks {
 
   [[nodiscard]] virtual std::size_t rank() const noexcept = 0;
   [[nodiscard]] virtual std::size_t size() const noexcept = 0;
-  /// Counted among the ranks on the same machine: which of its devices to take.
+  /// Rank among those on the same machine; used to select a device.
   [[nodiscard]] virtual std::size_t local_rank() const noexcept = 0;
-  /// The name of the machine.
+  /// Host name of this machine.
   [[nodiscard]] virtual std::string host() const = 0;
-  /// Rank 0 goes on to what is done once: files and printing.
+  /// Returns whether this is rank 0, which does the work that is done only once: writing files and printing.
   [[nodiscard]] bool is_root() const noexcept { return rank() == 0; }
 
-  /// Returns when the bytes are on their way. What one rank sends to another arrives in that order.
+  /// Returns when the bytes are on their way. Messages from one rank to another arrive in the order in which they were
+  /// sent.
   virtual void send(std::size_t to, std::span<const std::byte> bytes) = 0;
   [[nodiscard]] virtual std::vector<std::byte> receive(std::size_t from) = 0;
 
-  /// Begins to give bytes to the next rank around the ring and to take what the previous one gives: both move while
-  /// this rank computes. One shift at a time.
+  /// Starts sending bytes to the next rank of the ring and receiving from the previous one; both transfers overlap with
+  /// computation. One shift at a time.
   virtual void begin_shift(std::vector<std::byte> bytes) = 0;
-  /// What the previous rank gave.
+  /// Waits for the shift and returns the bytes from the previous rank.
   [[nodiscard]] virtual std::vector<std::byte> finish_shift() = 0;
 
-  /// Every rank gives every other one numbers, in three steps; one exchange at a time, and none during a shift.
+  /// All-to-all exchange of numbers, in three steps. One exchange at a time, and none during a shift.
   ///
-  /// First: where to write so many numbers for each of the others. Ranks on one machine read them there, without a
-  /// copy. The counts have an entry for every rank; that of this one is 0, as what it has it need not give.
+  /// Step 1: returns, for each of the other ranks, a buffer for that many numbers. Ranks on the same machine read it in
+  /// place, without a copy. `counts` has one entry per rank; the entry of this rank is 0, since it sends nothing to
+  /// itself.
   [[nodiscard]] virtual std::vector<std::span<float>> exchange_room(std::span<const std::size_t> counts) = 0;
-  /// Then they are written, and leave: they move while this rank computes.
+  /// Step 2, once the buffers are filled: starts the transfers, which overlap with computation.
   virtual void begin_exchange() = 0;
-  /// At last what every rank gave this one, to be read until the next exchange is finished.
-  /// \throws Error  kBackend unless each gave as many numbers as are expected of it.
+  /// Step 3: returns what every rank sent to this one, valid until the next exchange is finished.
+  /// \throws Error  kBackend unless every rank sent as many numbers as expected.
   [[nodiscard]] std::vector<std::span<const float>> finish_exchange(std::span<const std::size_t> expected);
 
-  /// Tells all others that this rank gives up.
+  /// Tells all other ranks that this rank has failed.
   virtual void announce_failure(int code, const std::string& message) noexcept = 0;
 
-  /// Seconds that `finish_shift` and `finish_exchange` have waited so far: communication that computing did not hide.
+  /// Total seconds spent waiting in `finish_shift` and `finish_exchange`: communication not hidden by computation.
   [[nodiscard]] virtual double seconds_waited() const noexcept = 0;
-  /// How many other ranks give this one numbers in memory that both have: those on its machine, if the system lets it.
+  /// Number of other ranks whose numbers this rank reads from shared memory: those on the same machine, if the system
+  /// allows it.
   [[nodiscard]] virtual std::size_t read_in_place() const noexcept = 0;
 
-  // Made of the above.
+  // Collectives built from the functions above.
 
-  /// On rank 0 calls `consume(rank, bytes)` with what each of the other ranks gave, rank after rank.
+  /// On rank 0, calls `consume(rank, bytes)` with the bytes of every other rank, in rank order.
   void gather(std::span<const std::byte> bytes,
               const std::function<void(std::size_t, std::span<const std::byte>)>& consume);
-  /// What rank 0 gives, everywhere.
+  /// Replaces `bytes` on all ranks by those of rank 0.
   void broadcast(std::vector<std::byte>& bytes);
-  /// Returns when all ranks have come here.
+  /// Returns when all ranks have called it.
   void barrier();
-  /// Of each flag, whether it is set anywhere. The same number everywhere.
+  /// For each flag, returns whether it is set on any rank. All ranks must pass the same number of flags.
   [[nodiscard]] std::vector<std::uint8_t> any(std::vector<std::uint8_t> flags);
-  /// The largest of one number a rank, everywhere.
+  /// Returns the maximum over all ranks, on every rank.
   [[nodiscard]] std::size_t largest(std::size_t number);
-  /// Of each number, the largest anywhere. The same number of them everywhere; so with the next.
+  /// Element-wise maximum over all ranks. All ranks must pass the same number of elements; the same for `add_up`.
   [[nodiscard]] std::vector<float> largest_of_each(std::vector<float> numbers);
-  /// Of each number, the sum over all ranks, which is exact. An exchange by itself.
+  /// All-reduce: replaces each number by its sum over all ranks, which is exact. Uses an exchange.
   void add_up(std::span<std::int64_t> numbers);
 
-  /// Where ranks may succeed or fail each for itself: if one has failed, all throw an AgreedError. What rank 0 met is
-  /// thrown as it is; what another met (a file that its machine lacks) as kBackend, with its rank and machine. One rank
-  /// alone throws its own Error.
+  /// For steps that can fail on some ranks only: if any rank has failed, all throw an AgreedError. An error of rank 0
+  /// is thrown unchanged; an error of another rank (e.g. a file missing on its machine) is thrown as kBackend, with the
+  /// rank and its machine. A single rank throws its own Error.
   void agree(const std::optional<Error>& own);
-  /// `work()` on every rank, and then `agree`.
+  /// Calls `work()` on every rank, then `agree`.
   template <typename Work>
   auto together(const Work& work) {
     std::optional<decltype(work())> done;
@@ -133,11 +136,11 @@ class Ranks {
   }
 
  protected:
-  /// What every rank gave this one in an exchange, however much it is.
+  /// Returns what every rank sent to this one in an exchange, without checking the counts.
   [[nodiscard]] virtual std::vector<std::span<const float>> take_exchange() = 0;
 };
 
-/// This process alone.
+/// The trivial implementation: this process is the only rank.
 [[nodiscard]] Ranks& one_rank() noexcept;
 
 }  // namespace headscope

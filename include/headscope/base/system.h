@@ -7,25 +7,25 @@
 
 namespace headscope {
 
-// Everything that POSIX does not define and operating systems do differently. Linux is the system that is tested. macOS
-// has code of its own, every other system a plain fallback; neither was ever run.
+// Everything that is not covered by POSIX and differs between operating systems. Tested on Linux only. macOS has its
+// own code and every other system a plain fallback; neither has ever been run.
 
-/// Number of processors that this process may use, at least 1. Linux: as its affinity mask says, so that `taskset` and
-/// containers are respected. Elsewhere: all of the machine's.
+/// Number of processors that this process may use, at least 1. On Linux, taken from the affinity mask, so that
+/// `taskset` and containers are respected; elsewhere, all processors of the machine.
 [[nodiscard]] std::size_t available_processors() noexcept;
 
-/// Largest amount of memory that this process has held so far, in bytes.
+/// Peak memory use of this process so far, in bytes.
 [[nodiscard]] std::size_t peak_memory() noexcept;
 
-/// File of the running program, without symbolic links. Empty where the system does not tell.
+/// Path of the running program with symbolic links resolved; empty if the system does not provide it.
 [[nodiscard]] std::filesystem::path program_path();
 
-/// Descriptor of a file without a place in the file system, which `shared_file_path` lets other processes open; the
-/// caller closes it. -1 with `errno` set where there is no such thing: on every system but Linux.
+/// Creates a file that is not in the file system but can be opened by other processes through `shared_file_path`.
+/// Returns its descriptor, which the caller closes; -1 with `errno` set on every system but Linux.
 [[nodiscard]] int create_shared_file(const std::string& name) noexcept;
 
-/// Where a file that another process made with `create_shared_file` can be opened. Nothing if that process cannot be
-/// reached, or its descriptor is a file of another name.
+/// Returns the path under which a file that another process created with `create_shared_file` can be opened; nothing if
+/// that process cannot be reached or its descriptor refers to a file of another name.
 [[nodiscard]] std::optional<std::filesystem::path> shared_file_path(int process, int descriptor,
                                                                     const std::string& name);
 

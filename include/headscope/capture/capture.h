@@ -18,50 +18,50 @@ struct CaptureOptions {
   bool pattern = true;
   bool scores = true;
   bool output = true;
-  RunFloat element = RunFloat::kF32;  ///< Of the maps; the output is always float32.
-  std::vector<HeadId> heads = {};     ///< Query heads, ascending; all if empty.
+  RunFloat element = RunFloat::kF32;  ///< Type of the maps; the output is always float32.
+  std::vector<HeadId> heads = {};     ///< Query heads, in strictly ascending order; all if empty.
   std::size_t first_query = 0;
-  std::size_t last_query = std::numeric_limits<std::size_t>::max();  ///< One past it.
+  std::size_t last_query = std::numeric_limits<std::size_t>::max();  ///< One past the last query.
   std::vector<HeadReplacement> replacements = {};
   std::size_t memory = std::size_t{2} << 30;
   std::function<void(double)> progress = {};
 };
 
-/// What one head's pattern looks like, over all inputs and queries that were kept.
+/// Summary of one head's pattern, over all captured inputs and queries.
 struct HeadAttention {
   HeadId head;
-  double entropy = 0;   ///< Mean of -sum A ln A over queries, in nats.
+  double entropy = 0;   ///< Mean over queries of -sum A ln A, in nats.
   double first = 0;     ///< Mean attention on the first token.
   double itself = 0;    ///< Mean attention on the query's own token.
-  double previous = 0;  ///< Mean attention on the token before, over queries that have one.
+  double previous = 0;  ///< Mean attention on the previous token, over queries that have one.
 };
 
-/// What was captured of one input.
+/// What was captured for one input.
 struct CapturedInput {
-  std::string folder;  ///< Inside the RUN: "" for the first, "inputs/1/" and so on for the others.
+  std::string folder;  ///< Inside the RUN folder: "" for the first input, "inputs/1/" and so on for the others.
   std::size_t tokens = 0;
   std::size_t queries = 0;
-  /// The likeliest outputs at the last token (or of the image), as index and probability, best first; at most 5. Empty
-  /// for models without a head, or where the output was not asked for.
+  /// The most likely outputs at the last token (or for the image), as index and probability, best first; at most 5.
+  /// Empty for models without a head, or if the output was not requested.
   std::vector<std::pair<std::size_t, double>> likeliest = {};
 };
 
 struct CaptureResult {
   std::vector<HeadId> heads;
   std::vector<CapturedInput> inputs;
-  std::vector<HeadAttention> attention;  ///< One a head; empty if patterns were not asked for.
-  std::size_t bytes = 0;                 ///< Of maps and outputs on disk.
+  std::vector<HeadAttention> attention;  ///< One per head; empty if patterns were not requested.
+  std::size_t bytes = 0;                 ///< Size of maps and outputs on disk.
 };
 
-/// Runs the model on the inputs and adds to the RUN, for each: pattern.npy and scores.npy [head, query, key],
+/// Runs the model on the inputs and adds to the RUN, for each input: pattern.npy and scores.npy [head, query, key],
 /// tokens.json, output.npy (logits [token, vocabulary], class logits, or the last hidden state). The first input's
-/// files lie at the top, those of input i in inputs/i/. attention.csv sums up every head.
+/// files are at the top level, those of input i in inputs/i/. attention.csv summarizes every head.
 ///
-/// Maps go to the files as they are computed; no map is ever held whole.
+/// Maps are written to the files as they are computed; no map is ever held whole.
 ///
-/// \throws Error  as `run_forward`; kInvalidArgument if a head does not exist or no query is left; kResource if the
-/// disk
-///                has no room for the maps, before anything is computed.
+/// \throws Error  as `run_forward`; kInvalidArgument if there are no inputs, if a head does not exist or is out of
+///                order, or if no query is left; kResource if the disk has no room for the maps, before anything is
+///                computed.
 [[nodiscard]] CaptureResult capture(const Model& model, std::span<const DescribedInput> inputs, RunFolder& run,
                                     const CaptureOptions& options = {});
 

@@ -9,38 +9,38 @@
 
 namespace headscope {
 
-/// How well a model does on given inputs.
+/// How well a model performs on given inputs.
 struct Performance {
-  /// Mean of -ln p(right answer), in nats; nothing where no answer is known.
+  /// Mean of -ln p(correct answer), in nats; empty if no answer is known.
   std::optional<double> loss;
-  /// Share of the answers that are right.
+  /// Fraction of the answers that are correct.
   std::optional<double> accuracy;
-  std::size_t answers = 0;  ///< Tokens, or images, that count.
+  std::size_t answers = 0;  ///< Number of tokens, or images, with a known answer.
 };
 
-/// What an intervention does to a model's output.
+/// Effect of an intervention on a model's output.
 struct Effect {
   Performance before;
   Performance after;
-  /// Mean over rows of KL(p before || p after), in nats; nothing for models without a head.
+  /// Mean over rows of KL(p before || p after), in nats; empty for models without a head.
   std::optional<double> kl;
-  /// Share of rows whose likeliest output is still the same; nothing for models without a head.
+  /// Fraction of rows whose most likely output is unchanged; empty for models without a head.
   std::optional<double> agreement;
-  /// ||after - before|| / ||before|| of the whole output (logits less their mean, or hidden states).
+  /// ||after - before|| / ||before|| of the whole output (logits minus their mean, or hidden states).
   double change = 0;
 };
 
-/// Remembers what a model answers to some inputs, to compare with what it answers after an intervention.
+/// Records a model's outputs on some inputs, to compare them with the outputs after an intervention.
 ///
-/// The right answer is: for causal language models the next token; for image classifiers the label, where labels
-/// are given. Masked language models and models without a head have none.
+/// The correct answer is the next token for causal language models, and the label for image classifiers, if labels are
+/// given. Masked language models and models without a head have none.
 ///
 /// Memory: the output for all inputs as floats (tokens * vocabulary * 4 bytes).
 class EffectMeter {
  public:
-  /// Runs the model. `labels` is empty or has one label an input.
-  /// \throws Error  as `run_forward`; kResource if the outputs do not fit half of the memory;
-  ///                kInvalidArgument if there are no inputs, or labels do not fit inputs and classes.
+  /// Runs the model. `labels` is empty or has one label per input. `model` and `inputs` must outlive this object.
+  /// \throws Error  as `run_forward`; kResource if the outputs do not fit into half of the memory; kInvalidArgument if
+  ///                there are no inputs, or if the labels do not match the inputs and classes.
   EffectMeter(const Model& model, std::span<const ModelInput> inputs, std::span<const std::size_t> labels = {},
               const ForwardOptions& options = {});
 
@@ -56,7 +56,7 @@ class EffectMeter {
   std::vector<std::size_t> labels_;
   ForwardOptions options_;
   bool has_head_ = false;
-  std::vector<std::vector<float>> outputs_;  // by input; log-probabilities where there is a head
+  std::vector<std::vector<float>> outputs_;  // by input; log-probabilities if there is a head
   Performance before_;
 };
 

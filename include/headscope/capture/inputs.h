@@ -17,53 +17,53 @@
 
 namespace headscope {
 
-/// Where a patch lies: in the grid of patches, and in the picture it was cut from.
+/// Position of a patch: in the grid of patches, and in the image it was cut from.
 struct PatchPlace {
   std::size_t row = 0;
   std::size_t column = 0;
   PixelBox box;
 };
 
-/// One token of an input, for a person to read.
+/// Human-readable description of one token of an input.
 struct InputToken {
   std::optional<std::uint32_t> id = std::nullopt;
-  std::string text = {};  ///< "patch 3,4" for an image's, "[class]" for its class token.
-  std::size_t begin = 0;  ///< Bytes of the text it came from; both 0 where there is none.
+  std::string text = {};  ///< "patch 3,4" for an image patch, "[class]" for the class token.
+  std::size_t begin = 0;  ///< First byte of the text it came from; begin and end are 0 if there is none.
   std::size_t end = 0;
   std::optional<PatchPlace> patch = std::nullopt;
 };
 
-/// An input and what is known of it.
+/// An input and its description.
 struct DescribedInput {
   ModelInput input;
-  std::string source;  ///< The text itself, or the file's name.
+  std::string source;  ///< The text itself, or the file name.
   std::vector<InputToken> tokens;
-  ImageSize picture;  ///< Of images: the picture's size before preprocessing.
+  ImageSize picture;  ///< For images: size before preprocessing.
 };
 
 struct InputOptions {
   SpecialTokens special = SpecialTokens::kAdd;
-  /// Texts and ids are cut after so many tokens.
+  /// Texts and ids are truncated to this many tokens.
   std::size_t most_tokens = std::numeric_limits<std::size_t>::max();
 };
 
-/// Makes inputs for a model out of what people have. Tokenizer, vocabulary and preprocessing are read when first asked
-/// for.
+/// Creates model inputs from texts, token ids and images. Tokenizer, vocabulary and preprocessing are loaded on first
+/// use.
 class InputReader {
  public:
   explicit InputReader(const Model& model, InputOptions options = {});
 
-  /// Text through the model's own tokenizer.
+  /// Encodes text with the model's own tokenizer.
   /// \throws Error  kUnsupported if the model has no tokenizer or takes images; as `Tokenizer`.
   [[nodiscard]] DescribedInput text(std::string_view utf8);
-  /// A file's text, at most 64 MiB: one input, or one for each of its lines that is not blank.
+  /// Reads a text file of at most 64 MiB: as one input, or as one input per non-blank line.
   [[nodiscard]] std::vector<DescribedInput> text_file(const std::filesystem::path& path, bool lines = false);
-  /// An npy file of integers, [tokens] or [inputs, tokens].
+  /// Reads an npy file of integers, [tokens] or [inputs, tokens].
   [[nodiscard]] std::vector<DescribedInput> ids(const std::filesystem::path& path);
   [[nodiscard]] DescribedInput ids(std::vector<std::uint32_t> ids, std::string source);
-  /// A PNG or JPEG file.
+  /// Reads a PNG or JPEG file.
   [[nodiscard]] DescribedInput image(const std::filesystem::path& path);
-  /// An npy file of normalized pixels, see `read_pixels`.
+  /// Reads an npy file of normalized pixels, see `read_pixels`.
   [[nodiscard]] std::vector<DescribedInput> pixels(const std::filesystem::path& path);
   [[nodiscard]] DescribedInput pixels(Pixels pixels, std::string source) const;
 

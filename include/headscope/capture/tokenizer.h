@@ -14,9 +14,9 @@ namespace headscope {
 
 class TokenizerPipeline;
 
-/// One token of a text: its id and the bytes [begin, end) of the text it came from. Both are 0 for a token that was
-/// added, such as BOS. A token that is a part of a character has the range of the whole character; where a normalizer
-/// replaced characters, the range is that of what they replaced.
+/// One token of a text: its id and the bytes [begin, end) of the text it came from. Both are 0 for a special token
+/// that is not in the text, such as BOS. A token that is part of a character has the range of the whole character; if a
+/// normalizer replaced characters, the range is that of the replaced characters.
 struct Token {
   std::uint32_t id;
   std::size_t begin;
@@ -25,37 +25,37 @@ struct Token {
   friend bool operator==(const Token&, const Token&) = default;
 };
 
-/// Whether a text gets the tokens the model expects around it (BOS, [CLS] and [SEP], ...).
+/// Whether to add the special tokens the model expects around a text (BOS, [CLS] and [SEP], ...).
 enum class SpecialTokens : std::uint8_t { kAdd, kNone };
 
-/// Turns text into the token ids a model was trained on, as Hugging Face's `tokenizers` does with the same files, id
-/// for id. What ids stand for is `Vocabulary`'s business.
+/// Converts text to the token ids a model was trained on, id for id like Hugging Face's `tokenizers` with the same
+/// files. For the text of an id see `Vocabulary`.
 ///
-/// Truncation and padding settings of tokenizer.json are ignored: a text is encoded whole and alone. Special tokens
-/// that occur in the text ("<|endoftext|>") become their ids, also with `SpecialTokens::kNone`.
+/// Truncation and padding settings of tokenizer.json are ignored: each text is encoded whole and on its own. Special
+/// tokens that occur in the text ("<|endoftext|>") become their ids, even with `SpecialTokens::kNone`.
 ///
-/// A Tokenizer is immutable: threads may share it. Copies share what was read.
+/// Immutable and thread-safe. Copies share the loaded data.
 class Tokenizer {
  public:
-  /// From a folder the first of: tokenizer.json; vocab.json and merges.txt (byte-level BPE); vocab.txt (WordPiece, with
-  /// what tokenizer_config.json says of case). From a GGUF file `tokenizer.ggml.*`. Nothing if the model has none.
+  /// Reads, from a folder, the first of these that exists: tokenizer.json; vocab.json and merges.txt (byte-level BPE);
+  /// vocab.txt (WordPiece, with the case settings of tokenizer_config.json); from a GGUF file, `tokenizer.ggml.*`.
+  /// Returns nothing if the model has none.
   ///
-  /// Memory: a small multiple of the file.
+  /// Memory: a small multiple of the file size.
   ///
-  /// \throws Error  kIo if a file cannot be read; kFormat if it is malformed or contradicts itself; kUnsupported,
-  /// naming
-  ///                the component and the file, for anything that could not be followed exactly.
+  /// \throws Error  kIo if a file cannot be read; kFormat if it is malformed or contradicts itself; kUnsupported for
+  ///                anything that cannot be reproduced exactly; the message names the component and the file.
   [[nodiscard]] static std::optional<Tokenizer> load(const Checkpoint& checkpoint);
 
-  /// The same from the text of a tokenizer.json; `where` begins the message of every error.
+  /// Same from the text of a tokenizer.json; every error message starts with `where`.
   [[nodiscard]] static Tokenizer from_json(std::string_view text, std::string_view where);
 
-  /// Tokens of `utf8` in its order. Cost: about linear in the text, n log n in a word that has no place to be split.
+  /// Returns the tokens of `utf8` in order. Cost: about linear in the text, n log n in a word that cannot be split.
   ///
-  /// \throws Error  kInvalidArgument if the text is not UTF-8, is 1 GiB or longer, or holds something the vocabulary
-  /// has
-  ///                no token for and no unknown token either; kResource if a regular expression of the tokenizer
-  ///                backtracks without end on this text, or normalizing makes it more than 64 times as long.
+  /// \throws Error  kInvalidArgument if the text is not UTF-8, is 1 GiB or longer, or contains something that has no
+  ///                token while the vocabulary has no unknown token; kResource if a regular expression of the tokenizer
+  ///                backtracks too much on this text, or if normalizing makes the text more than 64 times as long or
+  ///                longer than 4 GiB.
   [[nodiscard]] std::vector<Token> encode(std::string_view utf8, SpecialTokens special = SpecialTokens::kAdd) const;
 
  private:

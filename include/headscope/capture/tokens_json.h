@@ -8,17 +8,17 @@
 
 namespace headscope {
 
-/// What the maps of one input need to be read by.
+/// Describes the maps of one input to a reader.
 struct MapsDescription {
-  std::span<const HeadId> heads;  ///< Of the maps' first axis.
+  std::span<const HeadId> heads;  ///< Heads along the maps' first axis.
   std::size_t first_query = 0;    ///< Token of the maps' first row.
-  std::size_t queries = 0;        ///< Rows of a map.
+  std::size_t queries = 0;        ///< Rows per map.
   bool causal = true;
   std::vector<std::size_t> windows = {};  ///< By layer of the model; 0: none.
 };
 
-/// tokens.json of a RUN: kind, mask, heads, and every token's text, offsets or patch. Text that is not UTF-8 or holds
-/// control characters is escaped.
+/// Returns the text of a RUN's tokens.json: kind, mask, heads, and every token's text, offsets or patch. Bytes that are
+/// not UTF-8 are replaced by U+FFFD; control characters are escaped.
 [[nodiscard]] std::string tokens_json(const DescribedInput& input, const MapsDescription& maps);
 
 }  // namespace headscope

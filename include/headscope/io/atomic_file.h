@@ -9,15 +9,14 @@
 
 namespace headscope {
 
-/// A file that appears whole or not at all: it is written under a temporary
-/// name in the same folder and renamed by `commit`. Destroyed without a commit,
-/// it leaves nothing behind.
+/// A file that appears complete or not at all: it is written under a temporary name in the same folder and renamed by
+/// `commit`. If it is destroyed without a commit, nothing is left behind.
 class AtomicFile {
  public:
   /// \throws Error  kIo if the folder cannot be written to, kResource if its disk is
   ///                full, kInvalidArgument if `path` ends in a slash.
   explicit AtomicFile(std::filesystem::path path);
-  /// One that never reaches a disk: what is written goes to `memory`. `path` is what messages call it.
+  /// A file in memory, never on disk: everything written goes to `memory`. `path` is used in messages only.
   AtomicFile(std::filesystem::path path, std::shared_ptr<std::vector<std::byte>> memory);
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&&) = delete;
@@ -25,24 +24,24 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
 
-  /// The name the file will have.
+  /// The final path of the file.
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
-  /// After an error the file is given up: later writes and the commit fail too.
+  /// After an error the file is discarded: later writes and the commit also fail.
   /// \throws Error  kResource if the disk is full, else kIo.
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
 
-  /// Closes the file, so that any number of them can be under way at once: `write` is over, `write_at` and `commit`
-  /// open it again for themselves.
+  /// Closes the file, so that any number of files can be in progress at once. `write` can no longer be used; `write_at`
+  /// and `commit` reopen the file themselves.
   void release() noexcept;
 
-  /// Writes at a place of its own, whatever `write` has reached; the file grows as needed, with zeros between. Several
-  /// threads may do so at once; in memory, within what was written before.
-  /// \throws Error  as `write`; the file is given up when it is destroyed.
+  /// Writes at `offset`, independently of `write`; the file grows as needed, with zeros in the gaps. Thread-safe; for a
+  /// file in memory, only within what was written before.
+  /// \throws Error  as `write`; the temporary file is removed when this object is destroyed.
   void write_at(std::size_t offset, std::span<const std::byte> bytes);
 
-  /// Flushes to the disk and gives the file its name, replacing what had it.
+  /// Flushes the file to disk and renames it to its final path, replacing any existing file.
   /// \throws Error  as `write`.
   void commit();
 
@@ -52,9 +51,9 @@ class AtomicFile {
   void discard() noexcept;
 
   std::filesystem::path path_;
-  std::filesystem::path temporary_;  ///< Empty once there is no such file.
+  std::filesystem::path temporary_;  ///< Empty if there is no temporary file.
   int descriptor_ = -1;
-  std::shared_ptr<std::vector<std::byte>> memory_;  ///< Null for a file on a disk.
+  std::shared_ptr<std::vector<std::byte>> memory_;  ///< Null for a file on disk.
 };
 
 }  // namespace headscope

@@ -10,13 +10,12 @@
 
 namespace headscope {
 
-/// Walks through untrusted little-endian bytes and never past their end.
+/// Reads untrusted little-endian bytes, never past their end.
 ///
-/// Every read checks what is left first, so a length taken from the file can be
-/// handed straight to `take`.
+/// Every read first checks how many bytes are left, so a length taken from the file can be passed directly to `take`.
 class ByteReader {
  public:
-  /// `where` begins the message of every error, e.g. the file's name.
+  /// `where` is the prefix of every error message, e.g. the file's name.
   ByteReader(std::span<const std::byte> bytes, std::string_view where) : bytes_(bytes), where_(where) {}
 
   [[nodiscard]] std::size_t position() const noexcept { return position_; }
@@ -31,7 +30,7 @@ class ByteReader {
     return value;
   }
 
-  /// The next `count` bytes, in place.
+  /// Returns a view of the next `count` bytes.
   /// \throws Error  kFormat, naming `what`, if fewer are left.
   [[nodiscard]] std::span<const std::byte> take(std::uint64_t count, std::string_view what);
 
@@ -41,7 +40,7 @@ class ByteReader {
   std::size_t position_ = 0;
 };
 
-/// The bytes as text, in place.
+/// Returns a view of the bytes as text.
 [[nodiscard]] inline std::string_view as_text(std::span<const std::byte> bytes) noexcept {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }

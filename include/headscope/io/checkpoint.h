@@ -16,59 +16,61 @@
 
 namespace headscope {
 
-/// The tensors and the configuration of a model on disk, whatever its format:
-/// a folder with config.json and one or several safetensors files, a GGUF
-/// file (or the first of a split one), or a folder with one GGUF file and no safetensors. Opening reads headers only.
+/// The tensors and the configuration of a model on disk in any supported format: a folder with config.json and one or
+/// more safetensors files, a GGUF file (or the first part of a split one), or a folder with one GGUF file and no
+/// safetensors. Opening reads only headers.
 class Checkpoint {
  public:
-  /// \throws Error  kIo if something is missing or unreadable, also if a git-lfs pointer or an unfinished download is
-  ///                in its place; kFormat if a file is malformed, or the index and the shards disagree;
-  ///                kUnsupported for adapters, for a folder with several GGUF files, and for pickle files, which are
-  ///                never opened: loading one runs whatever code it contains.
+  /// \throws Error  kIo if something is missing or unreadable, or replaced by a git-lfs pointer or an unfinished
+  ///                download; kFormat if a file is malformed, or the index and the shards disagree; kUnsupported for
+  ///                adapters, for a folder with several GGUF files, for a single file that is not GGUF, and for pickle
+  ///                files, which are never opened: loading one runs whatever code it contains.
   [[nodiscard]] static Checkpoint open(const std::filesystem::path& path);
-  /// The same for a model that `find_model` found: what a cached model lacks comes with the command that downloads it.
+  /// The same for a model found by `find_model`: if a cached model is incomplete, the message contains the command that
+  /// downloads the missing part.
   [[nodiscard]] static Checkpoint open(const ModelLocation& location);
 
-  /// Tensors that lie in memory, with the text of their config.json: a model that is running, not saved. Nothing is
-  /// copied: the bytes must stay where they are as long as this lives, little-endian and in C order. `path` is what
-  /// messages call the model and where its tokenizer's files are looked for; it need not exist.
-  /// \throws Error  kInvalidArgument if a tensor's bytes do not fit its type and shape;
-  ///                kFormat if two have the same name, or the configuration is not a JSON object.
+  /// Wraps tensors in memory, with the text of their config.json: a model that is running, not saved. Nothing is
+  /// copied: the bytes, little-endian and in C order, must outlive this object. `path` is used in messages and to look
+  /// for the tokenizer's files; it need not exist.
+  /// \throws Error  kInvalidArgument if a tensor's bytes do not match its type and shape; kFormat if two tensors have
+  ///                the same name, or the configuration is not a JSON object.
   [[nodiscard]] static Checkpoint from_memory(std::filesystem::path path, std::vector<StoredTensor> tensors,
                                               std::string_view config);
 
-  /// What was opened: the folder, or the GGUF file.
+  /// The folder or GGUF file that was opened.
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return location_.path; }
-  /// The same, with what is known of its origin.
+  /// The same, with what is known about its origin.
   [[nodiscard]] const ModelLocation& location() const noexcept { return location_; }
   [[nodiscard]] bool is_gguf() const noexcept { return !gguf_.empty(); }
-  /// Whether the tensors are somebody's memory and not files.
+  /// Returns whether the tensors are in the caller's memory rather than in files.
   [[nodiscard]] bool in_memory() const noexcept { return !memory_.empty(); }
-  /// The tensor is not needed at the moment: if it lies in a file, its pages stop counting as this process's memory.
+  /// Hints that the tensor is not needed for now: if it is in a file, its pages no longer count as memory of this
+  /// process.
   void release(const StoredTensor& tensor) const noexcept;
-  /// The files that hold the tensors; every tensor's bytes lie in those of one of them. None for a model in memory.
+  /// The files that contain the tensors; the bytes of every tensor lie in one of them. Empty for a model in memory.
   struct WeightFile {
     std::filesystem::path path;
     std::span<const std::byte> bytes;
   };
   [[nodiscard]] std::vector<WeightFile> weight_files() const;
-  /// How many files hold the tensors.
+  /// Number of files that contain the tensors.
   [[nodiscard]] std::size_t file_count() const noexcept { return safetensors_.size() + gguf_.size(); }
 
   /// All tensors, sorted by name.
   [[nodiscard]] std::span<const StoredTensor* const> tensors() const noexcept { return tensors_; }
-  /// The tensor of that name, nullptr if there is none.
+  /// Returns the tensor with this name, or nullptr if there is none.
   [[nodiscard]] const StoredTensor* find(std::string_view name) const noexcept;
 
-  /// The file a tensor of this checkpoint lies in.
+  /// Returns the file that contains a tensor of this checkpoint.
   [[nodiscard]] const std::filesystem::path& file_of(const StoredTensor& tensor) const noexcept;
 
   /// The root of config.json; null for GGUF.
   [[nodiscard]] JsonValue config() const noexcept { return config_ ? config_->root() : JsonValue(); }
-  /// A metadata value of a GGUF file; nothing for safetensors.
+  /// Returns a metadata value of a GGUF file; nothing for safetensors.
   [[nodiscard]] std::optional<GgufValue> metadata(std::string_view key) const noexcept;
 
-  /// "config.json" or the GGUF file's name, for messages about what is written there.
+  /// Path of config.json or of the GGUF file, for messages about its contents.
   [[nodiscard]] std::filesystem::path config_path() const;
 
  private:

@@ -7,12 +7,12 @@
 
 namespace headscope {
 
-/// Builds a CSV table (RFC 4180, lines end in \n): quotes what needs quoting.
+/// Builds a CSV table (RFC 4180, lines end in \n), quoting cells as needed.
 class CsvTable {
  public:
   explicit CsvTable(std::vector<std::string> header);
 
-  /// \throws Error  kInvalidArgument if the row has another number of cells than the header.
+  /// \throws Error  kInvalidArgument if the number of cells differs from the header's.
   void add_row(std::span<const std::string> cells);
 
   [[nodiscard]] std::size_t rows() const noexcept { return rows_; }
@@ -25,8 +25,7 @@ class CsvTable {
   std::string text_;
 };
 
-/// A number as CSV cells have it: the shortest digits that read back as the same
-/// number; empty for NaN.
+/// Formats a number for a CSV cell: the shortest digits that read back as the same number; empty for NaN.
 [[nodiscard]] std::string csv_number(double value);
 [[nodiscard]] std::string csv_number(float value);
 

@@ -7,8 +7,8 @@
 
 namespace headscope {
 
-/// How the elements of a stored tensor are encoded. The first group are the
-/// element types of safetensors and npy, the second the block formats of GGUF.
+/// Encoding of the elements of a stored tensor. The first group are the element types of safetensors and npy, the
+/// second the block formats of GGUF.
 enum class DType : std::uint8_t {
   kF64,
   kF32,
@@ -56,25 +56,25 @@ enum class DType : std::uint8_t {
   kMXFP4,
 };
 
-/// What is known about a DType. Elements come in blocks of `block_elements`
-/// that take `block_bytes`; for plain types a block is one element.
+/// Properties of a DType. Elements are stored in blocks of `block_elements` that take `block_bytes`; for plain types a
+/// block is one element.
 struct DTypeInfo {
-  std::string_view name;  ///< As files spell it: "F32", "BF16", "F8_E4M3", "Q4_K".
+  std::string_view name;  ///< As spelled in files: "F32", "BF16", "F8_E4M3", "Q4_K".
   std::size_t block_elements;
   std::size_t block_bytes;
-  bool decodable;  ///< `decode` turns it into floats.
+  bool decodable;  ///< Whether `decode` supports it.
 };
 
 [[nodiscard]] const DTypeInfo& info(DType dtype) noexcept;
 
-/// The type with this safetensors name, if there is one.
+/// Returns the type with this safetensors name, if there is one.
 [[nodiscard]] std::optional<DType> dtype_from_safetensors(std::string_view name) noexcept;
 
-/// The type with this ggml number (`enum ggml_type`), if there is one.
+/// Returns the type with this ggml number (`enum ggml_type`), if there is one.
 [[nodiscard]] std::optional<DType> dtype_from_ggml(std::uint32_t number) noexcept;
 
-/// Bytes that `elements` elements take, or nothing if they do not fill whole
-/// blocks or the number does not fit 64 bits.
+/// Returns the number of bytes of `elements` elements, or nothing if they do not fill whole blocks or the number does
+/// not fit 64 bits.
 [[nodiscard]] std::optional<std::uint64_t> stored_bytes(DType dtype, std::uint64_t elements) noexcept;
 
 }  // namespace headscope

@@ -14,7 +14,7 @@
 
 namespace headscope {
 
-/// Type of a metadata value, with GGUF's own numbers.
+/// Type of a metadata value, with the numbers of the GGUF format.
 enum class GgufType : std::uint32_t {
   kU8 = 0,
   kI8,
@@ -31,13 +31,12 @@ enum class GgufType : std::uint32_t {
   kF64,
 };
 
-/// One metadata value, read in place: valid as long as the file it came from.
-/// Accessors answer nothing when the value has another type, so a caller can
-/// ask for what it needs and report what it got.
+/// A view of one metadata value; the file must outlive it. Accessors return nothing if the value has another type, so a
+/// caller can ask for what it needs and report what it got.
 class GgufValue {
  public:
-  /// `bytes` are those the file gives the value, already checked: for a string
-  /// its text alone, for an array its element type, its length and its elements.
+  /// `bytes` is the value as stored in the file, already checked: for a string only its text; for an array its element
+  /// type, length and elements.
   GgufValue(GgufType type, std::span<const std::byte> bytes) noexcept : type_(type), bytes_(bytes) {}
 
   [[nodiscard]] GgufType type() const noexcept { return type_; }
@@ -46,13 +45,12 @@ class GgufValue {
   /// Any integer or floating type; 64-bit integers are rounded to nearest.
   [[nodiscard]] std::optional<double> as_number() const noexcept;
   [[nodiscard]] std::optional<bool> as_bool() const noexcept;
-  /// Whatever bytes the file holds, not necessarily UTF-8.
+  /// The bytes in the file, not necessarily UTF-8.
   [[nodiscard]] std::optional<std::string_view> as_string() const noexcept;
   /// Number of elements of an array.
   [[nodiscard]] std::optional<std::uint64_t> array_size() const noexcept;
-  /// The elements of an array, which may be arrays themselves. Costs
-  /// sizeof(GgufValue) bytes for every element's position, whatever its
-  /// contents take: ask for `array_size` first where a long array is no use.
+  /// The elements of an array, which may be arrays themselves. Allocates sizeof(GgufValue) bytes per element regardless
+  /// of its size: check `array_size` first if a long array would be of no use.
   [[nodiscard]] std::optional<std::vector<GgufValue>> as_array() const;
 
  private:
@@ -65,33 +63,31 @@ struct GgufEntry {
   GgufValue value;
 };
 
-/// A GGUF file (version 2 or 3, little-endian): metadata and tensors, read in
-/// place. What it hands out stays valid as long as it lives, also when moved.
+/// A GGUF file (version 2 or 3, little-endian): metadata and tensors, read in place. The views it returns are valid as
+/// long as the object lives, including after a move.
 class GgufFile {
  public:
-  /// Parses the header. Every count, length, offset and size is checked
-  /// against the bytes the file really has before anything is allocated for it;
-  /// tensors that overlap or stick out of the file are refused, and so are a
-  /// key or a tensor name that occurs twice.
+  /// Parses the header. Every count, length, offset and size is checked against the actual size of the file before
+  /// anything is allocated for it. Tensors that overlap or extend beyond the file are rejected, and so are duplicate
+  /// keys and tensor names.
   ///
-  /// Cost: one pass over the header, O(n log n) for n entries and tensors, and
-  /// memory for a few times the header's size; tensor data is not touched.
+  /// Cost: one pass over the header, O(n log n) for n entries and tensors, and memory for a few times the header's
+  /// size; tensor data is not touched.
   ///
-  /// \throws Error  kIo if the file cannot be read, kFormat if it is malformed,
-  ///                kUnsupported for version 1, big-endian files and unknown
-  ///                tensor types.
+  /// \throws Error  kIo if the file cannot be read, kFormat if it is malformed, kUnsupported for version 1, big-endian
+  ///                files and unknown tensor types.
   [[nodiscard]] static GgufFile open(const std::filesystem::path& path);
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return file_.path(); }
   [[nodiscard]] std::uint32_t version() const noexcept { return version_; }
-  /// In the order of the file.
+  /// In file order.
   [[nodiscard]] std::span<const StoredTensor> tensors() const noexcept { return tensors_; }
   /// The whole file, header included.
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return file_.bytes(); }
   /// Sorted by key.
   [[nodiscard]] std::span<const GgufEntry> metadata() const noexcept { return metadata_; }
 
-  /// The value stored under `key`, if there is one.
+  /// Returns the value of `key`, if there is one.
   [[nodiscard]] std::optional<GgufValue> find(std::string_view key) const noexcept;
 
  private:

@@ -13,10 +13,10 @@ namespace headscope {
 
 class JsonDocument;
 
-/// A value inside a JsonDocument, which must outlive it. Copying is free.
+/// A view of a value in a JsonDocument; the document must outlive it. Copying is free.
 ///
-/// Accessors answer nothing when the value is of another kind, so a caller can
-/// ask for what it needs and report what it got. A default JsonValue is null.
+/// Accessors return nothing if the value is of another kind, so a caller can ask for what it needs and report what it
+/// got. A default JsonValue is null.
 class JsonValue {
  public:
   enum class Kind : std::uint8_t { kNull, kBool, kInteger, kNumber, kString, kArray, kObject };
@@ -31,16 +31,16 @@ class JsonValue {
   [[nodiscard]] bool is_array() const noexcept { return kind() == Kind::kArray; }
 
   [[nodiscard]] std::optional<bool> as_bool() const noexcept;
-  /// An integer that is not negative. 768.0 counts, 768.5 does not.
+  /// A nonnegative integer. 768.0 counts, 768.5 does not.
   [[nodiscard]] std::optional<std::uint64_t> as_unsigned() const noexcept;
   [[nodiscard]] std::optional<double> as_number() const noexcept;
   [[nodiscard]] std::optional<std::string_view> as_string() const noexcept;
 
-  /// Member `key` of an object; null if there is none or this is not an object.
-  /// Where a key stands twice, the last one counts. Linear in the number of members.
+  /// Returns member `key` of an object; null if there is none or this is not an object. If a key is duplicated, the
+  /// last one counts. Linear in the number of members.
   [[nodiscard]] JsonValue find(std::string_view key) const noexcept;
 
-  /// Number of items of an array or members of an object, else 0. Linear.
+  /// Number of items of an array or members of an object, 0 for anything else. Linear.
   [[nodiscard]] std::size_t size() const noexcept;
   /// For range-for over an array; empty for anything else.
   [[nodiscard]] Items items() const noexcept;
@@ -55,15 +55,14 @@ class JsonValue {
   std::uint32_t node_ = 0;
 };
 
-/// A parsed JSON text (RFC 8259), as one array of 16-byte nodes and one of
-/// characters: nothing recursive to build or destroy, memory within a small
-/// multiple of the text.
+/// A parsed JSON text (RFC 8259), stored as one array of 16-byte nodes and one of characters: construction and
+/// destruction are not recursive, and memory is at most a small multiple of the text.
 class JsonDocument {
  public:
-  /// Deepest nesting that is accepted.
+  /// Maximum nesting depth.
   static constexpr std::size_t kMaxDepth = 64;
 
-  /// `where` begins the message of every error, e.g. the file's name.
+  /// `where` is the prefix of every error message, e.g. the file's name.
   /// \throws Error  kFormat if the text is not JSON or nested too deeply.
   [[nodiscard]] static JsonDocument parse(std::string_view text, std::string_view where);
 
@@ -76,8 +75,8 @@ class JsonDocument {
   friend class JsonValue;
   friend class JsonBuilder;
 
-  // Values in the order of the text; a container is followed by its contents, an
-  // object's as key, value, key, value.
+  // Values in the order of the text. A container is followed by its contents, those of an object as key, value, key,
+  // value.
   struct Node {
     JsonValue::Kind kind = JsonValue::Kind::kNull;
     std::uint32_t end = 0;   // index after the last node inside this one

@@ -6,11 +6,11 @@
 
 namespace headscope {
 
-/// A file mapped read-only into memory. Opening costs the same for a kilobyte
-/// and for a terabyte: pages are read when they are touched.
+/// A file mapped read-only into memory. Opening costs the same for a kilobyte and for a terabyte: pages are read when
+/// they are accessed.
 ///
-/// The file must not shrink while it is mapped: touching a page that is gone
-/// ends the process with SIGBUS, as for any memory map.
+/// The file must not shrink while it is mapped: accessing a page that is gone ends the process with SIGBUS, as for any
+/// memory map.
 class MappedFile {
  public:
   /// \throws Error  kIo if `path` does not exist, is not a regular file or
@@ -23,7 +23,7 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();
 
-  /// Stays valid, at the same address, when this object is moved.
+  /// Remains valid, at the same address, when this object is moved.
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
@@ -34,8 +34,8 @@ class MappedFile {
   std::span<const std::byte> bytes_;
 };
 
-/// Says that a part of a map is not needed at the moment: its pages stop counting as this
-/// process's memory. They come back when touched, from the system's cache or the disk.
+/// Hints that part of a map is not needed for now: its pages no longer count as memory of this process. When accessed
+/// again, they are reloaded from the page cache or the disk.
 void release_pages(std::span<const std::byte> mapped) noexcept;
 
 }  // namespace headscope

@@ -15,23 +15,23 @@
 
 namespace headscope {
 
-/// What an array's elements are, as npy writes it: '<f4' is {'f', 4, little}.
+/// Element type of an array, as written in npy: '<f4' is {'f', 4, little}.
 struct NpyType {
   char kind = 'f';       ///< 'f' float, 'i' signed, 'u' unsigned, 'b' bool.
-  std::size_t size = 4;  ///< Bytes an element.
+  std::size_t size = 4;  ///< Bytes per element.
   bool big_endian = false;
 
   friend bool operator==(const NpyType&, const NpyType&) = default;
 };
 
-/// The type of arrays of T as headscope writes them: float, double or std::int64_t.
+/// The type that headscope writes for arrays of T: float, double or std::int64_t.
 template <typename T>
 requires std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>
 [[nodiscard]] constexpr NpyType npy_type() noexcept {
   return {std::is_floating_point_v<T> ? 'f' : 'i', sizeof(T), false};
 }
 
-/// An array as it lies in memory: header read, elements in place.
+/// A view of an npy array in memory: the header is parsed, the elements are in place.
 struct NpyView {
   NpyType type;
   bool fortran_order = false;  ///< First index fastest.
@@ -42,35 +42,34 @@ struct NpyView {
   [[nodiscard]] bool in_c_order() const noexcept { return !fortran_order || shape.size() < 2; }
 };
 
-/// Reads the header of an npy array (format 1.0, 2.0 or 3.0) that takes all of `bytes`.
-/// `where` begins the message of every error.
+/// Parses the header of an npy array (format 1.0, 2.0 or 3.0) that occupies all of `bytes`. `where` is the prefix of
+/// every error message.
 ///
-/// \throws Error  kFormat if the header is malformed or the elements do not fit,
-///                kUnsupported for pickled objects, records, strings, complex numbers.
+/// \throws Error  kFormat if the header is malformed or the size of the elements does not match, kUnsupported for
+///                pickled objects, records, strings, complex numbers.
 [[nodiscard]] NpyView parse_npy(std::span<const std::byte> bytes, std::string_view where);
 
-/// All elements in C order (last index fastest), native byte order, converted to T
-/// (float, double, std::int64_t). Integers and bools convert to floating
-/// types, rounded to nearest; a floating array does not convert to integers.
+/// Returns all elements in C order (last index fastest) and native byte order, converted to T (float, double,
+/// std::int64_t). Integers and bools convert to floating types, rounded to nearest; a floating-point array does not
+/// convert to integers.
 ///
-/// Cost: one pass; a copy of memory when the array already is what is asked for.
+/// Cost: one pass; a plain memory copy if the array already has the requested type and order.
 ///
-/// \throws Error  kUnsupported if the conversion would lose more than rounding: floating
-///                to integer, or a finite value beyond the range of T.
-///                kInvalidArgument if the view's bytes do not fit its shape.
+/// \throws Error  kUnsupported if the conversion would lose more than rounding: floating-point to integer, or a finite
+///                value beyond the range of T. kInvalidArgument if the view's bytes do not match its shape.
 template <typename T>
 [[nodiscard]] std::vector<T> npy_values(const NpyView& array, std::string_view where);
 
-/// Some elements of an array that lies in C order: those from `first` on, as many as `out` has, converted as above.
+/// Reads out.size() elements of an array in C order, starting at `first`, converted as above.
 ///
-/// Cost: only their bytes are touched.
+/// Cost: only the bytes of these elements are touched.
 ///
-/// \throws Error  as `npy_values`, for these elements; kInvalidArgument also if the array has not so many or lies in
-///                Fortran order.
+/// \throws Error  as `npy_values`, for these elements; kInvalidArgument also if the range is not inside the array, or
+///                the array is in Fortran order.
 template <typename T>
 void read_npy(const NpyView& array, std::size_t first, std::span<T> out, std::string_view where);
 
-/// An npy file, mapped.
+/// A memory-mapped npy file.
 class NpyFile {
  public:
   /// \throws Error  as `parse_npy`, and kIo if the file cannot be read.
@@ -85,16 +84,15 @@ class NpyFile {
   NpyView array_;
 };
 
-/// The bytes of an npy file's header (format 1.0, or 2.0 when it must be), padded
-/// so that the elements that follow are 64-byte aligned.
+/// Returns the header of an npy file (format 1.0, or 2.0 if the length requires it), padded so that the elements that
+/// follow are 64-byte aligned.
 [[nodiscard]] std::string npy_header(const NpyType& type, std::span<const std::size_t> shape,
                                      bool fortran_order = false);
 
-/// Writes an array in C order, whole or not at all (see `AtomicFile`).
-/// T is float, double or std::int64_t.
+/// Writes an array in C order, completely or not at all (see `AtomicFile`). T is float, double or std::int64_t.
 ///
-/// \throws Error  kInvalidArgument if `values` and `shape` differ in size, kIo
-///                or kResource (disk full) if it cannot be written.
+/// \throws Error  kInvalidArgument if `values` and `shape` differ in size, kIo or kResource (disk full) if the file
+///                cannot be written.
 template <typename T>
 void write_npy(const std::filesystem::path& path, std::span<const T> values, std::span<const std::size_t> shape);
 

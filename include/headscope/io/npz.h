@@ -15,19 +15,18 @@
 
 namespace headscope {
 
-/// An npz file: named npy arrays in a zip archive. Arrays saved with np.savez are
-/// read in place; those of np.savez_compressed are inflated one at a time, when asked for.
+/// An npz file: named npy arrays in a zip archive. Arrays saved with np.savez are read in place; those of
+/// np.savez_compressed are inflated one at a time, on request.
 class NpzFile {
  public:
   /// \throws Error  kIo, kFormat, kUnsupported as `ZipFile::open`.
   [[nodiscard]] static NpzFile open(const std::filesystem::path& path);
 
-  /// Names without their ".npy", in the order of the archive. Entries that are
-  /// not called "*.npy" are not arrays and are left out.
+  /// Names without the ".npy" suffix, in archive order. Entries not named "*.npy" are not arrays and are left out.
   [[nodiscard]] std::vector<std::string> names() const;
 
-  /// An array and, if it had to be inflated, the bytes it views. An array that was
-  /// stored views the file, so it must not outlive the NpzFile.
+  /// An array and, if it had to be inflated, the buffer it views. A stored array is a view of the file, so the NpzFile
+  /// must outlive it.
   class Array {
    public:
     Array(NpyView view, std::vector<std::byte> inflated) : view_(std::move(view)), inflated_(std::move(inflated)) {}
@@ -43,9 +42,9 @@ class NpzFile {
     NpyView view_;
     std::vector<std::byte> inflated_;
   };
-  /// Nothing if the archive has no such array.
-  /// \throws Error  kFormat if the entry is corrupt (checksums included),
-  ///                kUnsupported beyond `ZipFile::kLargestRatio`, and as `parse_npy`.
+  /// Returns nothing if the archive has no such array.
+  /// \throws Error  kFormat if the entry is corrupt (checksums included), kUnsupported beyond `ZipFile::kLargestRatio`,
+  ///                and as `parse_npy`.
   [[nodiscard]] std::optional<Array> find(std::string_view name) const;
 
  private:
@@ -68,9 +67,9 @@ class NpzWriter {
   template <typename T>
   void add(std::string_view name, std::span<const T> values, std::span<const std::size_t> shape);
 
-  /// The file appears now, whole.
+  /// Finishes the archive; the complete file appears now.
   void commit() { writer_.commit(); }
-  /// The file, whole but for its own commit.
+  /// Finishes the archive and returns the file, complete but not committed.
   [[nodiscard]] AtomicFile finish() { return writer_.finish(); }
 
  private:

@@ -19,46 +19,46 @@
 
 namespace headscope {
 
-/// What a file of a RUN is, for its manifest.
+/// Describes a file of a RUN in its manifest.
 struct RunFile {
-  std::string name;   ///< Path inside the folder, e.g. "affinity/pk_OQ.npy".
+  std::string name;   ///< Path relative to the folder, e.g. "affinity/pk_OQ.npy".
   std::string kind;   ///< "array", "table", "graph", "tree".
   std::string about;  ///< One sentence.
-  Shape shape = {};   ///< Of arrays; rows and columns of tables.
+  Shape shape = {};   ///< Shape of an array; rows and columns of a table.
   std::string dtype = {};
   std::vector<std::string> axes = {};
 };
 
-/// What a command was asked, for the manifest. Two runs with the same identity give the same files.
+/// Describes a command in the manifest. Two runs with the same identity produce the same files.
 struct RunCommand {
   std::string name;                    ///< "relate"
-  std::vector<std::string> arguments;  ///< As given, for a person to repeat.
-  /// What decides the result: options, model fingerprint, version.
+  std::vector<std::string> arguments;  ///< As given, so that a person can repeat the run.
+  /// What determines the result: options, model fingerprint, version.
   std::map<std::string, std::string> identity;
-  /// What does not: threads, seconds, memory.
+  /// What does not affect the result: threads, seconds, memory.
   std::map<std::string, std::string> circumstances;
 };
 
-/// A file that was kept in memory: what it would be on disk.
+/// A file kept in memory: its contents as they would be on disk.
 struct HeldFile {
   RunFile file;
   std::shared_ptr<const std::vector<std::byte>> bytes;
 };
 
-/// What a command wrote, in memory.
+/// The files that a command wrote, in memory.
 struct HeldRun {
   RunCommand command;
   std::vector<HeldFile> files;
 };
 
-/// Bytes an element of an array takes on disk.
+/// Bytes per element of an array on disk.
 enum class RunFloat { kF32 = 4, kF16 = 2 };
 
-/// An array of a RUN whose elements are written piece by piece, in any order and from several threads, before the
-/// folder's `commit`. The folder must outlive it.
+/// An array of a RUN that is written piece by piece, in any order and from several threads, before the folder's
+/// `commit`. The folder must outlive it.
 class RunArray {
  public:
-  /// Elements as they lie on disk, from element `first` on.
+  /// Writes elements, in their on-disk type, starting at element `first`.
   /// \throws Error  kIo, kResource (disk full).
   void write(std::size_t first, std::span<const float> values) { write_bytes(first, std::as_bytes(values)); }
   void write(std::size_t first, std::span<const unsigned short> halves) { write_bytes(first, std::as_bytes(halves)); }
@@ -76,21 +76,20 @@ class RunArray {
   std::size_t element_;
 };
 
-/// A folder of results that several commands add to, with a manifest of what each
-/// file is and which command wrote it.
+/// A folder of results that several commands add to, with a manifest that records what each file is and which command
+/// wrote it.
 ///
-/// Files are written under temporary names and appear together when `commit`
-/// is called; destroyed without it, the folder is as it was.
+/// Files are written under temporary names and appear together when `commit` is called. If this object is destroyed
+/// without a commit, the folder is unchanged.
 class RunFolder {
  public:
-  /// Creates the folder if needed and looks at its manifest.
+  /// Creates the folder if needed and reads its manifest.
   ///
-  /// \throws Error  kInvalidArgument if the folder holds results of the same command with another
-  ///                identity and `force` is false; kFormat if the manifest is
-  ///                malformed; kIo if the folder cannot be made.
+  /// \throws Error  kInvalidArgument if the folder contains results of the same command with another identity and
+  ///                `force` is false; kFormat if the manifest is malformed; kIo if the folder cannot be created.
   RunFolder(std::filesystem::path path, RunCommand command, bool force);
-  /// A folder that never reaches a disk: `commit` leaves the files in `held`, which must outlive it. Its path, for
-  /// messages, is "memory".
+  /// A folder in memory, never on disk: `commit` moves the files to `held`, which must outlive this object. Messages
+  /// call its path "memory".
   RunFolder(RunCommand command, HeldRun& held);
   RunFolder(RunFolder&&) = default;
   RunFolder(const RunFolder&) = delete;
@@ -101,15 +100,15 @@ class RunFolder {
   ///                false; kIo, kResource (disk full).
   void add_text(const RunFile& file, std::string_view text);
   void add_array(const RunFile& file, std::span<const float> values);
-  /// An array that is written piece by piece.
+  /// Adds an array that is written piece by piece.
   [[nodiscard]] RunArray add_array(const RunFile& file, RunFloat element);
   void add_array(const RunFile& file, std::span<const std::int64_t> values);
-  /// A file whose bytes the caller writes before `commit`. The reference holds until then.
+  /// Adds a file that the caller writes before `commit`. The reference is valid until then.
   [[nodiscard]] AtomicFile& add_file(const RunFile& file);
-  /// Matrices by name, as one npz file of doubles.
+  /// Adds named matrices as one npz file of doubles.
   void add_matrices(const RunFile& file, std::span<const std::pair<std::string, const DoubleMatrix*>> matrices);
 
-  /// All files and the manifest appear. What the same command wrote before and did not write now is removed.
+  /// Makes all files and the manifest appear. Files that the same command wrote before but not now are removed.
   void commit();
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
@@ -128,14 +127,15 @@ class RunFolder {
   std::filesystem::path path_;
   RunCommand command_;
   bool force_;
-  std::vector<std::filesystem::path> made_;                      // folders that were not there before, outer ones first
-  std::string previous_;                                         // the manifest as it was; empty if there was none
-  std::deque<std::pair<RunFile, AtomicFile>> pending_;           // a deque: RunArrays point to its files
-  HeldRun* held_ = nullptr;                                      // where the files go that never reach a disk
-  std::vector<std::shared_ptr<std::vector<std::byte>>> memory_;  // of those, in the order of pending_
+  std::vector<std::filesystem::path> made_;             // folders created by this object, outermost first
+  std::string previous_;                                // the previous manifest; empty if there was none
+  std::deque<std::pair<RunFile, AtomicFile>> pending_;  // a deque, because RunArrays point to its files
+  HeldRun* held_ = nullptr;                             // destination of files in memory; null for a folder on disk
+  std::vector<std::shared_ptr<std::vector<std::byte>>>
+      memory_;  // contents of files in memory, in the order of pending_
 };
 
-/// Writes what was kept in memory, or read from another folder, to a folder as the command would have.
+/// Writes a run kept in memory, or read from another folder, to a folder as the command itself would have.
 /// \throws Error  as `RunFolder` and its `add_text`.
 void save_run(const HeldRun& held, const std::filesystem::path& path, bool force);
 

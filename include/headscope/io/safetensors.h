@@ -14,14 +14,12 @@ namespace headscope {
 /// A safetensors file: tensors in the order of their bytes, read in place.
 class SafetensorsFile {
  public:
-  /// Parses the header: 8 bytes of length, then JSON, then the tensors' bytes.
-  /// Checked before anything is allocated for it: the header fits the file and
-  /// the format's own bound of 100 MB; every tensor's extent equals the product
-  /// of its shape and element size; the extents cover the rest of the file
-  /// without overlap or hole, as the format demands.
+  /// Parses the header: 8 bytes of length, then JSON, then the tensors' bytes. Checked before anything is allocated for
+  /// it: the header fits the file and the format's limit of 100 MB; every tensor's size equals the product of its shape
+  /// and element size; the tensors cover the rest of the file without overlap or gap, as the format requires.
   ///
-  /// \throws Error  kIo if the file cannot be read, kFormat if it is malformed,
-  ///                kUnsupported for an unknown element type.
+  /// \throws Error  kIo if the file cannot be read, kFormat if it is malformed, kUnsupported for an unknown element
+  ///                type.
   [[nodiscard]] static SafetensorsFile open(const std::filesystem::path& path);
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return file_.path(); }

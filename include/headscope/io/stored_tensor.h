@@ -9,15 +9,14 @@
 
 namespace headscope {
 
-/// A tensor as it lies in a file: its name, how to read it, and its bytes.
+/// A tensor as stored in a file: its name, its encoding and its bytes.
 ///
-/// The bytes belong to the file that was opened; they are little-endian and not
-/// necessarily aligned. The reader that made this checked that `bytes` lies
-/// inside the file and holds exactly the elements of `shape`.
+/// The bytes belong to the open file; they are little-endian and not necessarily aligned. The reader that created this
+/// object has checked that `bytes` lies inside the file and contains exactly the elements of `shape`.
 struct StoredTensor {
   std::string name;
   DType dtype = DType::kF32;
-  Shape shape;  ///< Outermost extent first, whatever the file's convention.
+  Shape shape;  ///< Outermost extent first, regardless of the file's convention.
   std::span<const std::byte> bytes;
 };
 

@@ -8,17 +8,17 @@
 
 namespace headscope {
 
-/// Bytes from `begin` up to, not with, `end`.
+/// Bytes from `begin` up to but not including `end`.
 struct ByteRange {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
 
-/// Writes a file's bytes with zeros in place of some of them: header, padding, order and everything else about the
-/// copy are the original's, whatever its format.
+/// Writes a copy of a file with zeros in place of some of its bytes: header, padding, order and everything else are
+/// unchanged, regardless of the format.
 ///
-/// Streams in pieces of a few megabytes and gives their pages back, so that the memory in use does not grow with the
-/// file. `progress` is called with the share that is done, from the calling thread; what it throws ends the copy.
+/// Streams in pieces of a few megabytes and releases their pages, so that memory use does not grow with the file.
+/// `progress` is called with the completed fraction, from the calling thread; an exception it throws ends the copy.
 ///
 /// \throws Error  kInvalidArgument if the ranges are not ascending, disjoint and inside the file; as
 ///                `AtomicFile::write` otherwise.

@@ -13,47 +13,45 @@
 
 namespace headscope {
 
-/// A member of a zip archive, as the archive's directory describes it.
+/// An entry of a zip archive, as described by the archive's directory.
 struct ZipEntry {
   std::string name;
-  bool deflated = false;                  ///< Else stored: `compressed` are the bytes themselves.
-  std::uint64_t size = 0;                 ///< Uncompressed, as declared.
+  bool deflated = false;                  ///< If false, stored: `compressed` is the data itself.
+  std::uint64_t size = 0;                 ///< Uncompressed size, as declared.
   std::uint32_t crc = 0;                  ///< CRC-32 of the uncompressed bytes, as declared.
-  std::span<const std::byte> compressed;  ///< In place.
+  std::span<const std::byte> compressed;  ///< View of the file.
 };
 
-/// A zip archive, mapped: stored and deflated entries, 64-bit sizes included.
+/// A memory-mapped zip archive: stored and deflated entries, including 64-bit sizes.
 class ZipFile {
  public:
-  /// An entry that claims to inflate to more than this many times its bytes is
-  /// refused, so that memory is bounded by a multiple of the file's real size.
+  /// An entry that claims to inflate to more than this many times its compressed size is rejected, so that memory is
+  /// bounded by a multiple of the file's real size.
   static constexpr std::uint64_t kLargestRatio = 100;
 
-  /// Reads the directory and checks it against the file: every entry lies inside
-  /// it and agrees with its local header, no two entries overlap or share a name.
-  /// Cost: proportional to the directory; no entry's bytes are touched.
+  /// Reads the directory and checks it against the file: every entry lies inside the file and agrees with its local
+  /// header, and no two entries overlap or share a name. Cost: proportional to the directory; the data of the entries
+  /// is not touched.
   ///
-  /// \throws Error  kIo if the file cannot be read, kFormat if it is not a zip
-  ///                archive or contradicts itself, kUnsupported for encrypted
-  ///                or split archives and other compression methods.
+  /// \throws Error  kIo if the file cannot be read, kFormat if it is not a zip archive or contradicts itself,
+  ///                kUnsupported for encrypted or split archives and other compression methods.
   [[nodiscard]] static ZipFile open(const std::filesystem::path& path);
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return file_.path(); }
-  /// In the order of the archive's directory.
+  /// In directory order.
   [[nodiscard]] std::span<const ZipEntry> entries() const noexcept { return entries_; }
-  /// The entry of this archive with this name, or null.
+  /// Returns the entry with this name, or null.
   [[nodiscard]] const ZipEntry* find(std::string_view name) const noexcept;
 
-  /// The bytes of a stored entry, in place. Reads them once, for the checksum.
+  /// Returns a view of the bytes of a stored entry. Reads them once to verify the checksum.
   ///
   /// \throws Error  kFormat if the checksum differs, kInvalidArgument if the entry is deflated.
   [[nodiscard]] std::span<const std::byte> stored_bytes(const ZipEntry& entry) const;
 
-  /// The bytes of a deflated entry.
+  /// Returns the inflated bytes of a deflated entry.
   ///
-  /// \throws Error  kFormat if they do not inflate to exactly what the entry
-  ///                declares, kUnsupported beyond `kLargestRatio`, kInvalidArgument if
-  ///                the entry is stored.
+  /// \throws Error  kFormat if they do not inflate to exactly what the entry declares, kUnsupported beyond
+  ///                `kLargestRatio`, kInvalidArgument if the entry is stored.
   [[nodiscard]] std::vector<std::byte> inflate(const ZipEntry& entry) const;
 
  private:

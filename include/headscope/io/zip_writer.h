@@ -16,29 +16,27 @@
 
 namespace headscope {
 
-/// Writes a zip archive of stored (uncompressed) entries, whole or not at all
-/// (see `AtomicFile`). Each entry's bytes begin at a multiple of 64 in the file,
-/// so that arrays can be mapped. The same entries give the same file: the
-/// timestamps are those of 1980-01-01.
+/// Writes a zip archive of stored (uncompressed) entries, completely or not at all (see `AtomicFile`). The data of each
+/// entry starts at a multiple of 64 in the file, so that arrays can be mapped. The same entries produce the same file:
+/// all timestamps are 1980-01-01.
 ///
-/// Entries and archives beyond 4 GiB or 65534 entries use the 64-bit records
-/// that Python's zipfile reads.
+/// Entries and archives beyond 4 GiB or 65534 entries use the 64-bit records that Python's zipfile reads.
 class ZipWriter {
  public:
   /// \throws Error  as `AtomicFile`.
   explicit ZipWriter(std::filesystem::path path);
-  /// Into a file that was begun and is still empty.
+  /// Writes to a file that is open and still empty.
   explicit ZipWriter(AtomicFile file) : file_(std::move(file)) {}
 
-  /// Appends an entry whose bytes are the pieces one after the other.
+  /// Appends an entry consisting of the concatenated pieces.
   ///
-  /// \throws Error  kInvalidArgument if the name is empty, over 65535 bytes or
-  ///                taken; kResource or kIo as `AtomicFile::write`.
+  /// \throws Error  kInvalidArgument if the name is empty, longer than 65535 bytes or already used; kResource or kIo as
+  ///                `AtomicFile::write`.
   void add(std::string_view name, std::initializer_list<std::span<const std::byte>> pieces);
 
-  /// Writes the directory; the file appears now.
+  /// Writes the directory and commits: the file appears now.
   void commit();
-  /// Writes the directory and gives the file up, whole but for its own commit. Nothing can be added afterwards.
+  /// Writes the directory and returns the file, complete but not committed. Nothing can be added afterwards.
   [[nodiscard]] AtomicFile finish();
 
  private:
@@ -46,7 +44,7 @@ class ZipWriter {
     std::string name;
     std::uint32_t crc;
     std::uint64_t size;
-    std::uint64_t offset;  ///< Of the local header.
+    std::uint64_t offset;  ///< Offset of the local header.
   };
 
   AtomicFile file_;

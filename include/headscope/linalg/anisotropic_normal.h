@@ -8,13 +8,13 @@
 
 namespace headscope {
 
-/// Adds up the covariance sum_k x_k x_k^T of vectors of length d.
+/// Accumulates the covariance sum_k x_k x_k^T of vectors of length d.
 class CovarianceSum {
  public:
   explicit CovarianceSum(std::size_t d);
 
-  /// `count` vectors, one after another. Cost: d^2 count flops; threads share the matrix, not the vectors, so
-  /// that the sum does not depend on their number.
+  /// Adds `count` contiguous vectors. Cost: d^2 count flops. Threads divide the matrix, not the vectors, so the sum
+  /// does not depend on the number of threads.
   void add(std::span<const float> vectors, std::size_t count);
 
   [[nodiscard]] std::size_t d() const noexcept { return d_; }
@@ -28,11 +28,11 @@ class CovarianceSum {
 /// Gaussian vectors with mean 0 and a given covariance, up to a factor.
 class AnisotropicNormal {
  public:
-  /// Cost: d^3 / 3 flops in double, on all threads. A millionth of the mean variance is added in all
-  /// directions, since covariances of folded weights are singular.
+  /// Cost: d^3 / 3 flops in double, on all threads. Adds 1e-6 of the mean variance to the diagonal, because covariances
+  /// of folded weights are singular.
   explicit AnisotropicNormal(CovarianceSum sum);
 
-  /// Fills `vectors` with `count` draws, one after another. Cost: 2 d^2 count flops.
+  /// Fills `vectors` with `count` contiguous draws. Cost: 2 d^2 count flops.
   void sample(Random& random, std::span<float> vectors, std::size_t count) const;
 
  private:

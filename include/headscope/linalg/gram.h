@@ -5,7 +5,7 @@
 
 namespace headscope {
 
-/// Traces of the Gram matrix G = A^T A of `count` vectors of length d, one after another.
+/// Traces of the Gram matrix G = A^T A of `count` contiguous vectors of length d.
 struct GramMoments {
   double trace = 0;            ///< tr G = ||A||_F^2
   double trace_of_square = 0;  ///< tr G^2 = ||A^T A||_F^2
@@ -13,11 +13,11 @@ struct GramMoments {
 
 [[nodiscard]] GramMoments gram_moments(std::span<const float> vectors, std::size_t d, std::size_t count);
 
-/// out = A L with L L^T = B^T B, so that ||B A^T X||_F = ||out^T X||_F for every
-/// X: a product with d x d matrices becomes one with d x count ones.
-/// A and B are `count` vectors of length d each; B may be rank-deficient.
+/// Computes out = A L with L L^T = B^T B, so that ||B A^T X||_F = ||out^T X||_F for every X: a product with d x d
+/// matrices becomes one with d x count matrices. A and B are `count` contiguous vectors of length d each; B may be
+/// rank-deficient.
 ///
-/// \throws Error  kNumeric if B holds a NaN or an infinity.
+/// \throws Error  kNumeric if B contains a NaN or an infinity.
 void multiply_by_gram_root(std::span<const float> a, std::span<const float> b, std::size_t d, std::size_t count,
                            std::span<float> out);
 

@@ -5,19 +5,17 @@
 
 namespace headscope {
 
-/// Writes an orthonormal basis of the space spanned by `count` vectors of length
-/// `d`, which lie one after another in `vectors`, into `basis`, and returns its
-/// dimension r: the number of singular values above `tolerance * s_max`. The last
-/// count - r vectors of `basis` become zero. `vectors` and `basis` may not overlap.
+/// Writes an orthonormal basis of the span of `count` contiguous vectors of length `d` to `basis` and returns its
+/// dimension r: the number of singular values above `tolerance * s_max`. The last count - r vectors of `basis` are set
+/// to zero. `vectors` and `basis` must not overlap.
 ///
-/// Cholesky QR in double precision, repeated where the condition number asks for
-/// it; where that leaves open whether a singular value counts, eigenvectors of the
-/// Gram matrix decide. Orthonormal to float rounding. Tolerances below 1e-7
-/// cannot be told from rounding and are raised to it.
+/// Uses Cholesky QR in double precision, repeated if the condition number requires it; if that does not decide whether
+/// a singular value counts, the eigenvectors of the Gram matrix do. The result is orthonormal to float rounding.
+/// Tolerances below 1e-7 cannot be distinguished from rounding and are raised to 1e-7.
 ///
 /// Cost: 4 d count^2 flops in double.
 ///
-/// \throws Error  kNumeric if a vector holds a NaN or an infinity.
+/// \throws Error  kNumeric if a vector contains a NaN or an infinity.
 std::size_t orthonormal_basis(std::span<const float> vectors, std::size_t d, std::size_t count, double tolerance,
                               std::span<float> basis);
 

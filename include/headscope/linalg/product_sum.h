@@ -10,32 +10,32 @@
 
 namespace headscope {
 
-/// out(i, j) = sum over batches b and all k of A_b(i, k) B_b(j, k), the same bits however the batches are divided among
-/// threads and ranks.
+/// Computes out(i, j) = sum over batches b and all k of A_b(i, k) B_b(j, k). The result is bitwise independent of how
+/// the batches are divided among threads and ranks.
 ///
-/// The product of one batch is made in float by BLAS. The entries of these become integers, in units that follow from
-/// how large the factors are in row i of A and row j of B, and add up exactly.
+/// BLAS computes the product of each batch in float. Its entries are converted to integers, which add exactly; the unit
+/// of entry (i, j) follows from the largest magnitudes in row i of A and row j of B.
 class ProductSum {
  public:
-  /// `largest_a[i]`: no entry of row i of any A_b is larger in magnitude; the same of B. `terms`: how many products are
-  /// added up for an entry, over all batches of all ranks.
+  /// `largest_a[i]` bounds the magnitude of the entries of row i of every A_b; `largest_b` does the same for B. `terms`
+  /// is the number of products summed per entry, over all batches of all ranks.
   ProductSum(std::span<const float> largest_a, std::span<const float> largest_b, std::size_t terms);
 
-  /// All A_b have the same shape, and all B_b; every view has a stride of 1 along rows or along columns. With
-  /// `symmetric`, B_b must be A_b; half is computed.
+  /// All A_b must have the same shape, and so must all B_b; every view must have unit stride along rows or along
+  /// columns. If `symmetric` is set, B_b must equal A_b, and half of the result is computed.
   ///
-  /// Cost: 2 * batches * rows_A * rows_B * columns flops, half of it if symmetric; tiles of the result on several
-  /// threads.
+  /// Cost: 2 * batches * rows_A * rows_B * columns flops, half of that if symmetric. Tiles of the result are computed
+  /// in parallel.
   void add(std::size_t batches, const std::function<MatrixView(std::size_t)>& a,
            const std::function<MatrixView(std::size_t)>& b, bool symmetric);
 
-  /// The integers, for other ranks' to be added.
+  /// The integer sums, to which those of other ranks can be added.
   [[nodiscard]] std::span<std::int64_t> totals() noexcept { return totals_; }
-  /// out. With `symmetric`, the half that was computed is mirrored.
+  /// Returns out. If `symmetric` is set, mirrors the half that was computed.
   [[nodiscard]] DoubleMatrix values(bool symmetric) const;
 
  private:
-  // Numbers of entry (i, j) are multiplied with rows_[i] * columns_[j].
+  // Entry (i, j) is scaled by rows_[i] * columns_[j].
   std::vector<double> rows_;
   std::vector<double> columns_;
   std::vector<std::int64_t> totals_;  // [j][i]

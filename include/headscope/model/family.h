@@ -12,11 +12,11 @@
 
 namespace headscope {
 
-/// How Q, K and V share tensors. With h the head width, H and K the numbers of query and KV heads:
+/// How Q, K and V share tensors. Below, h is the head width, H the number of query heads and K the number of KV heads.
 enum class Fusion {
   kNone,     ///< Three tensors.
-  kBlocks,   ///< One tensor, [Q | K | V]: H*h, K*h and K*h along its output axis.
-  kPerHead,  ///< One tensor, H blocks of [q | k | v], h each (GPT-NeoX).
+  kBlocks,   ///< One tensor, [Q | K | V]: H*h, K*h and K*h along the output axis.
+  kPerHead,  ///< One tensor, H blocks of [q | k | v], each h wide (GPT-NeoX).
 };
 
 /// Order of a weight matrix's axes.
@@ -27,12 +27,12 @@ enum class Storage {
 
 enum class NormKind { kLayerNorm, kRmsNorm };
 
-/// Where the norm stands: before attention reads the residual stream, or after
-/// the sum (the BERT family), where nothing can be folded into the heads.
+/// Where the norm is applied: to what attention reads from the residual stream (pre), or to the sum after attention
+/// (post, the BERT family). In post-norm models nothing can be folded into the heads.
 enum class NormOrder { kPre, kPost };
 
 enum class PositionKind {
-  kLearned,            ///< A table of embeddings added to the input.
+  kLearned,            ///< A table of position embeddings added to the input.
   kLearnedOffset,      ///< The same, but the first position is row 2 (OPT, RoBERTa).
   kRotaryHalf,         ///< Rotary, component i paired with i + n/2.
   kRotaryInterleaved,  ///< Rotary, component 2i paired with 2i + 1.
@@ -40,46 +40,44 @@ enum class PositionKind {
 
 enum class Modality { kText, kImage };
 
-/// Names of a family's tensors. In each, {i} is the layer's number; weights and
-/// biases are the module's name plus ".weight" and ".bias".
+/// Tensor names of a family. In each, {i} is the layer number; weights and biases are named after the module plus
+/// ".weight" and ".bias".
 struct Layout {
-  /// What may stand before the names below, most likely first.
+  /// Prefixes that may precede the names below, most likely first.
   std::vector<std::string> prefixes = {""};
-  /// Another prefix is accepted if it is the only one in the file.
+  /// Accept another prefix if it is the only one in the file.
   bool other_prefixes = true;
   Fusion fusion = Fusion::kNone;
   Storage storage = Storage::kOutIn;
-  std::string q = {};  ///< With a fusion, the tensor of all three.
+  std::string q = {};  ///< If fused, the tensor that holds Q, K and V.
   std::string k = {};
   std::string v = {};
   std::string o = {};
-  std::string norm = {};          ///< The norm whose output Q, K and V read; empty for post-norm families.
+  std::string norm = {};          ///< Norm whose output Q, K and V read; empty for post-norm families.
   float norm_offset = 0;          ///< Added to the stored gain: 1 for Gemma.
-  std::string q_norm = {};        ///< Norm over a head's components, which says how wide a head is.
-  std::string output_scale = {};  ///< Whole name of a per-channel factor on what O writes.
+  std::string q_norm = {};        ///< Norm over the components of a query head; its size gives the head width.
+  std::string output_scale = {};  ///< Full name of the tensor of per-channel factors on the output of O.
   float output_scale_offset = 0;  ///< Added to it: 1 for Gemma.
   bool output_scale_optional = false;
-  /// Whole names, any one of which holds the token embedding / unembedding.
-  /// They stand with or without the prefix.
+  /// Full names, with or without the prefix; any one of them holds the token embedding / unembedding.
   std::vector<std::string> embedding = {};
   std::vector<std::string> unembedding = {};
-  /// Tensors (whole names) that tell a relative of the family, which computes something else, apart from it: without
-  /// all of the first, or with any of the second, in some layer, the file is refused.
+  /// Full names of tensors that distinguish the family from relatives that compute something else. A file is rejected
+  /// if a tensor of `always_has` occurs in no layer, or a tensor of `never_has` in any layer.
   std::vector<std::string> always_has = {};
   std::vector<std::string> never_has = {};
   ForwardNames forward = {};
 };
 
-/// The form llama.cpp's converter gives a family.
+/// How llama.cpp's converter writes a family.
 struct GgufForm {
   std::string architecture = {};     ///< general.architecture
   std::vector<Layout> layouts = {};  ///< Forms found in files, most common first.
   PositionKind position = PositionKind::kLearned;
-  std::string keys = architecture;  ///< What the size keys begin with.
+  std::string keys = architecture;  ///< Prefix of the size keys.
 };
 
-/// Where config.json says how large a model is: for each quantity the keys that
-/// may hold it, tried in turn.
+/// Keys of config.json that may hold each size, tried in order.
 struct ConfigKeys {
   std::vector<std::string> d_model = {"hidden_size"};
   std::vector<std::string> layers = {"num_hidden_layers"};
@@ -88,30 +86,30 @@ struct ConfigKeys {
   std::vector<std::string> head_dim = {"head_dim"};
 };
 
-/// What the family's configuration class assumes where neither config.json nor
-/// the tensors answer; 0 for nothing.
+/// Defaults of the family's configuration class, used if neither config.json nor the tensors give the value; 0 for
+/// none.
 struct ConfigDefaults {
   std::size_t heads = 0;
   std::size_t head_dim = 0;
 };
 
-/// A model family as a description: names, fusion, axes, norms, scales,
-/// position. A new family is one file in src/model/families and one golden case.
+/// Description of a model family: names, fusion, axes, norms, scales, positions. Adding a family takes one file in
+/// src/model/families and one golden case.
 struct Family {
   std::string name = {};                      ///< As `inspect` prints it.
   std::vector<std::string> model_types = {};  ///< `model_type` in config.json.
-  /// Beginnings of `architectures[0]`, for a config.json without model_type.
+  /// Prefixes of `architectures[0]`, for a config.json without model_type.
   std::vector<std::string> architectures = {};
-  /// Object of config.json that describes this part of a multimodal model, if there is one.
+  /// Object in config.json that describes this part of a multimodal model, if any.
   std::string nested_config = {};
   ConfigKeys keys = {};
   ConfigDefaults defaults = {};
-  /// Heads by the beginning of timm's `architecture`, longest first, since timm's
-  /// config.json does not say.
+  /// Number of heads by prefix of timm's `architecture`, since timm's config.json does not state it. The first match
+  /// counts, so a longer prefix must precede a shorter one.
   std::vector<std::pair<std::string, std::size_t>> heads_by_architecture = {};
-  /// Parts of timm's `architecture` that name models of another kind.
+  /// Substrings of timm's `architecture` that identify models of another kind.
   std::vector<std::string> other_architectures = {};
-  /// Whether the unembedding is the embedding where config.json does not say.
+  /// Whether the unembedding is tied to the embedding if config.json does not say.
   bool tied = true;
   Modality modality = Modality::kText;
   bool causal = true;
@@ -125,7 +123,7 @@ struct Family {
   std::optional<GgufForm> gguf = {};
 };
 
-/// Every family headscope knows, sorted by name.
+/// All families headscope knows, sorted by name.
 [[nodiscard]] std::span<const Family> known_families();
 
 [[nodiscard]] std::string_view to_string(NormKind kind) noexcept;

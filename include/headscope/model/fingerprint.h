@@ -6,9 +6,9 @@
 
 namespace headscope {
 
-/// 16 hexadecimal digits that tell checkpoints apart: a hash of the configuration, of every
-/// tensor's name, type and shape, and of up to 1 kB of its bytes, taken at even
-/// distances. Where the files lie does not matter; splitting them does not either.
+/// Returns 16 hexadecimal digits that identify a checkpoint: a hash of the configuration, of every tensor's name, type
+/// and shape, and of up to 1 kB of its bytes, sampled at even intervals. Does not depend on where the files are or on
+/// how they are split into shards.
 [[nodiscard]] std::string fingerprint(const Checkpoint& checkpoint);
 
 }  // namespace headscope

@@ -11,12 +11,12 @@
 
 namespace headscope {
 
-/// The matrices of one role of one layer: for every head a `d_model x d_head`
-/// matrix whose column space is what the head reads (Q, K, V) or writes (O).
+/// The matrices of one role in one layer: for every head a `d_model x d_head` matrix whose column space is what the
+/// head reads (Q, K, V) or writes (O).
 class HeadWeights {
  public:
   HeadWeights() = default;
-  /// `values` holds, head after head, the columns of its matrix one after another.
+  /// `values` holds the heads' matrices one after another, each in column-major order.
   HeadWeights(Role role, std::size_t d_model, std::size_t d_head, Buffer<float> values)
       : role_(role), d_model_(d_model), d_head_(d_head), values_(std::move(values)) {
     assert(values_.size() % (d_model * d_head) == 0);
@@ -29,23 +29,23 @@ class HeadWeights {
   [[nodiscard]] std::size_t d_model() const noexcept { return d_model_; }
   [[nodiscard]] std::size_t d_head() const noexcept { return d_head_; }
 
-  /// Head `a`'s matrix, `d_model x d_head`.
+  /// View of head `a`'s matrix, `d_model x d_head`.
   [[nodiscard]] MatrixView head(std::size_t a) const noexcept {
     assert(a < heads());
     return {values_.data() + a * d_model_ * d_head_, d_model_, d_head_, 1, d_model_};
   }
-  /// One column of one head's matrix: `d_model` numbers in a row.
+  /// One column of a head's matrix: `d_model` contiguous floats.
   [[nodiscard]] std::span<float> column(std::size_t head, std::size_t j) noexcept {
     assert(head < heads() && j < d_head_);
     return values_.values().subspan((head * d_head_ + j) * d_model_, d_model_);
   }
-  /// All of them, one after another.
+  /// All columns of a head's matrix, contiguous.
   [[nodiscard]] std::span<const float> columns(std::size_t head) const noexcept {
     assert(head < heads());
     return values_.values().subspan(head * d_model_ * d_head_, d_model_ * d_head_);
   }
   [[nodiscard]] std::span<const float> values() const noexcept { return values_.values(); }
-  /// Gives the numbers away.
+  /// Moves the buffer out.
   [[nodiscard]] Buffer<float> release() && noexcept { return std::move(values_); }
 
  private:

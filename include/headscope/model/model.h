@@ -19,76 +19,77 @@
 
 namespace headscope {
 
-/// What is known of a model from its headers alone.
+/// What is known about a model from headers and configuration alone.
 struct ModelInfo {
   std::string family;
-  /// The family is one that was asked for and not what the files say: results differ, though the fingerprint does not.
+  /// The family was requested by the caller and is not the one the files state: results differ, but the fingerprint
+  /// does not.
   bool family_overridden = false;
   HeadSizes sizes;
-  std::vector<DType> dtypes;  ///< Of the heads' tensors, each once.
+  std::vector<DType> dtypes;  ///< Distinct types of the heads' tensors.
   Modality modality = Modality::kText;
   bool causal = true;
   NormKind norm = NormKind::kLayerNorm;
   NormOrder order = NormOrder::kPre;
   PositionKind position = PositionKind::kLearned;
-  std::array<bool, 4> biases = {};   ///< By Role.
-  std::string embedding;             ///< Tensor of the token embedding; empty if there is none.
-  std::string unembedding;           ///< The same tensor as the embedding where the two are tied.
+  std::array<bool, 4> biases = {};   ///< Indexed by Role.
+  std::string embedding;             ///< Name of the token embedding tensor; empty if there is none.
+  std::string unembedding;           ///< Same tensor as the embedding if the two are tied; empty if there is none.
   std::vector<std::string> used;     ///< Tensors that an analysis of the heads reads.
   std::vector<std::string> ignored;  ///< All others in the file.
-  std::vector<std::string> missing;  ///< Tensors the family has and the file lacks.
-  std::vector<std::string> notes;    ///< What the configuration left to be found out.
+  std::vector<std::string> missing;  ///< Names of the family's tensors that the file lacks.
+  std::vector<std::string> notes;    ///< Remarks for the user, e.g. values missing from the configuration and where
+                                     ///< they were taken from.
 };
 
-/// How a model is opened.
+/// Options for opening a model.
 struct ModelOptions {
   /// Branch, tag or commit of a model in the Hugging Face cache; empty for main.
   std::string revision = {};
-  /// Name of a known family, whatever `model_type` or `general.architecture` says; empty to go by those.
+  /// Name of a known family, which overrides `model_type` or `general.architecture`; empty to use those.
   std::string family = {};
 };
 
-/// A model on disk whose heads can be asked for.
+/// A model on disk, from which heads can be loaded.
 class Model {
  public:
-  /// Reads headers and configuration; no weight is touched. `model` is a path or the name of a model in the Hugging
-  /// Face cache, as `find_model` reads it.
+  /// Reads headers and configuration; does not touch the weights. `model` is a path or the name of a model in the
+  /// Hugging Face cache, as for `find_model`.
   ///
-  /// \throws Error  as `find_model` and `Checkpoint::open`; kUnsupported for an unknown family or a
-  ///                quantization that is not decoded; kInvalidArgument for an unknown family in the options; kFormat if
-  ///                a tensor's shape contradicts the configuration. A missing tensor is no error here.
+  /// \throws Error  as `find_model` and `Checkpoint::open`; kUnsupported for an unknown family or a quantization that
+  ///                is not decoded; kInvalidArgument for an unknown family in the options; kFormat if a tensor's shape
+  ///                contradicts the configuration. Not an error: a missing tensor.
   [[nodiscard]] static Model open(const std::filesystem::path& model, const ModelOptions& options = {});
-  /// The same of a checkpoint that is there already, e.g. in memory.
+  /// Same for a checkpoint that is already open, e.g. in memory.
   [[nodiscard]] static Model of(Checkpoint checkpoint, std::string_view family = {});
 
   [[nodiscard]] const ModelInfo& info() const noexcept { return info_; }
   [[nodiscard]] const Checkpoint& checkpoint() const noexcept { return checkpoint_; }
-  /// Where the heads lie in the files.
+  /// Location of the heads in the files.
   [[nodiscard]] const HeadMap& head_map() const noexcept { return map_; }
 
-  /// How the role's matrices of that layer are stored.
+  /// Returns the stored type of the role's matrices in that layer.
   /// \throws Error  kInvalidArgument if there is no such layer, kFormat if the file lacks the tensor.
   [[nodiscard]] DType stored_type(std::size_t layer, Role role) const;
 
-  /// The matrices of one role of one layer. Includes the per-channel scale on O
-  /// where the family has one, whatever the processing.
+  /// Loads the matrices of one role of one layer. The per-channel scale on O, if the family has one, is applied
+  /// regardless of `processing`.
   ///
-  /// Reads the role's bytes once; holds them as floats and nothing else. Give the last layer's back as `recycled` and
-  /// its memory is used again, which takes a third of the time: the rest goes into new pages.
+  /// Reads the role's bytes once and holds nothing but the result, as floats. Passing the previous layer's weights as
+  /// `recycled` reuses their memory and takes a third of the time; the rest goes into faulting in new pages.
   ///
-  /// \throws Error  kInvalidArgument if there is no such layer, kFormat if the
-  ///                file lacks the tensor, kNumeric if it holds a NaN or an infinity,
-  ///                which is named with its index.
+  /// \throws Error  kInvalidArgument if there is no such layer, kFormat if the file lacks the tensor, kNumeric if it
+  ///                holds a NaN or an infinity; the message gives its index.
   [[nodiscard]] HeadWeights load_heads(std::size_t layer, Role role,
                                        WeightProcessing processing = WeightProcessing::kFolded,
                                        HeadWeights recycled = {}) const;
 
-  /// The layer's weights are not needed at the moment: the pages of the files they lie in stop counting as
-  /// this process's memory. Loading them again works as before.
+  /// Hints that the layer's weights are not needed for now: their file pages no longer count toward this process's
+  /// memory. The layer can be loaded again as before.
   void release_layer(std::size_t layer) const;
 
-  /// Q, K, V and O of one layer, by Role. A tensor that holds several of them is read once.
-  /// Memory of `recycled` is used again.
+  /// Loads Q, K, V and O of one layer, indexed by Role. A tensor that holds several of them is read once. Reuses the
+  /// memory of `recycled`.
   /// \throws Error  as `load_heads`.
   [[nodiscard]] std::array<HeadWeights, 4> load_layer(std::size_t layer,
                                                       WeightProcessing processing = WeightProcessing::kFolded,

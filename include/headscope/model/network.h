@@ -12,10 +12,10 @@
 
 namespace headscope {
 
-/// y = x W^T + b as it lies in a file.
+/// y = x W^T + b, with the tensors as stored in the file.
 struct StoredLinear {
   const StoredTensor* weight = nullptr;
-  const StoredTensor* bias = nullptr;  ///< nullptr for none.
+  const StoredTensor* bias = nullptr;  ///< nullptr if there is none.
   Storage storage = Storage::kOutIn;
 
   [[nodiscard]] std::size_t in() const { return weight->shape[storage == Storage::kOutIn ? 1 : 0]; }
@@ -31,28 +31,28 @@ struct StoredNorm {
   double epsilon = 0;
 };
 
-/// One block: what it reads, in the order in which it is used.
+/// One block: the tensors it reads, in order of use.
 struct NetworkLayer {
   std::optional<StoredNorm> norm;      ///< Before attention.
-  std::array<StoredLinear, 4> linear;  ///< By Role; fused families name one tensor three times.
-  std::array<HeadSlice, 4> slices;     ///< Where a role's heads lie in what `linear` gives.
-  std::optional<StoredNorm> q_norm;    ///< Over a head's components.
+  std::array<StoredLinear, 4> linear;  ///< Indexed by Role; in fused families Q, K and V name the same tensor.
+  std::array<HeadSlice, 4> slices;     ///< Location of each role's heads in the output of `linear`.
+  std::optional<StoredNorm> q_norm;    ///< Over the components of a head.
   std::optional<StoredNorm> k_norm;
   std::optional<StoredNorm> norm_after_attention;
   const StoredTensor* attention_scale = nullptr;
   std::optional<StoredNorm> mlp_norm;
   StoredLinear up;
   std::optional<StoredLinear> gate;
-  bool gate_in_up = false;  ///< The first half of what `up` gives is the gate.
+  bool gate_in_up = false;  ///< The first half of the output of `up` is the gate.
   StoredLinear down;
   std::optional<StoredNorm> norm_after_mlp;
   const StoredTensor* mlp_scale = nullptr;
-  std::size_t window = 0;  ///< Tokens a query sees, itself included; 0: all.
+  std::size_t window = 0;  ///< Number of tokens a query sees, itself included; 0: all.
   bool local_rotary = false;
   float score_scale = 1;
 };
 
-/// How tokens, or patches, enter the residual stream.
+/// How tokens or patches enter the residual stream.
 struct NetworkInput {
   const StoredTensor* embedding = nullptr;
   float embedding_scale = 1;
@@ -66,11 +66,11 @@ struct NetworkInput {
   const StoredTensor* registers = nullptr;
   bool interpolate = false;
   std::optional<StoredNorm> norm;
-  std::size_t image_height = 0;  ///< What the table of positions is made for; 0 where the files do not say.
+  std::size_t image_height = 0;  ///< Image size that the table of positions is for; 0 if the files do not say.
   std::size_t image_width = 0;
 };
 
-/// How the stream becomes the output.
+/// How the residual stream becomes the output.
 struct NetworkOutput {
   std::optional<StoredNorm> norm;
   std::optional<StoredLinear> project;
@@ -78,21 +78,21 @@ struct NetworkOutput {
   Activation transform_activation = Activation::kGelu;
   std::optional<StoredNorm> transform_norm;
   std::optional<StoredLinear> unembedding;
-  std::vector<StoredLinear> classifiers;  ///< Of images: one, or two whose mean it is.
+  std::vector<StoredLinear> classifiers;  ///< Image classifiers: one, or two whose outputs are averaged.
   Pooling pooling = Pooling::kFirst;
-  float logit_cap = 0;  ///< 0 for none.
+  float logit_cap = 0;  ///< 0: none.
 };
 
-/// Everything a forward pass needs to know of a model: which tensors it reads and the numbers its configuration
-/// gives. Refers into the Model it came from.
+/// Everything a forward pass needs to know about a model: which tensors it reads, and the settings from its
+/// configuration. Points into the Model it was resolved from, which must outlive it.
 struct Network {
   NormOrder order = NormOrder::kPre;
   bool parallel = false;  ///< Attention and MLP read the same stream.
   bool causal = true;
   Activation activation = Activation::kGelu;
-  float score_cap = 0;  ///< 0 for none.
-  Rotary rotary;        ///< width 0: none.
-  Rotary local_rotary;  ///< Of layers with `local_rotary`.
+  float score_cap = 0;  ///< 0: none.
+  Rotary rotary;        ///< Width 0: none.
+  Rotary local_rotary;  ///< For layers with `local_rotary`.
   NetworkInput input;
   std::vector<NetworkLayer> layers;
   NetworkOutput output;
@@ -100,8 +100,9 @@ struct Network {
 
 class Model;
 
-/// \throws Error  kUnsupported if the family, or this member of it, has no forward pass here; kFormat if a tensor
-///                is missing, has a wrong shape, or the configuration contradicts itself.
+/// Finds the tensors and settings of the model's forward pass.
+/// \throws Error  kUnsupported if the family, or this member of it, has no forward pass here; kFormat if a tensor is
+///                missing or has a wrong shape, or if the configuration contradicts itself.
 [[nodiscard]] Network resolve_network(const Model& model);
 
 }  // namespace headscope

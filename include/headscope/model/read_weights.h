@@ -8,24 +8,26 @@
 
 namespace headscope {
 
-/// The numbers of a small tensor.
-/// \throws Error  kNumeric if one is NaN or infinite, named with its index.
+/// Reads a small tensor.
+/// \throws Error  kNumeric if a value is NaN or infinite; the message gives its index.
 [[nodiscard]] std::vector<float> read_vector(const Checkpoint& checkpoint, const StoredTensor& tensor);
 
-/// Whether `read_weights` looks at the tensor where it lies, without memory for it.
+/// Whether `read_weights` returns a view of the tensor's bytes, without allocating.
 [[nodiscard]] bool is_read_in_place(const StoredTensor& tensor) noexcept;
 
-/// The numbers of a tensor in C order: where the file holds aligned float32 they are looked at in place, otherwise
-/// decoded on all threads into `scratch`, which grows as needed. FP8 weights are multiplied by their block factors.
+/// Returns a tensor's values in row-major order: a view of the file if it holds aligned float32, otherwise a view of
+/// `scratch`, which grows as needed and is decoded into on all threads. FP8 weights are multiplied by their block
+/// factors.
 ///
-/// NaN and infinity pass: they cost a pass over every weight to look for. See `refuse_non_finite`.
+/// Does not check for NaN and infinity, which would cost a pass over every weight. See `refuse_non_finite`.
 [[nodiscard]] std::span<const float> read_weights(const Checkpoint& checkpoint, const StoredTensor& tensor,
                                                   Buffer<float>& scratch);
 
-/// A number of elements of the tensor, from `first` on: a few rows of a large table. Both at block boundaries.
+/// Reads out.size() elements of the tensor starting at element `first`, e.g. a few rows of a large table. Both numbers
+/// must be multiples of the block size of the tensor's type. Does not apply FP8 block factors.
 void read_part(const StoredTensor& tensor, std::size_t first, std::span<float> out);
 
-/// \throws Error  kNumeric if the tensor holds a NaN or an infinity, named with its index.
+/// \throws Error  kNumeric if the tensor holds a NaN or an infinity; the message gives its index.
 void refuse_non_finite(const Checkpoint& checkpoint, const StoredTensor& tensor);
 
 }  // namespace headscope

@@ -7,14 +7,14 @@
 
 namespace headscope {
 
-/// Whether a command can do its work on a model, and why (not).
+/// Whether a command can run on a model, and why or why not.
 struct Readiness {
   std::string command;
   bool ready;
   std::string reason;
 };
 
-/// What a model's tensors allow, command by command.
+/// Reports for each command whether the model's tensors allow it.
 [[nodiscard]] std::vector<Readiness> readiness(const Model& model);
 
 }  // namespace headscope

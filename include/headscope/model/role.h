@@ -10,7 +10,7 @@ enum class Role { kQ, kK, kV, kO };
 
 inline constexpr std::array kRoles = {Role::kQ, Role::kK, Role::kV, Role::kO};
 
-/// 'Q', 'K', 'V' or 'O'.
+/// Returns 'Q', 'K', 'V' or 'O'.
 [[nodiscard]] constexpr char letter(Role role) noexcept {
   return "QKVO"[static_cast<std::size_t>(role)];
 }

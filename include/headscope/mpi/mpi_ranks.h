@@ -7,14 +7,14 @@
 
 namespace headscope {
 
-/// The processes that mpirun or srun has started together. One at a time; destroying it ends the use of MPI in this
-/// process for good, and waits until all others do the same.
+/// Returns the processes started together by mpirun or srun. Only one instance at a time; destroying it finalizes MPI
+/// in this process for good, and waits until all other ranks do the same.
 ///
-/// Messages of any size, in pieces that MPI can count. Large ones are moved on by a thread that sleeps most of the
-/// time, since MPI itself only moves them while it is called. What ranks on one machine exchange is no message: they
-/// read it where it was written.
+/// Messages may have any size; they are split into pieces that an MPI count can express. Since MPI makes progress on
+/// large messages only while it is called, a mostly sleeping thread polls them. Ranks on the same machine exchange
+/// numbers through shared memory instead of messages and read them in place.
 ///
-/// `check` is called again and again while a rank waits for another; may throw to stop.
+/// `check` is called repeatedly while a rank waits for another; it may throw to cancel.
 ///
 /// \throws Error  kBackend if MPI cannot be used.
 [[nodiscard]] std::unique_ptr<Ranks> mpi_ranks(std::function<void()> check);

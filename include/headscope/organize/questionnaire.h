@@ -20,37 +20,38 @@ enum class TreeKind { kFlexible, kBinary };
 
 struct QuestionnaireOptions {
   std::size_t iterations = 3;
-  FolderWeightOptions weights = {};  ///< alpha = 0, beta = 1.
-  double epsilon = 1;                ///< Of the affinity exp(-EMD / (epsilon * median)).
+  FolderWeightOptions weights = {};  ///< Defaults: alpha = 0, beta = 1.
+  double epsilon = 1;                ///< Scale of the affinity exp(-EMD / (epsilon * median)).
   TreeKind tree = TreeKind::kFlexible;
   FlexibleTreeOptions flexible = {};
   BinaryTreeOptions binary = {};
-  /// Trees to begin with, in place of those of the cosines.
+  /// Initial trees, used instead of those built from cosines.
   std::optional<PartitionTree> query_start = {};
   std::optional<PartitionTree> key_start = {};
-  /// Ends before `iterations` if the score changes by no more than this share from one to the next.
+  /// Stops before `iterations` if the relative change of the score between two iterations is at most this.
   std::optional<double> stop_below = {};
-  /// Bytes that the copies of the tensor may take. Where all three at once are more, they are made one at a
-  /// time, again for every iteration.
+  /// Maximum number of bytes for the prepared copies of the tensor, one per axis. If all three do not fit, they are
+  /// built one at a time, again in every iteration.
   std::size_t memory = std::size_t{4} << 30;
-  /// Called now and then with the share of the work that is done, from the calling thread; may throw to stop.
+  /// Called periodically on the calling thread with the fraction of work done; may throw to stop.
   std::function<void(double)> progress = {};
 
-  /// What the published runs use for one matrix: alpha = 1, beta = 0, 10 iterations.
+  /// The settings of the published runs on a single matrix: alpha = 1, beta = 0, 10 iterations.
   [[nodiscard]] static QuestionnaireOptions for_one_map();
 };
 
-/// One axis, organized.
+/// The organization of one axis.
 struct AxisOrganization {
   PartitionTree tree;
-  DoubleMatrix affinity;  ///< The one the tree was made from.
+  DoubleMatrix affinity;  ///< The affinity that the tree was built from.
 };
 
 struct Organization {
   AxisOrganization head;
   AxisOrganization query;
   AxisOrganization key;
-  /// After each iteration, the sum of the magnitudes of all Haar coefficients: the smaller, the better the trees fit.
+  /// Score after each iteration: the sum of magnitudes of all Haar coefficients. Smaller means that the trees fit
+  /// better.
   std::vector<double> scores;
   bool stopped_early = false;
   std::vector<std::string> notes;
@@ -60,29 +61,30 @@ struct Organization {
   }
 };
 
-/// Affinities exp(-d / (epsilon * median)), the median over the whole matrix, diagonal included (of an even number of
-/// entries: the mean of the two in the middle). If it is zero, more than half of the entries being so, it is the median
-/// of the others; if there are none, all affinities are 1.
+/// Returns affinities exp(-d / (epsilon * median)). The median is over the whole matrix, diagonal included (for an even
+/// number of entries, the mean of the middle two). If it is zero, because more than half of the entries are, the median
+/// of the nonzero entries is used. If all entries are zero, all affinities are 1.
 ///
 /// \throws Error  kInvalidArgument if epsilon is not a positive number.
 [[nodiscard]] DoubleMatrix distance_affinity(const DoubleMatrix& distances, double epsilon = 1);
 
-/// The questionnaire (OA, arXiv 2506.15541): organizes heads, queries and keys by each other.
+/// The questionnaire (OA, arXiv 2506.15541): organizes heads, queries and keys, each by the trees of the others.
 ///
-/// Queries and keys begin with the trees of their cosines (`cosine_affinity`). Then, every iteration: heads by the
-/// distances their maps have under the trees of queries and keys; queries by those of keys and heads; keys by those of
-/// queries and heads; each tree is used as soon as it is there. Distances are `SliceDistances::compute`.
+/// Queries and keys start with trees built from their cosines (`cosine_affinity`). Each iteration then rebuilds the
+/// head tree from distances between maps under the query and key trees, the query tree under the key and head trees,
+/// and the key tree under the query and head trees. Each new tree is used immediately. Distances come from
+/// `SliceDistances::compute`.
 ///
-/// A tensor of one head is organized in its two other axes, queries first; the head has the tree of one element.
+/// For a tensor with one head, only queries and keys are organized, queries first; the head tree has one element.
 ///
-/// Ranks share what depends on the maps: distances, cosines and scores. Each makes all trees, which takes a small part
-/// of the time. All of them call it and get the bits that one rank alone would have.
+/// Collective. Distances, cosines and scores, which depend on the maps, are distributed over the ranks. Each tree is
+/// built on one rank and broadcast. Every rank gets the same bits as a single-rank run.
 ///
-/// Cost: distances as `cpu_tree_distance` says, trees O(n^3) each. Does not depend on the number of threads.
+/// Cost: distances as in `cpu_tree_distance`, plus O(n^3) per tree. The result does not depend on the number of
+/// threads.
 ///
-/// \throws Error  kInvalidArgument if there are no iterations, an option of trees or weights makes no sense, or a tree
-/// to
-///                begin with does not fit the tensor; kResource if one copy of the tensor is more than `memory`.
+/// \throws Error  kInvalidArgument if `iterations` is 0, an option for trees or weights is invalid, or the size of an
+///                initial tree does not match the tensor; kResource if the copy for one axis needs more than `memory`.
 [[nodiscard]] Organization organize(const TensorShare& tensor, const QuestionnaireOptions& options = {},
                                     const TreeDistance& engine = *cpu_tree_distance());
 

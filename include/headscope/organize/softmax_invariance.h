@@ -16,23 +16,23 @@ namespace headscope {
 struct SoftmaxOptions {
   QuestionnaireOptions questionnaire = QuestionnaireOptions::for_one_map();
   BoundaryOrder boundary = BoundaryOrder::kFirst;
-  std::size_t draws = 3;  ///< Of shuffled trees, the control.
+  std::size_t draws = 3;  ///< Number of shuffled trees for the control.
   std::uint64_t seed = 0;
-  /// Called now and then with the share of the work that is done, from the calling thread; may throw to stop.
+  /// Called periodically on the calling thread with the fraction of work done; may throw to stop.
   std::function<void(double)> progress = {};
 };
 
-/// What one pair of trees makes of a head's scores f.
+/// Results for a head's scores f under one pair of trees.
 struct ParaproductFigures {
-  double error_first = 0;   ///< ||A(f) - approximation|| / ||A(f)|| with A' alone, over present entries;
-  double error_second = 0;  ///< with A''.
-  Regularity scores;        ///< Of f,
-  Regularity softmax;       ///< of A(f),
+  double error_first = 0;   ///< ||A(f) - approximation|| / ||A(f)|| over present entries, with A' only;
+  double error_second = 0;  ///< with A' and A''.
+  Regularity scores;        ///< Of f.
+  Regularity softmax;       ///< Of A(f).
   Regularity approximation;
-  Regularity residual;  ///< of A(f) - approximation: twice that of f, if f is regular.
+  Regularity residual;  ///< Of A(f) - approximation: twice the exponent of f, if f is regular.
 };
 
-/// How two organizations of the same queries and keys agree.
+/// Agreement between two organizations of the same queries and keys.
 struct OrganizationAgreement {
   double affinity_query = 0;  ///< `affinity_correlation`
   double affinity_key = 0;
@@ -48,30 +48,29 @@ struct OrganizationAgreement {
 struct HeadInvariance {
   std::string head;
   ParaproductFigures found;
-  ParaproductFigures shuffled;  ///< Mean over the draws, the intervals included.
+  ParaproductFigures shuffled;  ///< Mean over the draws, including the interval bounds.
   OrganizationAgreement scores_softmax;
   OrganizationAgreement scores_approximation;
   OrganizationAgreement softmax_approximation;
-  PartitionTree query_tree;  ///< Found from the scores.
+  PartitionTree query_tree;  ///< Built from the scores.
   PartitionTree key_tree;
   DoubleMatrix scores;  ///< f, [query, key]
-  Paraproduct parts;    ///< Of g = f - logsumexp of the row; target is the softmax.
+  Paraproduct parts;    ///< Of g = f - logsumexp of the row; `target` is the softmax.
 };
 
-/// g(q, k) = f(q, k) - log sum over present keys of exp f(q, k'): exp(g) is the softmax of every row, and the mixed
-/// differences of g are those of f.
+/// Returns g(q, k) = f(q, k) - log sum_k' exp f(q, k') over present keys k'. exp(g) is the softmax of each row, and the
+/// mixed differences of g equal those of f.
 [[nodiscard]] DoubleMatrix log_softmax(const NetworkTensor& scores, std::size_t head);
 
-/// Is the organization of a head's scores that of its softmax (OA, arXiv 2506.15541)? Organizes the scores in two axes,
-/// takes the softmax apart on their trees (`paraproduct` with A = exp, f = g), and compares with what is found from
-/// the softmax and from the approximation themselves.
+/// Tests whether the organization of a head's scores carries over to its softmax (OA, arXiv 2506.15541). Organizes the
+/// scores along queries and keys, decomposes the softmax on the resulting trees (`paraproduct` with A = exp, f = g),
+/// and compares with the organizations of the softmax and of the approximation.
 ///
-/// Where entries are absent, the means over folders are over what is present, errors are over present entries, and
-/// organizations leave absent ones out; the mixed differences of g are then no longer exactly those of f.
+/// If entries are absent, folder means and errors are over present entries and organizations skip absent ones; the
+/// mixed differences of g are then no longer exactly those of f.
 ///
-/// \throws Error  kInvalidArgument if the tensor does not hold scores, kFormat if the head's rows are a softmax
-/// already;
-///                as `organize` otherwise.
+/// \throws Error  kInvalidArgument if the tensor does not hold scores; kFormat if the head's rows already are a
+///                softmax; otherwise as `organize`.
 [[nodiscard]] HeadInvariance softmax_invariance(const NetworkTensor& scores, std::size_t head,
                                                 const SoftmaxOptions& options = {});
 

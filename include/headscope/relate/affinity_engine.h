@@ -12,28 +12,28 @@
 
 namespace headscope {
 
-/// What the heads of one layer are prepared from, for one side of a metric of products.
+/// Weights from which the heads of one layer are prepared, for one side of a product metric.
 struct FactorWeights {
   Metric metric = Metric::kPk;
-  HeadWeights outer = {};               ///< d_model x d_head a head: the role's own matrices.
+  HeadWeights outer = {};               ///< d_model x d_head per head: the role's own matrices.
   HeadWeights inner = {};               ///< Their partners in the composition score; empty for other metrics.
-  std::vector<std::size_t> heads = {};  ///< Which to prepare, by their place in the layer (query heads for cs).
+  std::vector<std::size_t> heads = {};  ///< Heads to prepare, by index in the layer (query heads for cs).
   std::size_t queries_per_kv = 1;       ///< For cs: query head h uses KV head h / queries_per_kv.
-  double rank_tolerance = 0;            ///< Singular values below this share of the largest are zero.
+  double rank_tolerance = 0;            ///< Singular values below this fraction of the largest are treated as zero.
 
-  /// What one of `heads` has of `part`, which is `outer` or `inner`: the columns of its matrix.
+  /// The columns of one head's matrix in `part`, which is `outer` or `inner`.
   [[nodiscard]] std::span<const float> columns(const HeadWeights& part, std::size_t head) const noexcept {
     return part.columns(metric == Metric::kCs && is_key_value(part.role()) ? head / queries_per_kv : head);
   }
 };
 
-/// The heads of one layer prepared for a metric that is a norm of products, wherever their engine keeps them: the
-/// metric of heads i and j is ||F_i^T G_j||_F^2 (or its root), F from the source's layer, G from the target's.
+/// The heads of one layer, prepared for a metric that is a norm of products, in the engine's memory. The metric of
+/// heads i and j is ||F_i^T G_j||_F^2 (or its root), with F from the source layer and G from the target layer.
 struct PreparedLayer {
   virtual ~PreparedLayer() = default;
 
-  std::vector<GramMoments> moments;  ///< Of each head's factor: what the isotropic null needs.
-  std::vector<std::size_t> ranks;    ///< Of each head's subspace; d_head for metrics that do not look at it.
+  std::vector<GramMoments> moments;  ///< Of each head's factor; used by the isotropic null.
+  std::vector<std::size_t> ranks;    ///< Of each head's subspace; d_head for metrics that do not use it.
 };
 
 /// All heads of one layer against all heads of another.
@@ -44,35 +44,36 @@ struct LayerBlock {
   std::size_t out_stride = 0;
 };
 
-/// Prepares heads and multiplies them: the two expensive steps of every affinity between heads. The CPU implements it
-/// here, a device implements the same. A block's bits depend on its two layers alone, not on the blocks beside it, on
-/// the number of threads, or on who else computes other blocks.
+/// Prepares heads and multiplies them: the two expensive steps of product metrics. The CPU implementation is below; a
+/// device can implement the same interface. The bits of a block depend only on its two layers, not on other blocks, the
+/// number of threads, or which rank computes them.
 class AffinityEngine {
  public:
   virtual ~AffinityEngine() = default;
 
   [[nodiscard]] virtual std::unique_ptr<PreparedLayer> prepare(const FactorWeights& weights) const = 0;
 
-  /// Begins computing the blocks. Layers and outputs must stay until `wait` returns.
-  /// A block of a layer with itself is computed by half and mirrored.
+  /// Starts computing the blocks. Layers and outputs must remain valid until `wait` returns. For a block of a layer
+  /// with itself, half is computed and mirrored.
   virtual void compute(std::span<const LayerBlock> blocks) const = 0;
-  /// Until all that was begun is done.
+  /// Waits until all started blocks are done.
   virtual void wait() const = 0;
 
-  /// Bytes that a prepared layer of `heads` heads takes, and bytes there are for prepared layers if `wanted` are
-  /// asked for (a device has what it has).
+  /// `layer_bytes`: bytes of a prepared layer of `heads` heads. `capacity`: bytes available for prepared layers if
+  /// `wanted` are requested (a device has a fixed amount).
   [[nodiscard]] virtual std::size_t layer_bytes(std::size_t heads, std::size_t d_model, std::size_t d_head) const = 0;
   [[nodiscard]] virtual std::size_t capacity(std::size_t wanted) const = 0;
 
-  /// A prepared layer as bytes for another rank's engine of the same kind, and back.
+  /// Serializes a prepared layer for another rank's engine of the same kind, and deserializes it.
   [[nodiscard]] virtual std::vector<std::byte> pack(const PreparedLayer& layer) const = 0;
   [[nodiscard]] virtual std::unique_ptr<PreparedLayer> unpack(std::span<const std::byte> bytes) const = 0;
 
-  /// "cpu", "cuda tf32": names what decides the bits of the results, for the manifest and for finished tiles.
+  /// E.g. "cpu", "cuda tf32". Identifies everything in the engine that affects the bits of the results, for the
+  /// manifest and for finished blocks.
   [[nodiscard]] virtual std::string name() const = 0;
 };
 
-/// On this machine's processors.
+/// Implementation on the CPU.
 [[nodiscard]] std::unique_ptr<AffinityEngine> cpu_affinity_engine();
 
 }  // namespace headscope

@@ -20,7 +20,7 @@
 
 namespace headscope {
 
-/// The affinities between the heads of one layer and those of another.
+/// Identifies the affinities between the heads of one layer and those of another.
 struct BlockId {
   Metric metric = Metric::kPk;
   Role source_role = Role::kO;
@@ -31,7 +31,7 @@ struct BlockId {
   friend auto operator<=>(const BlockId&, const BlockId&) = default;  // NOLINT(modernize-use-nullptr): a false alarm
 };
 
-/// What is known of the heads of one layer on one side of a metric.
+/// Identifies what is known about the heads of one layer on one side of a metric.
 struct SideId {
   Metric metric = Metric::kPk;
   Role role = Role::kO;
@@ -41,40 +41,43 @@ struct SideId {
   friend auto operator<=>(const SideId&, const SideId&) = default;  // NOLINT(modernize-use-nullptr): a false alarm
 };
 
-/// Blocks of affinities that a long run has finished, kept on disk so that the same command goes on from them after
-/// whatever ended it. Losing them costs time, nothing else: what cannot be read, is damaged or belongs to another key
-/// is not there, and where nothing can be written nothing is kept.
+/// Blocks of affinities finished by a long run, stored on disk so that the same command can resume after an
+/// interruption. Losing them costs only time: files that cannot be read, are damaged or belong to another key are
+/// ignored, and if writing fails, nothing more is stored.
 ///
-/// They lie in `folder`/relate-HASH/*.blocks, HASH being that of the key; each file begins with the whole key, ends
-/// with a checksum, and appears whole or not at all.
+/// Files are `folder`/relate-HASH/*.blocks, where HASH is the hash of the key. Each file starts with the whole key,
+/// ends with a checksum, and is written atomically.
 class FinishedBlocks {
  public:
-  /// `key` says everything that decides the bits of a block beside its BlockId: the model, the processing of its
-  /// weights, which heads were chosen, the engine, the version. `rank` writes files of its own and reads those of all.
+  /// `key` describes everything besides the BlockId that affects the bits of a block: the model, the processing of its
+  /// weights, the selected heads, the engine, the version. Each rank writes its own files and reads those of all ranks.
+  /// `keep` writes at most one file per `seconds_between` seconds.
   FinishedBlocks(const std::filesystem::path& folder, std::string key, std::size_t rank = 0,
                  double seconds_between = 10);
   FinishedBlocks(const FinishedBlocks&) = delete;
   FinishedBlocks& operator=(const FinishedBlocks&) = delete;
   ~FinishedBlocks() = default;
 
-  /// Whether an earlier run has kept it.
+  /// Whether an earlier run stored this block.
   [[nodiscard]] bool has(const BlockId& id) const { return blocks_.contains(id); }
-  /// Whether the block was there, with this shape; then it is in `out`.
+  /// Reads a stored block of this shape into `out`. Returns false if there is none.
   [[nodiscard]] bool restore(const BlockId& id, MatrixSpan out);
-  /// `moments` may be empty: for metrics that have none.
+  /// The same for one side. `moments` may be empty, for metrics without moments.
   [[nodiscard]] bool restore(const SideId& id, std::span<GramMoments> moments, std::span<std::size_t> ranks);
 
-  /// Takes a copy, which is on disk some seconds later: one file is written for all that was finished meanwhile.
+  /// Copies the values. They reach the disk with a later `keep` or `save`; one file holds everything finished in
+  /// between.
   void keep(const BlockId& id, MatrixView values);
   void keep(const SideId& id, std::span<const GramMoments> moments, std::span<const std::size_t> ranks);
-  /// Writes what is not yet on disk if the run has been going on for long enough to be worth it.
+  /// Writes what is not yet on disk, unless the run is too short to be worth it: no file exists yet and less than
+  /// `seconds_between` seconds have passed.
   void save();
 
   [[nodiscard]] std::size_t restored() const noexcept { return restored_; }  ///< Blocks.
-  [[nodiscard]] bool is_on_disk() const noexcept { return files_ > 0; }      ///< Whether a later run will find some.
+  [[nodiscard]] bool is_on_disk() const noexcept { return files_ > 0; }      ///< Whether a later run will find any.
   [[nodiscard]] const std::filesystem::path& folder() const noexcept { return own_folder_; }
 
-  /// Removes what any run of `relate` has left in `folder`.
+  /// Removes everything that runs of `relate` left in `folder`.
   static void remove(const std::filesystem::path& folder) noexcept;
 
  private:
@@ -92,8 +95,8 @@ class FinishedBlocks {
   std::chrono::duration<double> between_;
   Clock::time_point last_ = Clock::now();
   std::vector<MappedFile> mapped_;
-  std::map<BlockId, std::span<const std::byte>> blocks_;  // rows, columns, values; in place
-  std::map<SideId, std::span<const std::byte>> sides_;    // heads, moments, ranks
+  std::map<BlockId, std::span<const std::byte>> blocks_;  // rows, columns, values; views into mapped_
+  std::map<SideId, std::span<const std::byte>> sides_;    // moments, ranks
   MessageWriter pending_;
   std::size_t pending_records_ = 0;
   std::size_t restored_ = 0;

@@ -8,30 +8,29 @@
 
 namespace headscope {
 
-/// What the three formats write. All must outlive the call.
+/// Input of the three exporters. The referenced objects must outlive the call.
 struct GraphToExport {
   const HeadGraph& graph;
   const GraphMeasures& measures;
   const HeadLabels* labels = nullptr;  ///< Classes are written only if there are labels.
 };
 
-// A node's id is its head's name, e.g. "L4H7". Node attributes in all formats: layer, head, kind
-// ("query" or "kv"), in_degree, out_degree, in_strength, out_strength, pagerank, hub, authority,
-// betweenness, and for a head in a class `classes`, their names with ';' between. Edge attributes:
-// pair, score, z, weight. Parallel edges stay apart. Numbers are written so that reading them gives
-// the same double. All texts are UTF-8 and depend on nothing but the arguments.
+// A node's id is its head's name, e.g. "L4H7". Node attributes in all formats: layer, head, kind ("query" or "kv"),
+// in_degree, out_degree, in_strength, out_strength, pagerank, hub, authority, betweenness, and for labeled heads
+// `classes`, the class names joined by ';'. Edge attributes: pair, score, z, weight. Parallel edges are kept separate.
+// Numbers round-trip exactly. All output is UTF-8 and depends only on the arguments.
 
 /// GraphML (http://graphml.graphdrawing.org), for networkx, igraph, yEd and Gephi.
-/// \throws Error  kInvalidArgument if the measures are of another number of nodes.
+/// \throws Error  kInvalidArgument if `measures` has a different number of nodes.
 [[nodiscard]] std::string to_graphml(const GraphToExport& what);
 
-/// GEXF 1.2draft, for Gephi and networkx, of which older ones do not read 1.3. The weight is the
-/// format's own, the pair also the edge's label.
+/// GEXF 1.2draft, for Gephi and networkx (older versions of networkx do not read 1.3). The weight uses the format's own
+/// attribute; the pair is also the edge label.
 /// \throws Error  as `to_graphml`.
 [[nodiscard]] std::string to_gexf(const GraphToExport& what);
 
-/// Graphviz DOT, drawn from left to right with one column a layer. Graphviz takes `weight`, cut
-/// to a whole number, for how short and straight to draw the edge.
+/// Graphviz DOT, drawn left to right with one column per layer. Graphviz truncates `weight` to an integer and uses it
+/// to decide how short and straight to draw the edge.
 /// \throws Error  as `to_graphml`.
 [[nodiscard]] std::string to_dot(const GraphToExport& what);
 

@@ -10,21 +10,20 @@
 
 namespace headscope {
 
-/// An affinity between two heads that is large enough to be drawn.
+/// An affinity between two heads that is large enough to be an edge.
 struct HeadEdge {
-  std::size_t source = 0;  ///< Index of a node: the head of the smaller layer.
+  std::size_t source = 0;  ///< Node index of the head in the earlier layer.
   std::size_t target = 0;
   std::string pair;   ///< Role of the source, then of the target, e.g. "OQ".
   double score = 0;   ///< The affinity itself.
-  double weight = 0;  ///< What the measures weigh by, not negative; usually the score.
-  double z = 0;       ///< The score under a null distribution, so that role pairs can be added.
+  double weight = 0;  ///< Weight used by the measures, nonnegative; usually the score.
+  double z = 0;       ///< The score under a null distribution, comparable across role pairs.
 };
 
 /// Heads and the directed edges between them, with one metric and any number of role pairs.
 ///
-/// Two heads may be joined by several edges, one for each role pair, and `edges`
-/// keeps them all. Measures that are defined on a simple digraph work on `arcs`,
-/// in which their weights are added.
+/// Two heads may be joined by several edges, one per role pair; `edges` has them all. Measures defined on a simple
+/// digraph use `arcs`, in which the weights of parallel edges are added.
 class HeadGraph {
  public:
   /// An edge of the simple digraph.
@@ -37,33 +36,32 @@ class HeadGraph {
 
   HeadGraph() = default;
 
-  /// `nodes` are all heads that were looked at, those without an edge included: PageRank
-  /// and betweenness depend on how many there are.
+  /// `nodes` must contain all heads that were analyzed, including those without an edge: PageRank and betweenness
+  /// depend on their number.
   ///
   /// Cost: O((nodes + edges) log).
   ///
-  /// \throws Error  kInvalidArgument if a node stands twice, if an edge names a node that
-  ///                is not there, joins a head to itself, stands twice for the same role
-  ///                pair or has a negative weight; kNumeric if one of its numbers is
-  ///                not finite.
+  /// \throws Error  kInvalidArgument if there are duplicate nodes, or an edge refers to a missing node, joins a head to
+  ///                itself, duplicates an edge of the same role pair or has a negative weight; kNumeric if one of its
+  ///                numbers is not finite, or the weights of parallel edges overflow.
   HeadGraph(std::vector<HeadId> nodes, std::vector<HeadEdge> edges);
 
-  /// In the order they were given.
+  /// In the order passed to the constructor.
   [[nodiscard]] std::span<const HeadId> nodes() const noexcept { return nodes_; }
-  /// In the order they were given.
+  /// In the order passed to the constructor.
   [[nodiscard]] std::span<const HeadEdge> edges() const noexcept { return edges_; }
-  /// By source, then target.
+  /// Sorted by source, then target.
   [[nodiscard]] std::span<const Arc> arcs() const noexcept { return arcs_; }
-  /// The arcs that leave `node`, by target.
+  /// The arcs that leave `node`, sorted by target.
   [[nodiscard]] std::span<const Arc> arcs_from(std::size_t node) const noexcept {
     return arcs().subspan(first_arc_[node], first_arc_[node + 1] - first_arc_[node]);
   }
 
-  /// Index of a head; nothing if it is not a node.
+  /// Returns the index of a head, or nothing if it is not a node.
   [[nodiscard]] std::optional<std::size_t> find(HeadId id) const noexcept;
 
-  /// The indices of the `count` edges of largest score of every role pair, in the order of
-  /// `edges`. Of equal scores, those that stand earlier in `edges` count first.
+  /// Returns the indices of the `count` highest-scoring edges of each role pair, in the order of `edges`. Ties go to
+  /// earlier edges.
   [[nodiscard]] std::vector<std::size_t> top_edges(std::size_t count) const;
 
  private:

@@ -8,13 +8,13 @@
 
 namespace headscope {
 
-/// A pair of heads: how large its affinity is, and whether the labels call it a positive.
+/// A pair of heads: its affinity, and whether the labels make it a positive.
 struct ScoredPair {
   double score = 0;
   bool positive = false;
 };
 
-/// How well an affinity finds the positive pairs. NaN where a number is not defined.
+/// How well an affinity finds the positive pairs. Undefined values are NaN.
 struct LabelScores {
   std::size_t pairs = 0;
   std::size_t positives = 0;
@@ -23,31 +23,30 @@ struct LabelScores {
   double precision_at_k = 0;     ///< NaN without pairs or for k = 0.
 };
 
-/// Scores a ranking in which larger scores come first. Nothing depends on the order of `pairs`:
+/// Scores a ranking by descending score. The result does not depend on the order of `pairs`:
 ///
-/// - ROC-AUC is the probability that a positive stands before a negative, ties counting half.
-/// - PR-AUC is the average precision sum_n (R_n - R_(n-1)) P_n over the distinct scores, with
-///   R_n and P_n recall and precision of the pairs at or above the n-th one: scikit-learn's
-///   `average_precision_score`. It does not interpolate.
-/// - precision@k is the share of positives among the first k pairs, or among all if they are
-///   fewer. Where the k-th place is tied, the mean over all orders of the tied pairs.
+/// - ROC-AUC is the probability that a positive ranks before a negative; ties count half.
+/// - PR-AUC is the average precision sum_n (R_n - R_(n-1)) P_n over the distinct scores, where R_n and P_n are recall
+///   and precision of the pairs at or above the n-th score: scikit-learn's `average_precision_score`. It does not
+///   interpolate.
+/// - precision@k is the fraction of positives among the first k pairs, or among all if there are fewer. If there is a
+///   tie at place k, it is the mean over all orders of the tied pairs.
 ///
 /// Cost: O(n log n), and one copy of the pairs.
 ///
 /// \throws Error  kNumeric if a score is not finite.
 [[nodiscard]] LabelScores score_labels(std::span<const ScoredPair> pairs, std::size_t k);
 
-/// Distinct heads.
+/// Numbers of distinct heads.
 struct ClassCounts {
-  std::size_t inside = 0;   ///< In at least one class, ignored ones included.
-  std::size_t outside = 0;  ///< In none.
+  std::size_t inside = 0;   ///< In at least one class, including ignored ones.
+  std::size_t outside = 0;  ///< In no class.
 };
 
-/// Counts the heads at the ends of the `k` edges of largest score of every role pair
-/// (HeadGraph::top_edges), each once.
+/// Counts the heads at the ends of the `k` highest-scoring edges of each role pair (HeadGraph::top_edges), each once.
 ///
-/// Ignored classes count as inside: so does the PK paper, whose 24 heads inside and 28
-/// outside its classes are met only with the two identity heads among the 24.
+/// Ignored classes count as inside, as in the PK paper: its 24 heads inside and 28 outside of classes are reproduced
+/// only with the two identity heads among the 24.
 [[nodiscard]] ClassCounts count_heads(const HeadGraph& graph, const HeadLabels& labels, std::size_t k);
 
 }  // namespace headscope

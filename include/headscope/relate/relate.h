@@ -19,16 +19,16 @@
 namespace headscope {
 
 struct RelateOptions {
-  std::vector<Metric> metrics = {Metric::kPk};  ///< The first one makes edges, graph and tree.
+  std::vector<Metric> metrics = {Metric::kPk};  ///< The first one determines edges, graph and tree.
   std::vector<RolePair> pairs = {{Role::kO, Role::kQ}, {Role::kO, Role::kK}, {Role::kO, Role::kV}};
-  /// The first one's z makes strengths and its q cuts edges. Empty: all that are defined for the first metric.
+  /// z of the first null determines strengths, and its q selects edges. Empty: all nulls defined for the first metric.
   std::vector<NullModel> nulls = {};
-  std::size_t top = 20;                ///< Edges kept for every pair of roles ...
-  std::optional<double> q_level = {};  ///< ... or instead all whose q under the first null is below this.
+  std::size_t top = 20;                ///< Edges kept per role pair, ...
+  std::optional<double> q_level = {};  ///< ... or, if set, all edges with q under the first null below this.
   const HeadLabels* labels = nullptr;
   AffinityOptions affinity = {};
   MatchedOptions matched = {};
-  const AffinityEngine* engine = nullptr;  ///< What multiplies the heads; null: this machine's processors.
+  const AffinityEngine* engine = nullptr;  ///< Multiplies the heads; null: the CPU.
 };
 
 /// How unusual one edge is under one null.
@@ -38,13 +38,13 @@ struct EdgeScore {
   double q = 0;
 };
 
-/// An affinity that was kept, from an earlier head to a later one.
+/// An affinity that was selected, from an earlier head to a later one.
 struct Edge {
   RolePair pair;
   HeadId source;
   HeadId target;
   float score = 0;
-  std::size_t rank = 0;               ///< Within its pair of roles, from 1: the closest heads.
+  std::size_t rank = 0;               ///< Rank within its role pair; 1 is the closest pair of heads.
   std::vector<EdgeScore> nulls = {};  ///< In the order of RelateResult::nulls.
 };
 
@@ -57,34 +57,38 @@ struct LabelRow {
 
 struct RelateResult {
   std::vector<NullModel> nulls;
-  std::vector<NullMoments> matched;    ///< By pair of roles, if that null was asked for.
-  std::vector<Affinities> affinities;  ///< Metric by metric, pair by pair.
-  std::vector<Edge> edges;             ///< Pair by pair, closest heads first.
-  HeadGraph graph;                     ///< Of the edges, on all heads.
+  std::vector<NullMoments> matched;    ///< Per role pair, if that null was requested.
+  std::vector<Affinities> affinities;  ///< By metric, then by role pair.
+  std::vector<Edge> edges;             ///< By role pair, closest heads first.
+  HeadGraph graph;                     ///< The edges, with all heads as nodes.
   GraphMeasures measures;
   std::vector<Hub> hubs;
-  std::optional<PartitionTree> tree;  ///< Nested communities of the graph's nodes, from all affinities; always there.
-  std::vector<Informativeness> informativeness;  ///< By pair of roles, if pk was asked for.
+  std::optional<PartitionTree> tree;  ///< Nested communities of the nodes, by the first metric. Always set on rank 0.
+  /// Per role pair, if pk was requested, there are edges and d_head < d_model.
+  std::vector<Informativeness> informativeness;
   std::vector<LabelRow> labels;
-  std::vector<ClassCounts> class_counts;  ///< By metric: heads in and outside classes among the top edges.
-  std::vector<std::string> warnings;      ///< For a person: rank-deficient heads, nothing to compare, ...
+  std::vector<ClassCounts> class_counts;  ///< Per metric: heads inside and outside of classes among the top edges.
+  std::vector<std::string> warnings;      ///< Human-readable: rank-deficient heads, nothing to compare, ...
 };
 
-/// Which heads talk to which, and is it more than chance: affinities, null models,
-/// edges, graph, hubs, communities, informativeness of role pairs, scores against labels.
-/// Ranks share the affinities and the matched null; the rest is done by rank 0, whose result is the only one with
-/// anything in it.
+/// Finds which heads communicate, and whether more than by chance: affinities, null models, edges, graph, hubs,
+/// communities, informativeness of role pairs, scores against labels. Metrics after the first skip the pairs they are
+/// not defined for.
 ///
-/// \throws Error  kInvalidArgument if there is no metric or pair, a metric is not defined for a
-///                pair or a null for the first metric; as `compute_affinities` otherwise.
+/// Collective: ranks share the affinities and the matched null; rank 0 does the rest. The result is empty on other
+/// ranks.
+///
+/// \throws Error  kInvalidArgument if there is no metric or pair, or the first metric is not defined for a pair, or a
+///                null is not defined for the first metric; kFormat as `HeadLabels::check_against`; otherwise as
+///                `compute_affinities`.
 [[nodiscard]] RelateResult relate(const Model& model, const RelateOptions& options = {});
 
-/// The subspaces worth a token profile: both ends of every edge, and all roles of the
-/// first `hubs` hubs. Each once, sorted; K and V as those of KV heads.
+/// Returns the subspaces worth a token profile: both ends of every edge, and all roles of the first `hubs` hubs.
+/// Sorted, without duplicates; K and V are those of KV heads.
 [[nodiscard]] std::vector<HeadRole> noteworthy_subspaces(const RelateResult& result, const HeadSizes& sizes,
                                                          std::size_t hubs = 3);
 
-/// Every subspace of every head of the graph.
+/// Returns every subspace of every head of the graph.
 [[nodiscard]] std::vector<HeadRole> all_subspaces(const RelateResult& result, const HeadSizes& sizes);
 
 }  // namespace headscope

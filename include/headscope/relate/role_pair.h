@@ -9,8 +9,8 @@
 
 namespace headscope {
 
-/// Which matrices of two heads are compared: the source's and the target's. OQ
-/// is what an earlier head writes against what a later head's queries read.
+/// Which matrices of two heads are compared: one of the source, one of the target. OQ compares what an earlier head
+/// writes with what the queries of a later head read.
 struct RolePair {
   Role source = Role::kO;
   Role target = Role::kQ;
@@ -18,13 +18,13 @@ struct RolePair {
   friend bool operator==(const RolePair&, const RolePair&) = default;
 };
 
-/// "OQ".
+/// E.g. "OQ".
 [[nodiscard]] std::string to_string(RolePair pair);
 
-/// Nothing if the text is not two of the letters Q, K, V, O.
+/// Returns nothing if the text is not two of the letters Q, K, V, O.
 [[nodiscard]] std::optional<RolePair> parse_role_pair(std::string_view text);
 
-/// All 16, source by source in the order Q, K, V, O.
+/// Returns all 16 pairs, ordered by source, then target, each in the order Q, K, V, O.
 [[nodiscard]] std::vector<RolePair> all_role_pairs();
 
 }  // namespace headscope

@@ -8,32 +8,31 @@
 
 namespace headscope {
 
-/// How much a folder counts in a tree distance: w_I = (|I| / n)^beta * 2^((1 - level) alpha), the root at level 1
+/// The weight of a folder in a tree distance: w_I = (|I| / n)^beta * 2^((1 - level) alpha), with the root at level 1
 /// (OA, arXiv 2506.15541).
 struct FolderWeightOptions {
-  double alpha = 0;  ///< Above 0 coarse folders count more.
-  double beta = 1;   ///< Above 0 large folders count more.
+  double alpha = 0;  ///< If positive, coarse folders count more.
+  double beta = 1;   ///< If positive, large folders count more.
 };
 
-/// A set of elements that is a folder of the tree on one or several levels.
+/// A set of elements that is a folder of the tree on one or more levels.
 struct WeightedFolder {
-  std::size_t begin = 0;  ///< It holds order()[begin] up to, not including, order()[end] of its tree.
+  std::size_t begin = 0;  ///< The folder is order()[begin] up to but not including order()[end] of its tree.
   std::size_t end = 0;
-  std::size_t parent = 0;  ///< The smallest larger folder, by its place in the list; the root names itself.
-  double weight = 0;       ///< Summed over the levels on which it stands.
+  std::size_t parent = 0;  ///< The smallest larger folder, as an index into the list; the root is its own parent.
+  double weight = 0;       ///< Sum over the levels on which the folder occurs.
 
   [[nodiscard]] std::size_t size() const noexcept { return end - begin; }
 };
 
-/// The distinct folders of a tree, leaves included, at most 2 n - 1 of them, every folder after all folders inside it
-/// and of several children the largest first. Walking the list with one running sum for each folder that has been
-/// begun and not finished therefore takes no more than log2(n) + 1 sums at a time.
+/// Returns the distinct folders of a tree, leaves included, at most 2 n - 1. They are in post-order, with larger
+/// children first, so a walk that keeps one running sum per unfinished folder needs at most log2(n) + 1 sums at a time.
 ///
-/// \throws Error  kInvalidArgument if alpha or beta is not a finite number.
+/// \throws Error  kInvalidArgument if alpha or beta is not finite.
 [[nodiscard]] std::vector<WeightedFolder> weighted_folders(const PartitionTree& tree,
                                                            const FolderWeightOptions& options = {});
 
-/// What the weights of all folders add up to.
+/// Returns the sum of the weights of all folders.
 [[nodiscard]] double total_weight(std::span<const WeightedFolder> folders) noexcept;
 
 }  // namespace headscope

@@ -9,8 +9,7 @@
 
 namespace headscope {
 
-/// A tree as JSON text, root first and leaves last, the elements of a folder
-/// ascending:
+/// Returns a tree as JSON text, root first and leaves last, with the elements of each folder ascending:
 ///
 ///     {"n": 3, "levels": [
 ///       {"folders": [[0, 1, 2]]},
@@ -19,19 +18,17 @@ namespace headscope {
 ///     ]}
 [[nodiscard]] std::string to_json(const PartitionTree& tree);
 
-/// The same with "names", what the elements are called: names[i] belongs to
-/// element i. Bytes that are not UTF-8 become U+FFFD.
+/// The same with "names", where names[i] is the name of element i. Bytes that are not UTF-8 become U+FFFD.
 ///
-/// \throws Error  kInvalidArgument if there are not n names.
+/// \throws Error  kInvalidArgument if the number of names is not n.
 [[nodiscard]] std::string to_json(const PartitionTree& tree, std::span<const std::string> names);
 
-/// Reads what `to_json` writes; folders and elements may come in any order and
-/// unknown members are passed over. Memory stays within a small multiple of the text, whatever "n" says.
+/// Reads the output of `to_json`. Folders and elements may be in any order, and unknown members are ignored. Memory is
+/// at most a small multiple of the text, regardless of the value of "n".
 ///
-/// `where` begins the message of every error, e.g. the file's name.
-/// \throws Error  kFormat if a member is missing or of the wrong kind, if the
-///                levels are not a partition tree of "n" elements (the constructor of PartitionTree lists the ways),
-///                or if "names", where present, are not n strings.
+/// `where` is the prefix of every error message, e.g. the file's name.
+/// \throws Error  kFormat if a member is missing or of the wrong kind, if the levels are not a partition tree of "n"
+///                elements (see the constructor of PartitionTree), or if "names", if present, are not n strings.
 [[nodiscard]] PartitionTree tree_from_json(JsonValue value, std::string_view where);
 
 }  // namespace headscope

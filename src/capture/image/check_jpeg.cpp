@@ -13,7 +13,7 @@
 namespace headscope {
 namespace {
 
-// Encoders write about ten. Each costs a pass over all pixels, even if it holds three bytes.
+// Encoders write about ten. Each scan costs a pass over all pixels, even if it holds only three bytes.
 constexpr std::size_t kMostScans = 200;
 
 constexpr unsigned kHuffmanTables = 0xC4;
@@ -61,7 +61,7 @@ class JpegReader {
 
   unsigned byte(std::size_t at) const { return std::to_integer<unsigned>(file_[at]); }
 
-  // Skips what is no marker: coded pixels (where 0xFF is followed by 0) and padding.
+  // Skips everything that is not a marker: coded pixels (where 0xFF is followed by 0) and padding.
   unsigned next_marker() {
     while (position_ < file_.size()) {
       const auto rest = file_.subspan(position_);
@@ -111,11 +111,11 @@ class JpegReader {
     jpeg_.width = width;
     progressive_ = marker == kProgressive;
     for (std::size_t c = 0; c < channels; ++c) quantization_.push_back(static_cast<unsigned>(number(8 + 3 * c)));
-    // Channels are padded to blocks of up to 32 pixels a side and take 2 bytes a coefficient; the result takes 3.
+    // Channels are padded to blocks of up to 32 pixels per side and take 2 bytes per coefficient; the result takes 3.
     jpeg_.largest_allocation = 4 * (height + 64) * (width + 64) + 65536;
   }
 
-  // Each table: class and number in a byte, how many codes have 1 to 16 bits, the values of the codes.
+  // Each table: one byte for class and number, the counts of codes of 1 to 16 bits, the values of the codes.
   void read_huffman(std::span<const std::byte> body) {
     while (!body.empty()) {
       const auto id = std::to_integer<unsigned>(body[0]);
@@ -130,7 +130,7 @@ class JpegReader {
     }
   }
 
-  // Each table: precision and number in a byte, 64 numbers of 8 or 16 bits.
+  // Each table: one byte for precision and number, then 64 values of 8 or 16 bits.
   void read_quantization(std::span<const std::byte> body) {
     while (!body.empty()) {
       const auto id = std::to_integer<unsigned>(body[0]);
@@ -141,7 +141,7 @@ class JpegReader {
     }
   }
 
-  // The decoder trusts that the tables a scan names are there.
+  // The decoder does not check that the tables a scan refers to exist.
   void read_scan(std::span<const std::byte> body) const {
     if (jpeg_.width == 0) fail("its JPEG data begins before its size is told");
     const auto number = [&](std::size_t at) { return std::to_integer<unsigned>(body[at]); };

@@ -28,7 +28,7 @@ struct Chunk {
   std::span<const std::byte> data;
 };
 
-// Chunks with a capital first letter may not be skipped.
+// Chunks whose type starts with a capital letter must not be skipped.
 bool is_critical(std::string_view type) {
   return type[0] >= 'A' && type[0] <= 'Z';
 }
@@ -88,7 +88,7 @@ class PngReader {
     depth_ = std::to_integer<unsigned>(header_[8]);
     color_ = std::to_integer<unsigned>(header_[9]);
     const auto rest = header_.subspan(10);
-    // Which depths go with which color type, a bit each.
+    // Bit mask of the depths allowed for each color type.
     constexpr std::array<unsigned, 7> kDepths = {1 | 2 | 4 | 8 | 16, 0, 8 | 16, 1 | 2 | 4 | 8, 8 | 16, 0, 8 | 16};
     const bool power = depth_ != 0 && (depth_ & (depth_ - 1)) == 0;
     if (color_ >= kDepths.size() || !power || (kDepths[color_] & depth_) == 0) {
@@ -130,7 +130,7 @@ class PngReader {
   void append_length(std::size_t length) {
     for (const unsigned shift : {24u, 16u, 8u, 0u}) png_.file.push_back(static_cast<std::byte>(length >> shift & 0xFF));
   }
-  // The decoder skips checksums, so they are zeros.
+  // Checksums are zero, since the decoder skips them.
   void append_chunk(std::string_view type, std::span<const std::byte> data, std::size_t zeros = 0) {
     append_length(data.size() + zeros);
     append(type);
@@ -142,7 +142,7 @@ class PngReader {
     png_.file.reserve(data_size_ + kPaletteBytes + 100);
     append("\x89PNG\r\n\x1a\n");
     append_chunk("IHDR", header_);
-    // Padded: the decoder looks an index beyond the palette up in memory that nobody wrote.
+    // Padded, because the decoder would read uninitialized memory for an index beyond the palette.
     if (color_ == 3) append_chunk("PLTE", palette_, kPaletteBytes - palette_.size());
     append_length(data_size_);
     append("IDAT");
@@ -152,8 +152,8 @@ class PngReader {
 
     constexpr std::array<std::size_t, 7> kChannels = {1, 0, 3, 1, 2, 0, 4};
     const std::size_t row = (png_.width * kChannels[color_] * depth_ + 7) / 8 + 1;
-    // Rows of an interlaced image are at most twice as many; buffers grow by doubling; levels of
-    // 16 bits and four channels take 8 bytes.
+    // An interlaced image has at most twice as many rows; buffers grow by doubling; 16-bit levels of four channels take
+    // 8 bytes.
     png_.largest_allocation = 4 * row * png_.height + 8 * png_.width * png_.height + 2 * data_size_ + 65536;
     return std::move(png_);
   }

@@ -61,7 +61,7 @@ std::uint8_t gray(const std::uint8_t* rgb) {
   return static_cast<std::uint8_t>((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 0x8000u) >> 16);
 }
 
-// To 1 or 3 channels; alpha, which is the second or the fourth, is left out.
+// Converts to 1 or 3 channels; drops alpha, which is the second or the fourth channel.
 std::vector<std::uint8_t> convert(std::vector<std::uint8_t> from, std::size_t pixels, std::size_t have,
                                   std::size_t want) {
   if (have == want) return from;
@@ -89,7 +89,7 @@ Image to_image(Decoded decoded, std::size_t channels) {
           convert(std::move(decoded.levels), pixels, decoded.channels, channels)};
 }
 
-// The check and the decoder must have read the same header.
+// The check and the decoder must have read the same size.
 template <typename Checked>
 void check_agreement(const Checked& checked, const Decoded& decoded, std::string_view where) {
   if (checked.height == decoded.height && checked.width == decoded.width) return;

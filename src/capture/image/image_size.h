@@ -5,7 +5,7 @@
 
 namespace headscope {
 
-/// Refuses pictures without pixels, and those too large to decode.
+/// Rejects images without pixels and images too large to decode.
 ///
 /// \throws Error  kFormat if a side is 0, kUnsupported if one is longer than
 ///                `kLongestImageSide` or there are more than `most_pixels`.

@@ -31,7 +31,7 @@ void check_type(const NpyView& array, const std::string& where) {
                           where, name_of(array.type.kind), 8 * array.type.size));
 }
 
-// [images, channels, height, width], whichever way the file says it.
+// Returns the shape as [images, channels, height, width].
 Shape full_shape(const Shape& shape, std::size_t channels, const std::string& where) {
   Shape full = shape;
   if (full.size() == 2 && channels == 1) full.insert(full.begin(), 1);

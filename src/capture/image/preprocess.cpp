@@ -13,7 +13,7 @@
 namespace headscope {
 namespace {
 
-// Of a resized image. Proportions of 1 to 65535 are possible, so a short edge of 224 bounds nothing.
+// Limit for a resized image. Aspect ratios up to 1 to 65535 are possible, so a short edge of 224 bounds nothing.
 constexpr double kMostPixels = 64.0 * 1024 * 1024;
 
 void check(const Image& image, const Preprocessing& preprocessing, std::string_view where) {
@@ -55,7 +55,7 @@ ImageSize resized(const ImageSize& from, const Preprocessing& preprocessing, std
   return {static_cast<std::size_t>(new_height), static_cast<std::size_t>(new_width)};
 }
 
-// Where the cut begins; negative where black is added.
+// Returns where the crop starts; negative if black is added.
 std::ptrdiff_t crop_begin(std::size_t length, std::size_t crop, bool to_even) {
   const auto spare = static_cast<std::ptrdiff_t>(length) - static_cast<std::ptrdiff_t>(crop);
   const std::ptrdiff_t down = spare >> 1;
@@ -63,7 +63,7 @@ std::ptrdiff_t crop_begin(std::size_t length, std::size_t crop, bool to_even) {
   return spare < 0 || down % 2 != 0 ? down + 1 : down;
 }
 
-// Level to value, by the steps and in the precision of transformers.
+// Maps levels to values, with the steps and the precision of transformers.
 std::array<float, 256> values_of_levels(const Preprocessing& preprocessing, std::size_t channel) {
   std::array<float, 256> values{};
   for (std::size_t level = 0; level < values.size(); ++level) {

@@ -12,12 +12,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What transformers' image processors do where the file says nothing.
+// Defaults of transformers' image processors.
 struct Defaults {
   std::string_view name;  // without "ImageProcessor"
   ResizeTo resize;
   std::size_t edge;
-  bool int_is_square;  // what "size": 224 means
+  bool int_is_square;  // meaning of "size": 224
   Resample resample;
   std::optional<std::size_t> crop;
   std::array<float, 3> mean;
@@ -78,7 +78,7 @@ class PreprocessorConfig {
   }
 
  private:
-  // "CLIPImageProcessorFast" and "CLIPFeatureExtractor" are "CLIP".
+  // "CLIPImageProcessorFast" and "CLIPFeatureExtractor" both become "CLIP".
   const Defaults& processor() const {
     for (const std::string_view key : {"image_processor_type", "feature_extractor_type"}) {
       const auto name = reader_.text(key);

@@ -12,7 +12,7 @@
 namespace headscope {
 namespace {
 
-// 32 bits hold 8 of the level, a sign, a bit for filters that overshoot, and these.
+// 32 bits hold 8 bits of the level, a sign, one bit for filters that overshoot, and these.
 constexpr int kFractionalBits = 22;
 
 double sinc(double x) {
@@ -21,7 +21,7 @@ double sinc(double x) {
   return std::sin(x) / x;
 }
 
-// Half the filter's width in pixels of the finer image.
+// Half the filter's width, in pixels of the coarser image.
 double support(Resample filter) {
   switch (filter) {
     case Resample::kBox:
@@ -52,7 +52,7 @@ double weight(Resample filter, double x) {
   }
 }
 
-// The weights of the input pixels from `first` on that make one output pixel.
+// Weights of the input pixels, starting at `first`, that make up one output pixel.
 struct Taps {
   std::size_t first = 0;
   std::vector<std::int32_t> weights;
@@ -66,7 +66,7 @@ Taps taps_of(std::size_t pixel, double scale, std::size_t length, Resample filte
   const auto end = std::min(length, static_cast<std::size_t>(std::floor(center + reach + 0.5)));
   std::vector<double> exact(end - first);
   double sum = 0;
-  // PIL multiplies with the inverse; dividing differs in the last bit.
+  // PIL multiplies by the inverse; dividing would differ in the last bit.
   const double shrink = 1.0 / stretch;
   for (std::size_t i = 0; i < exact.size(); ++i) {
     exact[i] = weight(filter, (static_cast<double>(i + first) - center + 0.5) * shrink);
@@ -130,8 +130,8 @@ Image along_columns(const Image& image, std::size_t height, Resample filter) {
   return out;
 }
 
-// Where each output pixel comes from. Added up step by step as PIL does: a product may
-// fall on the other side of an integer.
+// Returns the source of each output pixel. Accumulated step by step like PIL: a product may fall on the other side of
+// an integer.
 std::vector<std::size_t> nearest(std::size_t from, std::size_t to) {
   const double scale = static_cast<double>(from) / static_cast<double>(to);
   std::vector<std::size_t> source(to);

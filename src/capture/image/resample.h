@@ -5,9 +5,8 @@
 
 namespace headscope {
 
-/// The image at another size, level by level what PIL's `Image.resize` gives: the filter is
-/// as wide as the scale when it shrinks, weights have 22 fractional bits, and the rows are rounded to 8 bits before
-/// the columns are done.
+/// Resizes an image, level for level like PIL's `Image.resize`: when shrinking, the filter is as wide as the scale;
+/// weights have 22 fractional bits; rows are rounded to 8 bits before the columns are resized.
 [[nodiscard]] Image resample(const Image& image, const ImageSize& size, Resample filter);
 
 }  // namespace headscope

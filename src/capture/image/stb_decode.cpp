@@ -12,8 +12,8 @@
 namespace headscope {
 namespace {
 
-// stb_image inflates whatever a stream holds, 1000 times its size if it likes. What the pixels of
-// the picture need is known before, so more than that is refused here.
+// stb_image inflates whatever a stream holds, which may be 1000 times its size. The size the image needs is known
+// beforehand, so larger allocations are refused here.
 thread_local std::size_t largest_allocation = 0;
 thread_local bool asked_for_more = false;
 
@@ -22,8 +22,8 @@ bool allowed(std::size_t size) {
   return size <= largest_allocation;
 }
 
-// Zeros, because version 2.27 reads tables that a damaged file does not define: the same bytes must give the same
-// picture, or the same error, every time.
+// Zero-filled, because version 2.27 reads tables that a damaged file does not define: the same bytes must give the same
+// image, or the same error, every time.
 void* limited_malloc(std::size_t size) {
   return allowed(size) ? std::calloc(size, 1) : nullptr;
 }

@@ -86,7 +86,7 @@ Preprocessing parse_timm_config(JsonValue config, std::string_view where) {
     result.resize = ResizeTo::kShortestEdge;
   } else {
     result.resize = ResizeTo::kCover;
-    result.resample = Resample::kBilinear;  // timm does not hand the configured filter on
+    result.resample = Resample::kBilinear;  // timm does not pass the configured filter on
   }
   result.scale = 1.0 / 255;
   const auto mean = reader.per_channel("mean", result.channels);

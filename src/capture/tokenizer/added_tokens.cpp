@@ -24,7 +24,7 @@ AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens, const Normalizer
   for (const AddedToken& token : tokens) {
     if (!token.content.empty()) kept.push_back(token);
   }
-  // The last of each id, in the order of ids.
+  // Keep the last token of each id, in the order of ids.
   std::ranges::stable_sort(kept, {}, &AddedToken::id);
   for (std::size_t i = 0; i < kept.size(); ++i) {
     if (i + 1 < kept.size() && kept[i + 1].id == kept[i].id) continue;
@@ -84,7 +84,7 @@ void AddedTokens::Set::cut(std::string_view text, std::vector<PieceText::Cut>& c
     if (token.strip_right) {
       while (end < text.size() && is_space(decode_at(text, end).value)) end += decode_at(text, end).size;
     }
-    // What the one before took along is gone.
+    // Text that the previous token included is no longer available.
     begin = std::max(begin, done);
     if (done < begin) add(done, begin, kNoToken);
     add(begin, std::max(begin, end), token.id);

@@ -12,26 +12,27 @@
 
 namespace headscope {
 
-/// A token that is found in the text itself, before anything cuts it.
+/// A token that is matched in the text itself, before the text is split.
 struct AddedToken {
   std::string content;
   std::uint32_t id = 0;
-  bool single_word = false;  ///< Not within a word.
-  bool strip_left = false;   ///< Takes the white space before it along.
+  bool single_word = false;  ///< Matches only if not adjacent to a word character.
+  bool strip_left = false;   ///< Includes the whitespace before it.
   bool strip_right = false;
-  bool normalized = false;  ///< Looked for after normalizing, in its own normalized form.
+  bool normalized = false;  ///< Matched after normalization, in its own normalized form.
 };
 
-/// Finds added tokens: at each place the longest, from left to right.
+/// Finds added tokens: scans from left to right and takes the longest match at each position.
 class AddedTokens {
  public:
-  /// Later tokens take the place of earlier ones with the same id. Tokens without content are left out.
-  /// \throws Error  kFormat, beginning with `where`, if two read the same or one is normalized to nothing.
+  /// Of several tokens with the same id the last one counts. Tokens without content are skipped.
+  /// \throws Error  kFormat, with a message that starts with `where`, if two tokens have the same text or one is
+  ///                normalized to an empty text.
   AddedTokens(const std::vector<AddedToken>& tokens, const Normalizers& normalizers, std::string_view where);
 
-  /// Before normalizing.
+  /// Matches the tokens that are not normalized; call before normalizing.
   void split_raw(PieceText& text) const { raw_.split(text); }
-  /// After normalizing.
+  /// Matches the normalized tokens; call after normalizing.
   void split_normalized(PieceText& text) const { normalized_.split(text); }
 
  private:

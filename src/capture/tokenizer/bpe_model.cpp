@@ -17,7 +17,7 @@ constexpr std::uint32_t kEnd = 0xFFFFFFFF;
 struct Candidate {
   std::uint32_t rank;
   std::uint32_t at;  // the left symbol
-  std::uint32_t id;  // what the two become
+  std::uint32_t id;  // merged token
 
   friend bool operator>(const Candidate& a, const Candidate& b) noexcept {
     return a.rank != b.rank ? a.rank > b.rank : a.at > b.at;
@@ -93,7 +93,7 @@ std::vector<BpeModel::Symbol> BpeModel::symbols_of_bytes(std::string_view word) 
 std::vector<BpeModel::Symbol> BpeModel::symbols_of(std::string_view word) const {
   std::vector<Symbol> symbols;
   symbols.reserve(word.size());
-  std::optional<Symbol> unknown;  // held back, as more may be fused with it
+  std::optional<Symbol> unknown;  // held back, since more may be fused with it
   const auto release = [&] {
     if (unknown) symbols.push_back(*unknown);
     unknown.reset();
@@ -117,7 +117,7 @@ std::vector<BpeModel::Symbol> BpeModel::symbols_of(std::string_view word) const 
     }
     const auto has_token = [this](char c) { return byte_tokens_[static_cast<unsigned char>(c)].has_value(); };
     if (options_.byte_fallback && std::ranges::all_of(wanted, has_token)) {
-      // An unknown one that is held back stays so: `tokenizers` puts it after the bytes.
+      // A held-back unknown symbol stays held back: `tokenizers` puts it after the bytes.
       for (const char c : wanted) symbols.push_back({*byte_tokens_[static_cast<unsigned char>(c)], 1, 0, 0});
       continue;
     }
@@ -152,7 +152,7 @@ void BpeModel::merge(std::vector<Symbol>& symbols) const {
     Symbol& left = symbols[top.at];
     if (left.length == 0 || left.next == kEnd) continue;
     Symbol& right = symbols[left.next];
-    // One of the two may have been joined with another since.
+    // One of the two may have been merged with another symbol in the meantime.
     const auto* merge = merges_.find(left.id, right.id);
     if (merge == nullptr || merge->id != top.id) continue;
     left.id = top.id;

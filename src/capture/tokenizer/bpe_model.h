@@ -12,17 +12,17 @@
 namespace headscope {
 
 struct BpeOptions {
-  std::optional<std::string> unknown;  ///< Text of the token for what has none; may itself have none.
-  bool fuse_unknown = false;           ///< One such token for a run of them.
-  bool byte_fallback = false;          ///< <0x41> and the like before the unknown token.
-  bool ignore_merges = false;          ///< A word that is a token is that token, whatever the merges say.
-  bool byte_level = false;             ///< Words are bytes, tokens are written in GPT-2's characters for bytes.
-  std::string prefix;                  ///< Of all characters of a word but the first.
-  std::string suffix;                  ///< Of a word's last character.
+  std::optional<std::string> unknown;  ///< Text of the unknown token; it may be missing from the vocabulary.
+  bool fuse_unknown = false;           ///< Use one unknown token for a run of unknown characters.
+  bool byte_fallback = false;          ///< Try byte tokens such as <0x41> before the unknown token.
+  bool ignore_merges = false;          ///< A word that is itself a token becomes that token, whatever the merges say.
+  bool byte_level = false;             ///< Words are bytes; tokens are written with GPT-2's characters for bytes.
+  std::string prefix;                  ///< Added to all characters of a word but the first.
+  std::string suffix;                  ///< Added to the last character of a word.
 };
 
-/// Byte pair encoding: a word is its characters, and of the pairs beside each other that have a merge the one of the
-/// lowest rank, the leftmost of several, is joined until none is left. O(n log n) for a word of n characters.
+/// Byte pair encoding: starts with the characters of a word and repeatedly joins the adjacent pair whose merge has the
+/// lowest rank, the leftmost if there are several. O(n log n) for a word of n characters.
 class BpeModel : public TokenModel {
  public:
   BpeModel(TokenTable tokens, MergeTable merges, BpeOptions options);
@@ -32,7 +32,7 @@ class BpeModel : public TokenModel {
  private:
   struct Symbol {
     std::uint32_t id;
-    std::uint32_t length;  // in bytes; 0 once it was joined with the one before
+    std::uint32_t length;  // in bytes; 0 once merged into the previous symbol
     std::uint32_t previous;
     std::uint32_t next;
   };
@@ -47,7 +47,7 @@ class BpeModel : public TokenModel {
   BpeOptions options_;
   std::optional<std::uint32_t> unknown_id_;
   ByteTokens byte_tokens_{};                                    // <0x41>
-  std::array<std::optional<std::uint32_t>, 256> characters_{};  // with byte_level, of each byte
+  std::array<std::optional<std::uint32_t>, 256> characters_{};  // with byte_level: token of each byte
 };
 
 }  // namespace headscope

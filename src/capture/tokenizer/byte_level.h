@@ -8,8 +8,8 @@
 
 namespace headscope {
 
-/// GPT-2's visible character for each byte: the character of that number where it is visible, the others, in order,
-/// from U+0100 on. All are below U+0144, so they take at most two bytes.
+/// GPT-2's printable character for each byte: the character with the same code if it is printable; the other bytes map,
+/// in order, to U+0100 and up. All are below U+0144, so they take at most two bytes in UTF-8.
 inline constexpr auto kByteCharacters = [] {
   std::array<char32_t, 256> characters{};
   char32_t next = 256;
@@ -20,11 +20,11 @@ inline constexpr auto kByteCharacters = [] {
   return characters;
 }();
 
-/// GPT-2's way to cut a text into words.
+/// GPT-2's regular expression for splitting a text into words.
 inline constexpr std::string_view kGpt2Regex =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-/// Writes every byte of every piece as its character.
+/// Rewrites every byte of every piece as its character.
 void rewrite_as_byte_characters(PieceText& text);
 
 }  // namespace headscope

@@ -14,8 +14,8 @@ ByteTrie::ByteTrie(const TokenTable& tokens) {
   }
   std::ranges::sort(sorted);
 
-  // Level by level, so that the children of a node lie beside each other. Each node covers a range of `sorted` that
-  // agrees in its first `depth` bytes.
+  // Built level by level, so that the children of a node are contiguous. Each node covers a range of `sorted` whose
+  // texts agree in the first `depth` bytes.
   struct Range {
     std::size_t begin;
     std::size_t end;

@@ -10,7 +10,8 @@
 
 namespace headscope {
 
-/// Tokens as a tree over their bytes, to find those a text begins with. About 12 bytes a node, at most one node a byte.
+/// A trie over the bytes of the tokens, to find the tokens that a text starts with. About 12 bytes per node, at most
+/// one node per byte.
 class ByteTrie {
  public:
   using Node = std::uint32_t;
@@ -19,12 +20,12 @@ class ByteTrie {
   static constexpr std::uint32_t kNoValue = 0xFFFFFFFF;
 
   ByteTrie() = default;
-  /// Every text that is not empty, with the id it counts with.
+  /// Contains every non-empty text with the id that `tokens.find` returns for it.
   explicit ByteTrie(const TokenTable& tokens);
 
-  /// The node a byte further, kNone if there is none.
+  /// Returns the child for a byte, kNone if there is none.
   [[nodiscard]] Node next(Node node, char byte) const noexcept;
-  /// The node `text` leads to from the root.
+  /// Returns the node that `text` leads to from the root, or kNone.
   [[nodiscard]] Node walk(std::string_view text) const noexcept;
   /// The id of the token that ends here, or kNoValue.
   [[nodiscard]] std::uint32_t value(Node node) const noexcept { return nodes_[node].value; }

@@ -49,7 +49,7 @@ bool is_number(char32_t c) noexcept {
 
 bool is_word(char32_t c) noexcept {
   if (c < 0x80) return is_ascii_letter(c) || is_ascii_digit(c) || c == '_';
-  // The letters in circles and squares are alphabetic although they are symbols.
+  // Circled and squared letters are alphabetic although they are symbols.
   if (c == 0x200C || c == 0x200D || (c >= 0x24B6 && c <= 0x24E9) || (c >= 0x1F130 && c <= 0x1F149) ||
       (c >= 0x1F150 && c <= 0x1F169) || (c >= 0x1F170 && c <= 0x1F189)) {
     return true;

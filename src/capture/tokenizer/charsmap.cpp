@@ -16,7 +16,7 @@ namespace {
   throw Error(ErrorKind::kFormat, fmt::format("{}: precompiled_charsmap {}", where, what));
 }
 
-// How a unit of the double array spells its parts.
+// Fields of a unit of the double array.
 constexpr bool has_leaf(std::uint32_t unit) {
   return (unit >> 8 & 1) != 0;
 }
@@ -30,12 +30,12 @@ constexpr std::uint32_t offset(std::uint32_t unit) {
   return (unit >> 10) << ((unit & 0x200) >> 6);
 }
 
-// Ends of the graphemes of a text, one after the other.
+// Finds the ends of the graphemes of a text, in order.
 class Graphemes {
  public:
   explicit Graphemes(std::string_view text) : text_(text) {}
 
-  // The end of the grapheme that begins at `begin`, the end of the one before.
+  // Returns the end of the grapheme that starts at `begin`, which must be the end of the previous one.
   std::size_t end(std::size_t begin) {
     DecodedChar c = decode_at(text_, begin);
     std::size_t at = begin + c.size;
@@ -60,7 +60,7 @@ std::size_t count_characters(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return !is_continuation(c); }));
 }
 
-// Holds one character back: that characters after it are removed is said with it.
+// Holds one character back, because the removal of the characters after it is recorded with it.
 class ChangeWriter {
  public:
   explicit ChangeWriter(PieceWriter& out) : out_(out) {}
@@ -77,7 +77,7 @@ class ChangeWriter {
     std::ptrdiff_t index = 0;
     for (std::size_t i = 0; i < text.size(); ++index) {
       const DecodedChar c = decode_at(text, i);
-      // Of more characters than there were, the last are added ones.
+      // If there are more characters than before, the last ones count as added.
       add(c.value, index >= before ? 1 : 0);
       i += c.size;
     }

@@ -11,19 +11,19 @@
 
 namespace headscope {
 
-/// SentencePiece's table of replacements: a double-array trie over bytes whose leaves point at the texts to put in.
+/// SentencePiece's table of replacements: a double-array trie over bytes whose leaves point to the replacement texts.
 ///
 /// The bytes come from a file and are checked at every step: a walk that leaves the array ends there.
 class Charsmap {
  public:
-  /// `bytes`: the trie's size in bytes (32 bits, little-endian), the trie, then the texts, each ended by a NUL.
+  /// `bytes`: the trie's size in bytes (32 bits, little-endian), the trie, then the NUL-terminated texts.
   /// \throws Error  kFormat if the sizes contradict each other or the texts are not UTF-8.
   [[nodiscard]] static Charsmap parse(std::string_view bytes, std::string_view where);
 
-  /// What the shortest key that `text` begins with stands for.
+  /// Returns the replacement for the shortest key that `text` starts with.
   [[nodiscard]] std::optional<std::string_view> replacement(std::string_view text) const noexcept;
-  /// As Hugging Face's `Precompiled`: a grapheme of fewer than 6 bytes is replaced as a whole by what its shortest
-  /// prefix stands for, else its characters are replaced one by one.
+  /// Applies the replacements like Hugging Face's `Precompiled`: a grapheme of fewer than 6 bytes is replaced as a
+  /// whole by the replacement of its shortest matching prefix; otherwise its characters are replaced one by one.
   void write(std::string_view text, PieceWriter& out) const;
 
  private:

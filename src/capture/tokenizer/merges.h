@@ -11,20 +11,20 @@
 
 namespace headscope {
 
-/// Reads merges one after the other; their order is their rank.
+/// Reads merges in order; their order is their rank.
 class MergeReader {
  public:
-  /// `tokens` outlives this object. Of the right token the first `prefix` bytes are no part of the result.
+  /// `tokens` must outlive this object. The first `prefix` bytes of a right token are not part of the merged token.
   MergeReader(const TokenTable& tokens, std::size_t prefix, std::string where)
       : tokens_(tokens), prefix_(prefix), where_(std::move(where)) {}
 
-  /// \throws Error  kFormat if one of the two, or what they become, is no token.
+  /// \throws Error  kFormat if one of the two, or the merged token, is not in the vocabulary.
   void add(std::string_view left, std::string_view right, MergeTable& merges);
-  /// "left right"; a line that begins with #version is none.
-  /// \throws Error  kFormat, also if it is not two texts.
+  /// Parses "left right"; a line that starts with #version is skipped.
+  /// \throws Error  kFormat, also if the line is not two texts.
   void add_line(std::string_view line, MergeTable& merges);
 
-  /// Whether some merge joins a token that begins with U+2581 to one that does not end with it.
+  /// Whether some merge appends a token that starts with U+2581 to one that does not end with it.
   [[nodiscard]] bool joins_before_mark() const noexcept { return joins_before_mark_; }
 
  private:
@@ -38,8 +38,8 @@ class MergeReader {
   bool joins_before_mark_ = false;
 };
 
-/// {"token": id, ...}
-/// \throws Error  kFormat if it is something else, or an id stands for two tokens.
+/// Reads {"token": id, ...}.
+/// \throws Error  kFormat if it is something else, or if an id has two tokens.
 [[nodiscard]] TokenTable read_token_ids(const Component& component);
 
 }  // namespace headscope

@@ -33,14 +33,15 @@ std::optional<char32_t> composed(char32_t a, char32_t b) noexcept {
   return static_cast<char32_t>(pair[0]);
 }
 
-// Collects the characters from one that combines with nothing before it up to the next, in canonical order.
+// Collects the characters from one that combines with nothing before it up to the next such character, in canonical
+// order.
 class Decomposition {
  public:
   explicit Decomposition(NormalForm form)
       : options_(static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE |
                                                 (form.compatible ? UTF8PROC_COMPAT : 0))) {}
 
-  // `emit` gets every character that is settled.
+  // `emit` receives every character whose position is final.
   template <typename Emit>
   void add(char32_t c, Emit&& emit) {
     if (c < 0xA0) {
@@ -79,7 +80,7 @@ class Decomposition {
   std::vector<Changed> pending_;
 };
 
-// Joins a starter with the marks after it that are not blocked.
+// Composes a starter with the marks after it that are not blocked.
 class Composition {
  public:
   explicit Composition(PieceWriter& out) : out_(out) {}
@@ -94,7 +95,7 @@ class Composition {
       return;
     }
     const bool blocked = !marks_.empty() && marks_.back().combining >= c.combining;
-    if (!blocked && c.value >= 0x300) {  // nothing below is the second of a pair that composes
+    if (!blocked && c.value >= 0x300) {  // no smaller character is the second of a pair that composes
       if (const auto joined = composed(starter_->value, c.value)) {
         starter_->value = *joined;
         starter_->change += c.change - 1;
@@ -125,7 +126,7 @@ class Composition {
 }  // namespace
 
 bool may_change(std::string_view text, NormalForm form) noexcept {
-  // Below U+0300 nothing is a mark and the letters with accents are composed; below U+00A0 nothing decomposes either.
+  // Below U+0300 there are no marks and accented letters are composed; below U+00A0 nothing decomposes either.
   const auto first = static_cast<unsigned char>(form.compose && !form.compatible ? 0xCC : 0xC2);
   return std::ranges::any_of(text, [first](char c) { return static_cast<unsigned char>(c) >= first; });
 }

@@ -14,10 +14,10 @@ struct NormalForm {
   friend bool operator==(const NormalForm&, const NormalForm&) = default;
 };
 
-/// False if `text` is surely in that form: a quick look, not a proof of the opposite.
+/// Returns false only if `text` is certainly in that form; true proves nothing.
 [[nodiscard]] bool may_change(std::string_view text, NormalForm form) noexcept;
 
-/// Writes `text`, the old text of the piece, in that form. Linear but for the marks of one character, which are sorted.
+/// Writes `text`, the old text of the piece, in that form. Linear, except that the marks of one character are sorted.
 void write_normal_form(std::string_view text, NormalForm form, PieceWriter& out);
 
 }  // namespace headscope

@@ -16,7 +16,7 @@
 namespace headscope {
 namespace {
 
-// Calls `visit(character, its place)` for every character of a text.
+// Calls `visit(character, offset)` for every character of a text.
 template <typename Visit>
 void for_each_character(std::string_view text, Visit&& visit) {
   for (std::size_t i = 0; i < text.size();) {
@@ -26,7 +26,7 @@ void for_each_character(std::string_view text, Visit&& visit) {
   }
 }
 
-// A step that turns every character into others, whatever stands beside it. `map(c, put)` calls put(character).
+// Maps every character independently of its neighbors. `map(c, put)` calls put(character) for each result.
 template <typename Map>
 void map_characters(PieceText& text, Map&& map) {
   text.rewrite([&](std::string_view old, const Piece&, PieceWriter& out) {
@@ -215,7 +215,7 @@ std::unique_ptr<const Normalizer> read_bert(const Component& component) {
 
 std::unique_ptr<const Normalizer> read_replace(const Component& component) {
   Pattern pattern = Pattern::read(component);
-  // Where the empty text is replaced, `tokenizers` loses track of where characters came from.
+  // Where an empty text is replaced, `tokenizers` loses track of where characters came from.
   if (pattern.may_match_empty()) component.unsupported("replacing what may be empty");
   return std::make_unique<Replace>(std::move(pattern), std::string(component.text("content")));
 }

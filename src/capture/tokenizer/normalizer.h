@@ -11,7 +11,7 @@
 
 namespace headscope {
 
-/// One step that rewrites a text before it is cut.
+/// One step that rewrites a text before it is split.
 class Normalizer {
  public:
   Normalizer() = default;
@@ -24,17 +24,17 @@ class Normalizer {
 
 using Normalizers = std::vector<std::unique_ptr<const Normalizer>>;
 
-/// Appends the steps of a normalizer of tokenizer.json, sequences flattened; none for null.
-/// \throws Error  kFormat if it is malformed, kUnsupported for a type that is not known.
+/// Appends the steps of a normalizer of tokenizer.json, with sequences flattened; appends nothing for null.
+/// \throws Error  kFormat if it is malformed, kUnsupported for an unknown type.
 void read_normalizer(const Component& component, Normalizers& steps);
 
-/// The text of `content` after these steps.
+/// Returns `content` after these steps.
 [[nodiscard]] std::string normalized(const Normalizers& steps, std::string_view content);
 
-/// Composes what can be composed.
+/// Unicode normalization form NFC.
 [[nodiscard]] std::unique_ptr<const Normalizer> make_nfc();
 
-/// BERT's own normalizer.
+/// Options of BERT's own normalizer.
 struct BertNormalizerOptions {
   bool clean_text = true;
   bool handle_chinese_chars = true;
@@ -43,11 +43,11 @@ struct BertNormalizerOptions {
 };
 [[nodiscard]] std::unique_ptr<const Normalizer> make_bert_normalizer(const BertNormalizerOptions& options);
 
-/// Replaces every occurrence of `pattern`, which is not empty.
+/// Replaces every occurrence of `pattern`, which must not be empty.
 [[nodiscard]] std::unique_ptr<const Normalizer> make_replace(std::string pattern, std::string content);
 /// SentencePiece's table of replacements, as `Charsmap::write` applies it.
 [[nodiscard]] std::unique_ptr<const Normalizer> make_charsmap_normalizer(Charsmap map);
-/// Puts `content` before a text that is not empty.
+/// Prepends `content` to a non-empty text.
 [[nodiscard]] std::unique_ptr<const Normalizer> make_prepend(std::string content);
 
 }  // namespace headscope

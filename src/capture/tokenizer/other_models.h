@@ -12,7 +12,7 @@
 
 namespace headscope {
 
-/// Every word is a token or unknown.
+/// Every word is one token, or unknown.
 class WordLevelModel : public TokenModel {
  public:
   WordLevelModel(TokenTable tokens, std::string_view unknown);
@@ -23,12 +23,13 @@ class WordLevelModel : public TokenModel {
   std::optional<std::uint32_t> unknown_id_;
 };
 
-/// The longest token a word begins with, then the longest the rest begins with; unknown as a whole if a rest has none.
+/// Splits a word greedily: the longest token that the word starts with, then the longest that the rest starts with. If
+/// some rest has none, the whole word is unknown.
 class WordPieceModel : public TokenModel {
  public:
   struct Options {
     std::string unknown = "[UNK]";
-    std::string continuing_prefix = "##";  ///< Tokens that do not begin a word are written with this before them.
+    std::string continuing_prefix = "##";  ///< Prefix in the vocabulary of tokens that do not start a word.
     std::size_t most_characters = 100;     ///< Longer words are unknown.
   };
   WordPieceModel(TokenTable tokens, const Options& options);
@@ -42,11 +43,11 @@ class WordPieceModel : public TokenModel {
   std::optional<std::uint32_t> unknown_id_;
 };
 
-/// The tokens whose scores add up to most (Viterbi). A character without a token of its own may be unknown, at ten less
-/// than the lowest score; a run of them is one.
+/// Finds the tokens with the largest sum of scores (Viterbi). A character that is not a token may be unknown, with a
+/// score 10 below the lowest; consecutive unknown characters become one token.
 class UnigramModel : public TokenModel {
  public:
-  /// `scores` of the ids, all of them.
+  /// `scores` holds one score per id.
   UnigramModel(TokenTable tokens, std::vector<double> scores, std::optional<std::uint32_t> unknown, bool byte_fallback);
 
   void tokenize(std::string_view word, std::vector<WordToken>& out) const override;
@@ -70,8 +71,8 @@ class UnigramModel : public TokenModel {
   ByteTokens byte_tokens_{};
 };
 
-/// SentencePiece's BPE as GGUF files store it: characters beside each other are joined if the result is a token, that
-/// of the highest score first, the leftmost of several. What is left without a token is written as bytes, <0x41>.
+/// SentencePiece's BPE as GGUF files store it: joins adjacent symbols if the result is a token, the one with the
+/// highest score first, the leftmost if there are several. Parts without a token are written as byte tokens, <0x41>.
 class ScoredBpeModel : public TokenModel {
  public:
   ScoredBpeModel(TokenTable tokens, std::vector<float> scores, std::optional<std::uint32_t> unknown);

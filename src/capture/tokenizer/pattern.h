@@ -11,15 +11,15 @@
 
 namespace headscope {
 
-/// What a tokenizer looks for: a text or a regular expression.
+/// What a tokenizer searches for: a string or a regular expression.
 class Pattern {
  public:
   class Search;
 
-  /// From the member `pattern`: {"String": ...} or {"Regex": ...}.
+  /// Reads the member `pattern`: {"String": ...} or {"Regex": ...}.
   /// \throws Error  kFormat if it is neither; as Regex; kUnsupported for an empty text.
   [[nodiscard]] static Pattern read(const Component& component);
-  /// `text` is not empty.
+  /// `text` must not be empty.
   [[nodiscard]] static Pattern of_text(std::string text) { return {std::move(text), std::nullopt}; }
   [[nodiscard]] static Pattern of_regex(std::string_view regex, std::string_view where) {
     return {"", Regex(regex, where)};
@@ -34,10 +34,10 @@ class Pattern {
   std::optional<Regex> regex_;
 };
 
-/// Looks for a pattern in one text after the other.
+/// Searches texts for a pattern. Not thread-safe.
 class Pattern::Search {
  public:
-  /// `pattern` outlives this object.
+  /// `pattern` must outlive this object.
   explicit Search(const Pattern& pattern) : pattern_(pattern) {
     if (pattern.regex_) search_.emplace(*pattern.regex_);
   }

@@ -20,23 +20,23 @@ struct Span {
 
 inline constexpr std::uint32_t kNoToken = 0xFFFFFFFF;
 
-/// A part of a text on its way to tokens.
+/// A part of a text on its way to becoming tokens.
 struct Piece {
-  std::uint32_t begin;  ///< In the text as it is now.
+  std::uint32_t begin;  ///< In the current text.
   std::uint32_t end;
-  std::uint32_t shift;             ///< Where it begins in the original text.
-  std::uint32_t token = kNoToken;  ///< Set for an added token, which nothing touches any more.
+  std::uint32_t shift;             ///< Where it starts in the original text.
+  std::uint32_t token = kNoToken;  ///< Set for an added token, which later steps leave alone.
 };
 
 class PieceWriter;
 
-/// A text that normalizers rewrite and pre-tokenizers cut, and that remembers where each of its bytes came from.
+/// A text that normalizers rewrite and pre-tokenizers split, and that tracks where each of its bytes came from.
 ///
-/// Pieces are ranges of one buffer, so cutting copies nothing; as long as nothing was rewritten the buffer is the
+/// Pieces are ranges of one buffer, so splitting copies nothing; until the text is rewritten, the buffer is the
 /// caller's text and origins take no memory.
 class PieceText {
  public:
-  /// `original` is UTF-8 and outlives this object.
+  /// `original` must be UTF-8 and must outlive this object.
   explicit PieceText(std::string_view original)
       : text_(original),
         longest_(longest(original.size())),
@@ -48,24 +48,25 @@ class PieceText {
   [[nodiscard]] std::string_view text_of(const Piece& piece) const noexcept {
     return text_.substr(piece.begin, piece.end - piece.begin);
   }
-  /// Where bytes [begin, end) of a piece came from, whole characters; the empty range stays at the piece's beginning.
+  /// Returns where bytes [begin, end) of a piece came from, rounded to whole characters. An empty range gives
+  /// `shift` + begin.
   [[nodiscard]] Span origin_of(const Piece& piece, std::size_t begin, std::size_t end) const noexcept;
 
-  /// `divide(text, piece, cuts)` adds the spans to keep, relative to the piece; empty ones are dropped. Called for
-  /// every piece that is no token.
+  /// Splits every piece that is not a token: `divide(text, piece, cuts)` adds the spans to keep, relative to the piece.
+  /// Empty spans are dropped.
   template <typename Divide>
   void split(Divide&& divide);
 
-  /// `write(text, piece, writer)` writes the new text of a piece. Called for every piece that is no token.
+  /// Rewrites every piece that is not a token: `write(text, piece, writer)` writes its new text.
   /// \throws Error  kResource if the text becomes more than 64 times as long as the original.
   template <typename Write>
   void rewrite(Write&& write);
 
-  /// `test(text, piece)` for one piece that is no token at least.
+  /// Whether `test(text, piece)` holds for at least one piece that is not a token.
   template <typename Test>
   [[nodiscard]] bool any(Test&& test) const;
 
-  /// A span of a piece that is an added token, or kNoToken.
+  /// A span of a piece, and the id of the added token it is, or kNoToken.
   struct Cut {
     Span span;
     std::uint32_t token = kNoToken;
@@ -79,19 +80,19 @@ class PieceText {
   }
   [[nodiscard]] Span character_around(std::size_t at) const noexcept;
 
-  // Normal forms make a text 18 times as long at most; what makes it much longer means harm. Places have 32 bits.
+  // Normal forms make a text at most 18 times as long; anything much longer is an attack. Offsets have 32 bits.
   [[nodiscard]] static std::size_t longest(std::size_t original) noexcept {
     return std::min<std::size_t>(64 * original + 4096, 0xFFFFFFFE);
   }
 
   std::string_view text_;
-  std::size_t longest_;        // that text_ may become
-  std::string buffer_;         // what text_ shows once something was rewritten
-  std::vector<Span> origins_;  // of each byte of buffer_; empty as long as text_ is the original
+  std::size_t longest_;        // maximum size of text_
+  std::string buffer_;         // what text_ views once the text was rewritten
+  std::vector<Span> origins_;  // of each byte of buffer_; empty while text_ is the original
   std::vector<Piece> pieces_;
 };
 
-/// Writes the new text of one piece, with where it came from. Positions are bytes of the old text of the piece.
+/// Writes the new text of one piece and records its origins. Positions are byte offsets in the piece's old text.
 class PieceWriter {
  public:
   PieceWriter(const PieceText& from, std::string& text, std::vector<Span>& origins)
@@ -102,14 +103,14 @@ class PieceWriter {
     at_ = 0;
   }
 
-  /// Bytes [begin, end) as they are.
+  /// Copies bytes [begin, end) unchanged.
   void keep(std::size_t begin, std::size_t end) {
     check_room(end - begin);
     text_.append(from_.text_of(piece_).substr(begin, end - begin));
     for (std::size_t i = begin; i < end; ++i) origins_.push_back(from_.origin(piece_.begin + i));
   }
 
-  /// A text that comes from the character around byte `at`.
+  /// Writes a text that replaces the character around byte `at`.
   void put(std::string_view text, std::size_t at) {
     check_room(text.size());
     text_.append(text);
@@ -123,8 +124,8 @@ class PieceWriter {
     origins_.insert(origins_.end(), text_.size() - before, from_.origin(piece_.begin + at));
   }
 
-  /// The next character, where rewriting goes through the old text in order: `change` > 0 says that it was added to the
-  /// one before, else that it takes the place of the next old character and of -change characters after that one.
+  /// Writes the next character when rewriting in order: with `change` > 0 it was added after the previous character,
+  /// otherwise it replaces the next old character and the -change characters after it.
   void put_changed(char32_t c, std::ptrdiff_t change);
 
  private:
@@ -140,7 +141,7 @@ class PieceWriter {
   std::string& text_;
   std::vector<Span>& origins_;
   Piece piece_{};
-  std::size_t at_ = 0;  // of put_changed in the old text
+  std::size_t at_ = 0;  // position of put_changed in the old text
 };
 
 template <typename Divide>

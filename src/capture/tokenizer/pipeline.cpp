@@ -10,7 +10,7 @@
 namespace headscope {
 namespace {
 
-// Tokens of the words of one text: most words come again.
+// Cache of the tokens of one text's words: most words repeat.
 class WordTokens {
  public:
   WordTokens(const TokenModel& model, std::size_t text_size) : model_(model) {

@@ -14,8 +14,8 @@
 
 namespace headscope {
 
-/// Everything a tokenizer does, in this order: added tokens are found, the rest is normalized, tokens that are
-/// normalized too are found, the rest is cut into words, the model turns words into tokens, others are put around them.
+/// All steps of a tokenizer, in this order: match added tokens, normalize the rest, match added tokens that are
+/// normalized, split the rest into words, turn words into tokens with the model, add special tokens around them.
 class TokenizerPipeline {
  public:
   Normalizers normalizers;
@@ -23,7 +23,7 @@ class TokenizerPipeline {
   PreTokenizers pre_tokenizers;
   std::unique_ptr<const TokenModel> model;
   PostSteps post_steps;
-  /// Pre-tokenizers leave the bytes of words as they are, and the model knows.
+  /// Pre-tokenizers leave words as raw bytes, which the model takes (BpeOptions::byte_level).
   bool model_takes_bytes = false;
 
   [[nodiscard]] std::vector<Token> encode(std::string_view text, SpecialTokens special) const;
@@ -32,15 +32,15 @@ class TokenizerPipeline {
   void cut(PieceText& text) const;
 };
 
-/// From the root of a tokenizer.json. `where` begins the message of every error.
+/// Reads the root of a tokenizer.json. Every error message starts with `where`.
 /// \throws Error  as Tokenizer::load.
 [[nodiscard]] std::unique_ptr<const TokenizerPipeline> read_tokenizer_json(JsonValue root, std::string_view where);
 
-/// From vocab.json and merges.txt of a folder, or from its vocab.txt.
+/// Reads vocab.json and merges.txt of a folder, or its vocab.txt.
 [[nodiscard]] std::unique_ptr<const TokenizerPipeline> read_bpe_files(const Checkpoint& checkpoint);
 [[nodiscard]] std::unique_ptr<const TokenizerPipeline> read_word_piece_file(const Checkpoint& checkpoint);
 
-/// From tokenizer.ggml.* of a GGUF file, nullptr if it has no tokens.
+/// Reads tokenizer.ggml.* of a GGUF file; returns nullptr if it has no tokens.
 [[nodiscard]] std::unique_ptr<const TokenizerPipeline> read_gguf_tokenizer(const Checkpoint& checkpoint);
 
 }  // namespace headscope

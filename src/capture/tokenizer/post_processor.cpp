@@ -60,7 +60,7 @@ PostStep read_template(const Component& component) {
   return step;
 }
 
-// Characters at the beginning of a token, or at its end, that are spaces or stand for one.
+// Count the characters at the beginning or end of a token that are spaces or represent one.
 bool is_blank(char32_t c) {
   return c == kByteCharacters[' '] || is_space(c);
 }
@@ -108,7 +108,7 @@ void trim_offsets(std::string_view text, bool add_prefix_space, std::vector<Text
     auto& [token, written] = tokens[index];
     std::size_t leading = leading_blanks(written);
     const std::size_t trailing = trailing_blanks(written);
-    // One space at the beginning may have been put there, so that it is no part of the text.
+    // One space at the beginning may have been inserted and is then not part of the text.
     if (leading == 1 && add_prefix_space && (index == 0 || token.begin == 0)) leading = 0;
     for (; leading > 0 && token.begin < token.end; --leading) token.begin += decode_at(text, token.begin).size;
     std::size_t end = token.end;

@@ -10,7 +10,8 @@
 
 namespace headscope {
 
-/// A token with the text it has in the vocabulary, or in the input for an added one.
+/// A token with its text: from the input for an added token, else from the vocabulary, or empty if no step trims
+/// offsets.
 struct TextToken {
   Token token;
   std::string_view text;
@@ -20,22 +21,22 @@ struct TextToken {
 struct PostStep {
   enum class Kind : std::uint8_t { kTrim, kTemplate };
   Kind kind;
-  /// Of kTrim: whether a first space was put there by the pre-tokenizer and is no part of the text.
+  /// For kTrim: whether the pre-tokenizer may have put a space at the beginning, which is not part of the text.
   bool add_prefix_space = false;
-  /// Of kTemplate: ids, or nothing for the tokens of the text.
+  /// For kTemplate: ids, or nothing for the tokens of the text.
   std::vector<std::optional<std::uint32_t>> items;
 };
 
 using PostSteps = std::vector<PostStep>;
 
-/// Appends the steps of a post-processor of tokenizer.json, sequences flattened; none for null.
-/// \throws Error  kFormat if it is malformed, kUnsupported for a type that is not known.
+/// Appends the steps of a post-processor of tokenizer.json, with sequences flattened; appends nothing for null.
+/// \throws Error  kFormat if it is malformed, kUnsupported for an unknown type.
 void read_post_processor(const Component& component, PostSteps& steps);
 
-/// Spaces at the ends of byte-level tokens do not count as their range.
+/// Excludes leading and trailing spaces from the ranges of byte-level tokens.
 void trim_offsets(std::string_view text, bool add_prefix_space, std::vector<TextToken>& tokens);
 
-/// Puts the tokens of the template around those of the text.
+/// Adds the template's tokens around those of the text.
 void apply_template(const PostStep& step, std::vector<TextToken>& tokens);
 
 }  // namespace headscope

@@ -15,7 +15,7 @@
 namespace headscope {
 namespace {
 
-// `find(text, stretches)` in every piece.
+// Splits every piece at the stretches that `find(text, stretches)` finds.
 template <typename Find>
 void split_at(PieceText& text, SplitBehavior behavior, Find&& find) {
   std::vector<Stretch> stretches;
@@ -75,13 +75,13 @@ class ByteLevel : public PreTokenizer {
   std::optional<Regex> regex_;
 };
 
-// Bytes as characters, where another step follows that sees them.
+// Rewrites bytes as characters if another step follows that sees them.
 class ByteCharacters : public PreTokenizer {
  public:
   void apply(PieceText& text) const override { rewrite_as_byte_characters(text); }
 };
 
-// Runs of word characters and runs of what is neither that nor white space.
+// Splits into runs of word characters and runs of characters that are neither word characters nor whitespace.
 class Whitespace : public PreTokenizer {
  public:
   void apply(PieceText& text) const override {
@@ -257,7 +257,7 @@ void read_pre_tokenizer(const Component& component, PreTokenizers& steps) {
   if (steps.then_byte_level) steps.steps.push_back(std::make_unique<ByteCharacters>());
   steps.then_byte_level = type == "ByteLevel";
   if (type == "ByteLevel") {
-    static_cast<void>(component.flag("trim_offsets"));  // means something after the model only
+    static_cast<void>(component.flag("trim_offsets"));  // only matters after the model
     steps.steps.push_back(make_byte_level(component.flag("add_prefix_space"), component.flag_or("use_regex", true)));
   } else {
     steps.steps.push_back(read_step(component, type));

@@ -17,13 +17,13 @@
 namespace headscope {
 namespace {
 
-// token_type
+// Values of token_type.
 constexpr std::uint64_t kNormal = 1;
 constexpr std::uint64_t kUnknown = 2;
 constexpr std::uint64_t kControl = 3;
 constexpr std::uint64_t kUserDefined = 4;
 
-// Regular expressions one after the other, under the names tokenizer.ggml.pre has for them.
+// Regular expressions to apply one after another, by their name in tokenizer.ggml.pre.
 constexpr std::string_view kLlama3Regex =
     R"((?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kQwen2Regex =
@@ -69,7 +69,7 @@ constexpr std::array<std::pair<std::string_view, const Cutting*>, 25> kCuttings 
     {"exaone", &kDigits},
 }};
 
-// The metadata of one file, and what to say of it when something is wrong.
+// The tokenizer metadata of one file, with its path for error messages.
 class Metadata {
  public:
   explicit Metadata(const Checkpoint& checkpoint) : checkpoint_(checkpoint), where_(checkpoint.path().string()) {}
@@ -95,7 +95,7 @@ class Metadata {
     if (!flag) fail(ErrorKind::kFormat, fmt::format("tokenizer.ggml.{} is not true or false", key));
     return *flag;
   }
-  // An id, which has to be one of `count`.
+  // Returns an id, which must be below `count`.
   [[nodiscard]] std::optional<std::uint32_t> id(std::string_view key, std::size_t count) const {
     const auto value = find(key);
     if (!value) return std::nullopt;
@@ -121,11 +121,11 @@ class Metadata {
   std::string where_;
 };
 
-// Tokens with what else is told of them, by id.
+// Tokens and their attributes, by id.
 struct GgufTokens {
   TokenTable table;
-  std::vector<float> scores;         // empty if there are none
-  std::vector<std::uint64_t> types;  // kNormal where nothing is told
+  std::vector<float> scores;         // empty if the file has none
+  std::vector<std::uint64_t> types;  // kNormal if the file does not say
   [[nodiscard]] std::size_t size() const noexcept { return types.size(); }
 };
 
@@ -178,7 +178,7 @@ std::vector<AddedToken> added_tokens(const GgufTokens& tokens) {
   return added;
 }
 
-// BOS and EOS around the text, if asked.
+// Adds BOS and EOS around the text, if requested.
 PostSteps around(const Metadata& metadata, std::size_t count, bool bos, bool eos,
                  std::string_view bos_key = "bos_token_id", std::string_view eos_key = "eos_token_id") {
   PostStep step{PostStep::Kind::kTemplate, false, {}};
@@ -226,7 +226,7 @@ void read_gpt2(const Metadata& metadata, GgufTokens tokens, TokenizerPipeline& p
   pipeline.model = std::make_unique<BpeModel>(std::move(tokens.table), std::move(merges), std::move(options));
 }
 
-// Spaces become marks, with one before the text and after every special token if asked.
+// Replaces spaces by marks; if requested, adds one before the text and after every special token.
 void mark_spaces(const Metadata& metadata, TokenizerPipeline& pipeline) {
   if (metadata.flag_or("add_space_prefix", true)) pipeline.normalizers.push_back(make_prepend(" "));
   pipeline.normalizers.push_back(make_replace(" ", std::string(kSpaceMark)));
@@ -250,7 +250,7 @@ void read_llama(const Metadata& metadata, GgufTokens tokens, TokenizerPipeline& 
                                                     metadata.id("unknown_token_id", count));
 }
 
-// Whether some word has a capital: a vocabulary without any was made from text without any.
+// Whether some word has a capital letter: a vocabulary without any was made from lowercase text.
 bool has_capitals(const GgufTokens& tokens) {
   return std::ranges::any_of(tokens.table.entries(), [&](const TokenTable::Entry& entry) {
     const std::string_view text = tokens.table.text(entry);
@@ -259,7 +259,7 @@ bool has_capitals(const GgufTokens& tokens) {
   });
 }
 
-// A mark at the beginning of words became none, none became ##.
+// Undoes the spelling of the converter: drops the space mark of tokens that start a word, adds "##" to the others.
 TokenTable as_word_pieces(const GgufTokens& tokens, const Metadata& metadata) {
   TokenTable table;
   for (const TokenTable::Entry& entry : tokens.table.entries()) {

@@ -27,8 +27,8 @@ BpeOptions read_bpe_options(const Component& model) {
   return options;
 }
 
-// Whether a word may be cut before every mark without a token changing: nothing is joined across, the mark is a token,
-// which ends a run of unknown characters, and no character is dropped, which would move what follows.
+// Whether splitting a word before every mark leaves its tokens unchanged: nothing is merged across, the mark is a
+// token, which ends a run of unknown characters, and no character is dropped, which would shift what follows.
 bool can_cut_before_marks(const TokenTable& tokens, const BpeOptions& options, const MergeReader& merges) {
   if (options.byte_level || options.ignore_merges || !options.prefix.empty() || !options.suffix.empty()) return false;
   const bool knows_all = options.unknown && tokens.find(*options.unknown);
@@ -104,7 +104,7 @@ std::unique_ptr<const TokenModel> read_unigram(const Component& model) {
                                         model.flag_or("byte_fallback", false));
 }
 
-// Old files do not say the type.
+// Old files do not state the type.
 std::string_view type_of(const Component& model) {
   const JsonValue value = model.value();
   if (!value.find("type").is_null()) return model.type();
@@ -129,7 +129,8 @@ std::vector<AddedToken> read_added(const Component& root, const TokenTable& toke
   std::vector<AddedToken> added;
   if (root.value().find("added_tokens").is_null()) return added;
   const Component list = root.list("added_tokens");
-  // Ids are what `tokenizers` gives when it reads the list: that of the vocabulary, else the next after it.
+  // Ids must be those that `tokenizers` assigns when it reads the list: the one in the vocabulary, else the next after
+  // it.
   TokenTable seen;
   auto next = static_cast<std::uint32_t>(tokens.size());
   for (const JsonValue value : list.value().items()) {

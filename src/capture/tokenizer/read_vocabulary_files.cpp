@@ -1,5 +1,5 @@
-// The files a tokenizer had before tokenizer.json: vocab.json with merges.txt, or vocab.txt. They hold the vocabulary
-// alone; how text is cut follows from the class of the tokenizer or of the model, so that only known ones are read.
+// The tokenizer files before tokenizer.json: vocab.json with merges.txt, or vocab.txt. They hold only the vocabulary;
+// how text is split depends on the class of the tokenizer or model, so only known classes are read.
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// tokenizer_config.json, and who the tokenizer is.
+// tokenizer_config.json, and the class of the tokenizer.
 class Settings {
  public:
   explicit Settings(const Checkpoint& checkpoint) : checkpoint_(checkpoint) {
@@ -38,20 +38,20 @@ class Settings {
   [[nodiscard]] bool flag_or(std::string_view key, bool otherwise) const {
     return find(key).as_bool().value_or(otherwise);
   }
-  // A token, which older files write as {"content": ...}.
+  // Returns a token, which older files write as {"content": ...}.
   [[nodiscard]] std::string_view token_or(std::string_view key, std::string_view otherwise) const {
     const JsonValue value = find(key);
     const auto text = value.is_object() ? value.find("content").as_string() : value.as_string();
     return text.value_or(otherwise);
   }
-  // "GPT2Tokenizer" without what makes it a fast one; else the model's type.
+  // Returns the tokenizer class without "Fast", else the model type.
   [[nodiscard]] std::string name() const {
     std::string_view name = find("tokenizer_class").as_string().value_or("");
     if (name.empty()) name = checkpoint_.config().find("model_type").as_string().value_or("");
     if (name.ends_with("Fast")) name.remove_suffix(4);
     return std::string(name);
   }
-  // Tokens that are listed there are found in the text.
+  // Reads the tokens listed in added_tokens_decoder, which are matched in the text.
   void read_added(std::vector<AddedToken>& added) const {
     const Component list(
         find("added_tokens_decoder"),
@@ -85,7 +85,7 @@ void add_special(const TokenTable& tokens, std::string_view content, std::vector
   AddedToken token;
   token.content = content;
   token.id = *id;
-  token.strip_left = content == "<mask>";  // RoBERTa's takes the space before it along
+  token.strip_left = content == "<mask>";  // RoBERTa's includes the space before it
   added.push_back(std::move(token));
 }
 
@@ -103,7 +103,7 @@ bool is_one_of(std::string_view name, const std::array<std::string_view, N>& nam
   return std::ranges::find(names, name) != names.end();
 }
 
-// Each line of a text, without its end.
+// Calls `visit` for each line of a text, without its line ending.
 template <typename Visit>
 void for_each_line(std::string_view text, Visit&& visit) {
   while (!text.empty()) {
@@ -115,15 +115,15 @@ void for_each_line(std::string_view text, Visit&& visit) {
   }
 }
 
-// What the classes that keep vocab.json and merges.txt differ in.
+// What distinguishes the classes that use vocab.json and merges.txt.
 struct BpeClass {
   std::string_view bos;
   std::string_view eos;
   std::string_view pad;
   std::string_view unknown;
   std::string_view mask;
-  bool before = false;  // BOS before a text
-  bool around = false;  // BOS before it and EOS behind
+  bool before = false;  // add BOS before a text
+  bool around = false;  // add BOS before and EOS after a text
 };
 constexpr BpeClass kGpt2 = {"<|endoftext|>", "<|endoftext|>", "", "", ""};
 constexpr BpeClass kOpt = {"</s>", "</s>", "<pad>", "", "", true, false};
@@ -138,7 +138,7 @@ constexpr BpeClass kRoberta = {"<s>", "</s>", "<pad>", "<unk>", "<mask>", false,
 BpeClass bpe_class(const Settings& settings, const Checkpoint& checkpoint, const fs::path& file) {
   const std::string name = settings.name();
   if (is_one_of<4>(name, {"RobertaTokenizer", "roberta", "BartTokenizer", "bart"})) return kRoberta;
-  // OPT has GPT-2's class, and other tokens.
+  // OPT uses GPT-2's class with other tokens.
   const bool gpt2 = is_one_of<5>(name, {"GPT2Tokenizer", "gpt2", "gpt_neo", "gptj", "codegen"});
   if (name == "opt" || (gpt2 && checkpoint.config().find("model_type").as_string() == "opt")) return kOpt;
   if (!gpt2) throw_unknown_class(file, name);

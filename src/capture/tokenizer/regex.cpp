@@ -13,7 +13,7 @@
 namespace headscope {
 namespace {
 
-// Expressions in use need a few steps a character; what needs more than this on one match is not going to end.
+// Expressions in use need a few steps per character; a match that needs more than this will practically never end.
 constexpr std::uint32_t kMostSteps = 10'000'000;
 constexpr std::uint32_t kMostHeapKiB = 64 * 1024;
 constexpr std::size_t kFirstStack = 32 * 1024;
@@ -57,7 +57,7 @@ Regex::Regex(std::string_view pattern, std::string_view where) : shown_(printabl
                 fmt::format("{}: regular expression '{}' does not compile: {}", where, shown_, message_of(error)));
   }
   code_ = std::make_shared<const Code>(compiled);
-  // Without the just-in-time compiler matching is slower, nothing else.
+  // Without the JIT compiler matching is only slower.
   static_cast<void>(pcre2_jit_compile(compiled, PCRE2_JIT_COMPLETE));
   std::uint32_t empty = 0;
   pcre2_pattern_info(compiled, PCRE2_INFO_MATCHEMPTY, &empty);
@@ -90,7 +90,7 @@ void RegexSearch::find_all(std::string_view text, std::vector<Stretch>& stretche
   if (text.empty()) return;
   const std::size_t* const found = pcre2_get_ovector_pointer(state_->data.get());
   std::size_t from = 0;
-  std::size_t done = 0;  // end of the match before
+  std::size_t done = 0;  // end of the previous match
   bool matched = false;
   while (from <= text.size()) {
     const int status = pcre2_match(regex_->code_->value, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from,

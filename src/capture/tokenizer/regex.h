@@ -8,18 +8,18 @@
 
 namespace headscope {
 
-/// A stretch of a text that a pattern matches, or one between two matches.
+/// A part of a text that a pattern matches, or the part between two matches.
 struct Stretch {
   std::size_t begin;
   std::size_t end;
   bool is_match;
 };
 
-/// A regular expression as tokenizer files write it: Oniguruma's syntax over Unicode text. It is translated to PCRE2's,
-/// where the two differ, and compiled once.
+/// A regular expression as written in tokenizer files: Oniguruma syntax over Unicode text. It is translated to PCRE2
+/// syntax, where the two differ, and compiled once.
 class Regex {
  public:
-  /// `where` begins the message of every error.
+  /// Every error message starts with `where`.
   /// \throws Error  kUnsupported for anything that is not known to mean the same in both syntaxes; kFormat if the
   ///                expression is malformed.
   Regex(std::string_view pattern, std::string_view where);
@@ -35,17 +35,17 @@ class Regex {
   bool may_match_empty_ = false;
 };
 
-/// Looks for a regular expression in one text after the other. One thread at a time.
+/// Searches texts for a regular expression. Not thread-safe.
 class RegexSearch {
  public:
-  /// `regex` outlives this object.
+  /// `regex` must outlive this object.
   explicit RegexSearch(const Regex& regex);
   RegexSearch(RegexSearch&&) noexcept;
   RegexSearch& operator=(RegexSearch&&) noexcept;
   ~RegexSearch();
 
-  /// Appends all stretches of `text` (UTF-8), matches and what is between them, in order. A match may be empty, but not
-  /// at the end of the match before it.
+  /// Appends all stretches of `text` (UTF-8), matches and the parts between them, in order. A match may be empty, but
+  /// not at the end of the previous match.
   /// \throws Error  kResource if the expression backtracks more than ten million times on one match.
   void find_all(std::string_view text, std::vector<Stretch>& stretches);
 
@@ -56,7 +56,7 @@ class RegexSearch {
   std::unique_ptr<State> state_;
 };
 
-/// The same expression in PCRE2's syntax, for PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE.
+/// Translates the expression to PCRE2 syntax, for PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE.
 /// \throws Error  as Regex's constructor.
 [[nodiscard]] std::string translate_regex(std::string_view pattern, std::string_view where);
 

@@ -1,5 +1,5 @@
-// From Oniguruma's syntax, in which tokenizer files are written, to PCRE2's. Only what is known to mean the same in
-// both, or can be said with other words, is let through.
+// Translates Oniguruma syntax, used in tokenizer files, to PCRE2 syntax. Accepts only what is known to mean the same in
+// both, or can be expressed in other terms.
 
 #include <fmt/format.h>
 
@@ -16,12 +16,12 @@
 namespace headscope {
 namespace {
 
-// White_Space. PCRE2's \s has U+180E too, and is no subset of anything that can be taken away in a class.
+// White_Space. PCRE2's \s also has U+180E, which cannot be subtracted inside a class.
 constexpr std::string_view kSpace =
     R"(\x{9}-\x{d}\x{20}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
 constexpr std::string_view kNotSpace =
     R"(\x{0}-\x{8}\x{e}-\x{1f}\x{21}-\x{84}\x{86}-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{10ffff})";
-// PCRE2 10.42 has no marks and no connectors but the underscore in \w; Oniguruma has Latin-1's fractions and
+// PCRE2 10.42's \w lacks marks and all connectors but the underscore; Oniguruma's includes Latin-1's fractions and
 // superscripts.
 constexpr std::string_view kWord = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{b2}\x{b3}\x{b9}\x{bc}-\x{be})";
 
@@ -49,8 +49,8 @@ class Translator {
  private:
   struct Group {
     std::size_t begin;  // in out_
-    bool caseless;      // outside of it
-    bool repeatable;    // lookarounds are not
+    bool caseless;      // outside the group
+    bool repeatable;    // false for lookarounds
   };
 
   [[noreturn]] void unsupported(std::string_view what) const {
@@ -102,7 +102,7 @@ class Translator {
       case '?':
       case '{':
         if (repeat()) return;
-        break;  // a brace that says no number is one to be found
+        break;  // a brace that is not a repeat count is a literal
       default:
         break;
     }
@@ -126,7 +126,7 @@ class Translator {
     at_ += c.size;
   }
 
-  // Regardless of case "ss" is also U+00DF and "st" U+FB06 for Oniguruma, not for PCRE2.
+  // Ignoring case, "ss" also matches U+00DF and "st" U+FB06 in Oniguruma, but not in PCRE2.
   void check_caseless(char32_t before, char32_t c) {
     if (c >= 0x80) unsupported("a character beyond ASCII where case does not matter");
     const auto lower = [](char32_t x) { return x >= 'A' && x <= 'Z' ? x + 32 : x; };
@@ -176,7 +176,7 @@ class Translator {
       if (!known && (ahead("(?") || ahead("(*"))) unsupported("a group of an unknown kind");
       if (!known) {
         ++at_;
-        out_ += "(?:";  // what a group holds is never asked for
+        out_ += "(?:";  // captures are never used
       }
     }
     groups_.push_back(group);
@@ -203,7 +203,7 @@ class Translator {
     return value;
   }
 
-  // {n}, {n,}, {n,m} or {,m}; nothing if it is something else.
+  // Parses {n}, {n,}, {n,m} or {,m}; returns nothing for anything else.
   std::optional<std::string> interval() {
     const std::size_t begin = at_;
     ++at_;
@@ -227,7 +227,7 @@ class Translator {
       if (!found) return false;
       count = *found;
       if (pattern_.substr(begin, at_ - begin).find(',') == std::string_view::npos && ahead("?")) {
-        unsupported("'{n}?'");  // an optional {n} to Oniguruma, a lazy one to PCRE2
+        unsupported("'{n}?'");  // means an optional {n} in Oniguruma, a lazy one in PCRE2
       }
     } else {
       ++at_;
@@ -240,7 +240,7 @@ class Translator {
       out_.push_back('+');
     }
     previous_letter_ = 0;
-    // '{n,m}+' repeats the interval for Oniguruma and is possessive for PCRE2, unless a group says so.
+    // '{n,m}+' repeats the interval in Oniguruma and is possessive in PCRE2, unless the interval is in a group.
     if (at_ < pattern_.size() && std::string_view("*+?{").find(pattern_[at_]) != std::string_view::npos) {
       out_.insert(atom_, "(?:");
       out_.push_back(')');
@@ -255,7 +255,7 @@ class Translator {
       at_ += 2;
       end_atom();
       const std::string word = fmt::format("[{}]", kWord);
-      const char* const other = c == 'b' ? "!" : "=";  // what has to come next to a word character
+      const char* const other = c == 'b' ? "!" : "=";  // lookahead after a word character
       const char* const same = c == 'b' ? "=" : "!";
       out_ += fmt::format("(?:(?<={0})(?{1}{0})|(?<!{0})(?{2}{0}))", word, other, same);
       return;
@@ -280,7 +280,7 @@ class Translator {
     put({value, 0});
   }
 
-  // What stands in a class for \s, \p{L} and the like.
+  // Translates \s, \p{L} and the like to the contents of a class.
   std::optional<std::string> escaped_set() {
     const char c = pattern_[at_ + 1];
     at_ += 2;
@@ -319,12 +319,12 @@ class Translator {
     }
     const char* const letter = negated ? "P" : "p";
     if (std::ranges::find(kCategories, name) != kCategories.end()) {
-      // What is lower case for one is for the other not, where case does not matter.
+      // When case is ignored, the two disagree about what is lowercase.
       if (caseless_ && name.starts_with('L') && name.size() == 2) unsupported("a case where case does not matter");
       if (name == "LC") unsupported("\\p{LC}");
       return fmt::format("\\{}{{{}}}", letter, name);
     }
-    // By itself a script's name means its extensions to PCRE2.
+    // PCRE2 takes a plain script name to include its extensions.
     if (std::ranges::find(kScripts, name) != kScripts.end()) return fmt::format("\\{}{{sc:{}}}", letter, name);
     unsupported(fmt::format("the property '{}'", printable(name, 40)));
   }
@@ -343,7 +343,7 @@ class Translator {
     return value;
   }
 
-  // One character behind a backslash.
+  // Parses one character after a backslash.
   char32_t escaped_character() {
     const DecodedChar c = decode_at(pattern_, at_ + 1);
     at_ += 1 + c.size;
@@ -429,8 +429,8 @@ class Translator {
   std::string_view where_;
   std::size_t at_ = 0;
   std::string out_;
-  std::size_t atom_ = kNoAtom;    // where in out_ what can be repeated begins
-  char32_t previous_letter_ = 0;  // the literal just before, where case does not matter
+  std::size_t atom_ = kNoAtom;    // start in out_ of what can be repeated
+  char32_t previous_letter_ = 0;  // the preceding literal, if case is ignored
   bool caseless_ = false;
   std::vector<Group> groups_;
 };

@@ -10,7 +10,7 @@ constexpr std::uint32_t kEnd = 0xFFFFFFFF;
 
 struct Symbol {
   std::uint32_t begin;
-  std::uint32_t length;  // 0 once it was joined with the one before
+  std::uint32_t length;  // 0 once merged into the previous symbol
   std::uint32_t previous;
   std::uint32_t next;
 };
@@ -18,7 +18,7 @@ struct Symbol {
 struct Candidate {
   float score;
   std::uint32_t at;      // the left symbol
-  std::uint32_t length;  // of the two when they were beside each other
+  std::uint32_t length;  // of the two when they became adjacent
 
   friend bool operator<(const Candidate& a, const Candidate& b) noexcept {
     return a.score != b.score ? a.score < b.score : a.at > b.at;

@@ -8,10 +8,10 @@
 
 namespace headscope {
 
-/// Appends the parts that are left of a text cut into these stretches.
+/// Appends the parts of a text that remain after splitting it into these stretches.
 void cut_stretches(const std::vector<Stretch>& stretches, SplitBehavior behavior, std::vector<PieceText::Cut>& cuts);
 
-/// Every character of `text` for which `test` holds is a match.
+/// Appends the stretches of `text`: every character for which `test` holds is a match.
 template <typename Test>
 void find_characters(std::string_view text, Test&& test, std::vector<Stretch>& stretches) {
   std::size_t done = 0;

@@ -28,8 +28,8 @@ class TokenModel {
   TokenModel& operator=(const TokenModel&) = delete;
   virtual ~TokenModel() = default;
 
-  /// Appends the tokens of a word that is not empty.
-  /// \throws Error  kInvalidArgument for what has no token where there is no unknown token either.
+  /// Appends the tokens of a word, which must not be empty.
+  /// \throws Error  kInvalidArgument if a part has no token and there is no unknown token either.
   virtual void tokenize(std::string_view word, std::vector<WordToken>& out) const = 0;
 
   [[nodiscard]] const TokenTable& tokens() const noexcept { return tokens_; }
@@ -38,7 +38,7 @@ class TokenModel {
   TokenTable tokens_;
 };
 
-/// The ids of <0x00> to <0xFF>, of those that are there.
+/// Ids of the tokens <0x00> to <0xFF>, where they exist.
 using ByteTokens = std::array<std::optional<std::uint32_t>, 256>;
 [[nodiscard]] ByteTokens find_byte_tokens(const TokenTable& tokens);
 

@@ -65,7 +65,7 @@ std::optional<std::uint32_t> TokenTable::find(std::string_view text) const noexc
 }
 
 std::string_view TokenTable::text(std::uint32_t id) const noexcept {
-  // Most vocabularies have no gaps.
+  // Fast path: most vocabularies have no gaps.
   if (id < by_id_.size() && entries_[by_id_[id]].id == id) return text(entries_[by_id_[id]]);
   const auto found =
       std::ranges::lower_bound(by_id_, id, {}, [this](std::uint32_t index) { return entries_[index].id; });

@@ -9,19 +9,19 @@
 
 namespace headscope {
 
-/// Tokens by text and by id. Texts lie in one buffer, ids may have gaps.
+/// Tokens by text and by id. Texts are stored in one buffer; ids may have gaps.
 class TokenTable {
  public:
-  /// A text that comes twice counts with its last id.
+  /// For a duplicate text the last id counts.
   void add(std::string_view text, std::uint32_t id);
-  /// To be called after the last `add`.
-  /// \throws Error  kFormat, beginning with `where`, if an id stands for two tokens.
+  /// Must be called after the last `add`.
+  /// \throws Error  kFormat, with a message that starts with `where`, if an id has two tokens.
   void finish(std::string_view where);
 
   [[nodiscard]] std::optional<std::uint32_t> find(std::string_view text) const noexcept;
-  /// Empty for an id that has none.
+  /// Returns an empty text for an id without a token.
   [[nodiscard]] std::string_view text(std::uint32_t id) const noexcept;
-  /// How many different texts.
+  /// Number of distinct texts.
   [[nodiscard]] std::size_t size() const noexcept { return used_; }
   [[nodiscard]] std::size_t longest() const noexcept { return longest_; }
 
@@ -41,13 +41,13 @@ class TokenTable {
 
   std::string texts_;
   std::vector<Entry> entries_;
-  std::vector<std::uint32_t> slots_;  // index into entries_ plus 1, 0 for none; a power of two
+  std::vector<std::uint32_t> slots_;  // index into entries_ plus 1, 0 if empty; the size is a power of two
   std::vector<std::uint32_t> by_id_;  // indices into entries_, sorted by id
   std::size_t used_ = 0;
   std::size_t longest_ = 0;
 };
 
-/// What two tokens merge to, by their ids.
+/// Maps a pair of token ids to the token they merge to.
 class MergeTable {
  public:
   struct Merge {
@@ -55,7 +55,7 @@ class MergeTable {
     std::uint32_t id;
   };
   explicit MergeTable(std::size_t expected = 0);
-  /// Takes the place of what these two had.
+  /// Replaces an existing merge of the pair.
   void set(std::uint32_t left, std::uint32_t right, Merge merge);
   [[nodiscard]] const Merge* find(std::uint32_t left, std::uint32_t right) const noexcept;
 

@@ -12,7 +12,8 @@
 namespace headscope {
 namespace {
 
-// Places in the text and in what becomes of it are kept in 32 bits; normalizing may make it three times as long.
+// Offsets into the text and its normalized form have 32 bits; this leaves room for the latter to be almost four times
+// as long.
 constexpr std::size_t kLongestText = std::size_t{1} << 30;
 
 bool is_there(const std::filesystem::path& path) {

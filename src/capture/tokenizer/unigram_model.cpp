@@ -25,7 +25,7 @@ std::vector<UnigramModel::Best> UnigramModel::best_ends(std::string_view word) c
   for (std::size_t begin = 0; begin < word.size();) {
     const std::size_t character = decode_at(word, begin).size;
     const double so_far = best[begin].score;
-    bool alone = false;  // the character is a token
+    bool alone = false;  // whether the character is a token
     ByteTrie::Node node = ByteTrie::kRoot;
     for (std::size_t i = begin; i < word.size(); ++i) {
       node = trie_.next(node, word[i]);
@@ -61,7 +61,7 @@ void UnigramModel::emit(std::string_view word, Span span, std::vector<WordToken>
 
 void UnigramModel::tokenize(std::string_view word, std::vector<WordToken>& out) const {
   const std::vector<Best> best = best_ends(word);
-  std::vector<Span> spans;  // from the last to the first
+  std::vector<Span> spans;  // from last to first
   bool after_unknown = false;
   for (auto end = static_cast<std::uint32_t>(word.size()); end > 0; end = best[end].begin) {
     const bool unknown = unknown_id_ && best[end].id == *unknown_id_;

@@ -7,13 +7,13 @@
 
 namespace headscope {
 
-/// One code point of a text that is known to be UTF-8.
+/// One code point of valid UTF-8 text.
 struct DecodedChar {
   char32_t value;
   std::size_t size;  ///< In bytes, 1 to 4.
 };
 
-/// The code point that begins at `text[at]`; `at` is the beginning of a character and before the end.
+/// Returns the code point at `text[at]`, which must be the first byte of a character.
 [[nodiscard]] inline DecodedChar decode_at(std::string_view text, std::size_t at) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<char32_t>(static_cast<unsigned char>(text[at + i])); };
   const char32_t first = byte(0);
@@ -27,14 +27,14 @@ struct DecodedChar {
   return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
 }
 
-/// The code point that ends before `text[end]`, end > 0.
+/// Returns the code point that ends before `text[end]`, end > 0.
 [[nodiscard]] inline DecodedChar decode_before(std::string_view text, std::size_t end) noexcept {
   std::size_t begin = end - 1;
   while (begin > 0 && is_continuation(text[begin])) --begin;
   return decode_at(text, begin);
 }
 
-/// Appends a code point that is no surrogate.
+/// Appends a code point, which must not be a surrogate.
 inline void append_utf8(std::string& out, char32_t c) {
   const auto put = [&out](char32_t byte) { out.push_back(static_cast<char>(byte)); };
   if (c < 0x80) {
@@ -54,7 +54,7 @@ inline void append_utf8(std::string& out, char32_t c) {
   }
 }
 
-/// Where `text` stops being UTF-8, or its size.
+/// Returns the length of the longest prefix of `text` that is valid UTF-8.
 [[nodiscard]] inline std::size_t valid_utf8_prefix(std::string_view text) noexcept {
   std::size_t i = 0;
   while (i < text.size()) {

@@ -3,7 +3,7 @@
 
 namespace headscope::families {
 
-// The image tower of CLIP, alone or beside the text tower.
+// CLIP's image tower, alone or next to the text tower.
 Family clip_vision() {
   Layout layout{.prefixes = {"vision_model.", ""},
                 .other_prefixes = false,  // text_model. has the same names
@@ -12,7 +12,7 @@ Family clip_vision() {
                 .v = "encoder.layers.{i}.self_attn.v_proj",
                 .o = "encoder.layers.{i}.self_attn.out_proj",
                 .norm = "encoder.layers.{i}.layer_norm1",
-                // post_layernorm is for the pooled class token alone.
+                // post_layernorm is only for the pooled class token.
                 .forward = {.positions = "embeddings.position_embedding.weight",
                             .patches = "embeddings.patch_embedding",
                             .leading = {"embeddings.class_embedding"},

@@ -3,7 +3,7 @@
 
 namespace headscope::families {
 
-// What a head writes is scaled channel by channel: layer_scale1.
+// The output of the heads is scaled per channel by layer_scale1.
 Family dinov2() {
   Layout layout = vit_layout("dinov2.");
   layout.norm = "encoder.layer.{i}.norm1";

@@ -4,7 +4,7 @@
 
 namespace headscope::families {
 
-// The language model, alone or inside a multimodal checkpoint, whose text_config leaves defaults out.
+// The language model, alone or inside a multimodal checkpoint, whose text_config omits defaults.
 Family gemma3() {
   Layout layout = gemma_layout();
   layout.prefixes = {"language_model.model.", "model.language_model.", "model.", ""};

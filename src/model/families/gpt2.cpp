@@ -3,7 +3,7 @@
 
 namespace headscope::families {
 
-// Conv1D stores [in, out]. c_proj is square, so a missed transpose raises no shape error: a head's O is a block of
+// Conv1D stores [in, out]. c_proj is square, so a missing transpose raises no shape error: a head's O is a block of
 // rows.
 Family gpt2() {
   Layout layout{.prefixes = {"transformer.", ""},

@@ -4,8 +4,8 @@
 
 namespace headscope::families {
 
-// In GGUF the rows of q and k are permuted within each head, so that rotary pairs
-// are neighbors. Mistral is written under the same architecture name.
+// In GGUF the rows of q and k are permuted within each head, so that rotary pairs are adjacent. Mistral is written
+// under the same architecture name.
 Family llama() {
   return {.name = "llama",
           .model_types = {"llama"},

@@ -2,8 +2,8 @@
 
 namespace headscope::families {
 
-// timm's and the original ViT naming. timm's config.json names an architecture
-// and leaves the number of heads to timm's source, so it stands here.
+// The naming of timm and of the original ViT. timm's config.json names an architecture and leaves the number of heads
+// to timm's source, so it is listed here.
 Family timm_vit() {
   Layout layout{.fusion = Fusion::kBlocks,
                 .q = "blocks.{i}.attn.qkv",
@@ -20,7 +20,7 @@ Family timm_vit() {
                             .mlp_scale = "blocks.{i}.ls2.gamma",
                             .final_norm = "norm",
                             .classify = {{"head", "head_dist"}, {"head"}},
-                            // Norms over heads, inside the MLP or before the blocks, gated MLPs, attention pooling,
+                            // Norms over heads, inside the MLP or before the blocks; gated MLPs; attention pooling;
                             // registers.
                             .never_has = {"blocks.0.attn.q_norm.weight", "blocks.0.attn.norm.weight",
                                           "blocks.0.mlp.norm.weight", "blocks.0.mlp.fc1_g.weight", "norm_pre.weight",
@@ -54,7 +54,7 @@ Family timm_vit() {
                                     {"deit3_base", 12},
                                     {"deit3_large", 16},
                                     {"deit3_huge", 16}},
-          // Rotary positions, norms after attention.
+          // These have rotary positions or norms after attention.
           .other_architectures = {"dinov3", "rope", "rpn", "_plus_patch", "eva", "beit"},
           .modality = Modality::kImage,
           .causal = false,
