@@ -24,7 +24,7 @@ struct Args {
   bool force = false;
 };
 
-// How every page begins; see web/index.html.
+// How every page begins; see web/template.html.
 constexpr std::string_view kPageBegin = "<!doctype html><!-- headscope report -->";
 
 // A page may be replaced by a newer one, anything else only on request.
