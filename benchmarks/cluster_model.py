@@ -40,7 +40,7 @@ MODELS = (
 
 @dataclass(frozen=True)
 class Machine:
-    """One rank: products in flops a second, and what its network moves in bytes a second."""
+    """One rank: products in flops per second, and network bandwidth in bytes per second."""
 
     rate: float
     bandwidth: float
@@ -54,7 +54,7 @@ class Prediction:
     product: float  # seconds
     prepare: float  # seconds
     network: float  # seconds that targets are under way to a rank; hidden as long as it is less than the product's
-    memory: float  # bytes a rank, beside the program itself
+    memory: float  # bytes per rank, beside the program itself
 
     @property
     def seconds(self) -> float:
@@ -151,8 +151,8 @@ def span(seconds: float) -> str:
 
 
 def table(title: str, machine: Machine, ranks: list[int], pairs: tuple[str, ...], budget: float) -> str:
-    lines = [f"{title}: {machine.rate / 1e12:g} TFLOP/s and {machine.bandwidth / 1e9:g} GB/s a rank", ""]
-    lines += ["| model | ranks | time | of it preparing | network, hidden if less than the products | memory a rank |"]
+    lines = [f"{title}: {machine.rate / 1e12:g} TFLOP/s and {machine.bandwidth / 1e9:g} GB/s per rank", ""]
+    lines += ["| model | ranks | time | of it preparing | network, hidden if less than the products | memory per rank |"]
     lines += ["| --- | --- | --- | --- | --- | --- |"]
     for shape in MODELS:
         for count in ranks:
@@ -168,8 +168,8 @@ def table(title: str, machine: Machine, ranks: list[int], pairs: tuple[str, ...]
 
 
 def organize_table(title: str, machine: Machine, ranks: list[int], tokens: int) -> str:
-    lines = [f"{title}: {machine.rate / 1e12:g} T maxima a second and {machine.bandwidth / 1e9:g} GB/s a rank", ""]
-    lines += [f"| model, {tokens} tokens | maps | ranks | time | network, hidden if less than the rest | memory a rank |"]
+    lines = [f"{title}: {machine.rate / 1e12:g} T maxima per second and {machine.bandwidth / 1e9:g} GB/s per rank", ""]
+    lines += [f"| model, {tokens} tokens | maps | ranks | time | network, hidden if less than the rest | memory per rank |"]
     lines += ["| --- | --- | --- | --- | --- | --- |"]
     for model in MODELS:
         shape = Maps(model.layers * model.heads, tokens)
@@ -187,8 +187,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--ranks", default="1,8,32")
     parser.add_argument("--pairs", default="OQ,OK,OV")
-    parser.add_argument("--rate", type=float, help="flops a second of a rank; default: two tables, see docs/cluster.md")
-    parser.add_argument("--bandwidth", type=float, default=1e9, help="bytes a second")
+    parser.add_argument("--rate", type=float, help="flops per second of a rank; default: two tables, see docs/cluster.md")
+    parser.add_argument("--bandwidth", type=float, default=1e9, help="bytes per second")
     parser.add_argument("--maxima", type=float, default=1.5e12, help="a second of a rank, of organize")
     parser.add_argument("--tokens", type=int, default=1024, help="of organize")
     parser.add_argument("--memory", type=float, default=math.inf, help="--memory of a rank, in bytes")

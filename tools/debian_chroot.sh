@@ -34,7 +34,8 @@ fresh_chroot() {
   fi
   rm -rf --one-file-system "$root"
   cp -a "$base" "$root"
-  cp /etc/resolv.conf "$root/etc/resolv.conf"
+  # Without its own name in /etc/hosts mpirun asks name servers for it, for 10 s each time.
+  cp /etc/resolv.conf /etc/hosts "$root/etc/"
   # Certificates that were added to this machine, for example those of a proxy, are trusted there too.
   cp -r /usr/local/share/ca-certificates "$root/usr/local/share/" 2> /dev/null || true
   in_chroot "$root" update-ca-certificates > /dev/null 2>&1
