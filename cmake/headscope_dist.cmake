@@ -10,7 +10,8 @@ target_link_options(headscope PRIVATE -Wl,--disable-new-dtags)
 install(TARGETS headscope RUNTIME_DEPENDENCY_SET needed RUNTIME DESTINATION bin COMPONENT dist)
 install(RUNTIME_DEPENDENCY_SET needed PRE_EXCLUDE_REGEXES "^(ld-linux.*|lib(c|m|dl|rt|pthread))\\.so\\.[0-9]+$"
         DIRECTORIES "${HEADSCOPE_SCIPY_OPENBLAS}/lib" LIBRARY DESTINATION lib COMPONENT dist)
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/models" DESTINATION share/headscope COMPONENT dist PATTERN "*.py" EXCLUDE)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/models" DESTINATION share/headscope COMPONENT dist PATTERN "*.py" EXCLUDE
+        PATTERN __pycache__ EXCLUDE)
 install(FILES "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md" "${PROJECT_SOURCE_DIR}/LICENSE"
               "${HEADSCOPE_LICENSES}"
         DESTINATION . COMPONENT dist)

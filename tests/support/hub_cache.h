@@ -73,6 +73,7 @@ class HubCache {
   [[nodiscard]] static std::map<std::string, std::string> files_of(const std::filesystem::path& source) {
     std::map<std::string, std::string> files;
     for (const auto& entry : std::filesystem::directory_iterator(source)) {
+      if (!entry.is_regular_file()) continue;  // such as __pycache__
       std::ifstream stream(entry.path(), std::ios::binary);
       files[entry.path().filename().string()] = {std::istreambuf_iterator<char>(stream), {}};
     }
