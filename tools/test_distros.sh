@@ -11,12 +11,12 @@ failed=0
 for suite in "$@"; do
   root=$distros/$suite
   CHROOT_PACKAGES="git make" fresh_chroot "$suite" "$root"
-  git clone --quiet --no-hardlinks . "$root/root/headscope"
+  git clone --quiet --no-hardlinks . "$root/headscope"
   for target in ${TARGETS:-demo test}; do
     log=$distros/$suite-$target.log
     begin=$SECONDS
     verdict=passed
-    in_chroot "$root" make -C /root/headscope "$target" > "$log" 2>&1 || { verdict=FAILED; failed=1; }
+    in_chroot "$root" make -C /headscope "$target" > "$log" 2>&1 || { verdict=FAILED; failed=1; }
     echo "$suite: make $target $verdict in $((SECONDS - begin)) s; log: $log"
   done
 done
