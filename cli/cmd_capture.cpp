@@ -66,7 +66,7 @@ void set_queries(const std::string& text, CaptureOptions& options) {
   if (last < options.first_query) {
     throw Error(ErrorKind::kInvalidArgument, fmt::format("--queries: '{}' ends before it begins", text));
   }
-  options.last_query = last < std::numeric_limits<std::size_t>::max() ? last + 1 : last;
+  options.end_query = last < std::numeric_limits<std::size_t>::max() ? last + 1 : last;
 }
 
 CaptureOptions parse_options(const Args& args, const Model& model) {
@@ -141,16 +141,16 @@ Effect add_effect(const Args& args, const Model& model, std::span<const Describe
 }
 
 std::string shortened(const std::string& text) {
-  constexpr std::size_t kLongest = 60;
-  return printable(text, kLongest);
+  constexpr std::size_t kMaxLength = 60;
+  return printable(text, kMaxLength);
 }
 
 void print_inputs(Session& session, const Model& model, std::span<const DescribedInput> inputs,
                   const CaptureResult& result) {
   const auto vocabulary =
       model.info().modality == Modality::kText ? Vocabulary::load(model.checkpoint()) : std::nullopt;
-  constexpr std::size_t kMostShown = 8;
-  for (std::size_t i = 0; i < std::min(inputs.size(), kMostShown); ++i) {
+  constexpr std::size_t kMaxShown = 8;
+  for (std::size_t i = 0; i < std::min(inputs.size(), kMaxShown); ++i) {
     const CapturedInput& one = result.inputs[i];
     std::string best;
     for (const auto& [index, probability] : one.likeliest) {
@@ -164,7 +164,7 @@ void print_inputs(Session& session, const Model& model, std::span<const Describe
                                                      : "; output ",
                                best);
   }
-  if (inputs.size() > kMostShown) session.out << fmt::format("  ... and {} more\n", inputs.size() - kMostShown);
+  if (inputs.size() > kMaxShown) session.out << fmt::format("  ... and {} more\n", inputs.size() - kMaxShown);
 }
 
 void print_attention(Session& session, const CaptureResult& result) {

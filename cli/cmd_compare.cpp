@@ -122,7 +122,7 @@ RunCommand describe(const Args& args) {
   command.identity = {{"runs", runs},
                       {"what", args.source.what},
                       {"skip_first", std::to_string(args.source.skip_first)},
-                      {"inputs", std::to_string(args.source.most_inputs)},
+                      {"inputs", std::to_string(args.source.max_inputs)},
                       {"iterations", std::to_string(args.iterations)},
                       {"draws", std::to_string(args.source.signature.draws)},
                       {"seed", std::to_string(args.source.signature.seed)},
@@ -189,7 +189,7 @@ void add_compare_command(Command& app, Session& session) {
       .with_default();
   command.add_option("--skip-first", args->source.skip_first, "Leave out so many first tokens: attention sinks")
       .with_default();
-  command.add_option("--inputs", args->source.most_inputs, "Inputs of a RUN, at most")
+  command.add_option("--inputs", args->source.max_inputs, "Inputs of a RUN, at most")
       .between(std::size_t{1}, std::size_t{1000000})
       .with_default();
   command.add_option("--iterations", args->iterations, "Of the questionnaire")

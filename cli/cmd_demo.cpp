@@ -34,12 +34,12 @@ constexpr double kSpare = 0.1;
 
 // Runs a command as if it had been typed, and shows it.
 void type(Session& session, std::vector<std::string> words) {
-  constexpr std::size_t kLongest = 160;
+  constexpr std::size_t kMaxLength = 160;
   std::string line = "$ headscope";
   for (const std::string& word : words) {
     line += ' ' + (word.find(' ') == std::string::npos ? word : '"' + word + '"');
   }
-  if (line.size() > kLongest) line = line.substr(0, kLongest) + " ...";
+  if (line.size() > kMaxLength) line = line.substr(0, kMaxLength) + " ...";
   session.out << '\n' << line << '\n' << std::flush;
   words.insert(words.begin(), "headscope");
   words.emplace_back("--quiet");

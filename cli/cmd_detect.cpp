@@ -82,7 +82,7 @@ std::string table_of(const DetectResult& result, double threshold, RunFile& file
 void print_summary(Session& session, const DetectResult& result, double threshold) {
   session.out << fmt::format("{} random sequences of {} tokens{}, threshold {}\n", result.sequences, result.length,
                              result.bos ? fmt::format(" after token {}", *result.bos) : "", threshold);
-  constexpr std::size_t kMostShown = 8;
+  constexpr std::size_t kMaxShown = 8;
   for (std::size_t d = 0; d < kDetectors.size(); ++d) {
     if (!result.heads.front().scores[d]) continue;
     std::vector<HeadScores> heads = result.heads;
@@ -91,11 +91,11 @@ void print_summary(Session& session, const DetectResult& result, double threshol
     std::size_t over = 0;
     for (const HeadScores& head : heads) {
       if (*head.scores[d] < threshold) break;
-      if (over++ < kMostShown) {
+      if (over++ < kMaxShown) {
         found += fmt::format("{}{} {:.2f}", found.empty() ? "" : ", ", to_string(head.head), *head.scores[d]);
       }
     }
-    if (over > kMostShown) found += fmt::format(", and {} more", over - kMostShown);
+    if (over > kMaxShown) found += fmt::format(", and {} more", over - kMaxShown);
     if (over == 0) {
       found = fmt::format("none; the best is {} with {:.2f}", to_string(heads.front().head), *heads.front().scores[d]);
     }

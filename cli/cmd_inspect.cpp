@@ -121,11 +121,11 @@ void print_names(std::ostream& out, std::string_view title, const std::vector<st
 void print_table(const Model& model, const Command& app, bool all_tensors, std::ostream& out) {
   const ModelInfo& info = model.info();
   const HeadSizes& sizes = info.sizes;
-  constexpr std::size_t kLongestPath = 4096;
+  constexpr std::size_t kMaxPathLength = 4096;
   const std::string embedding = info.embedding.empty() ? "none"
                                 : tied(info)           ? info.embedding + " (tied: reads and writes tokens)"
                                                        : info.embedding;
-  print_row(out, "model", printable(model.checkpoint().path().string(), kLongestPath));
+  print_row(out, "model", printable(model.checkpoint().path().string(), kMaxPathLength));
   if (const ModelLocation& location = model.checkpoint().location(); location.is_cached()) {
     print_row(out, "repository", location.repository);
     print_row(out, "commit", location.commit);

@@ -76,7 +76,7 @@ QuestionnaireOptions questionnaire_options(const Args& args, const TensorShare& 
 // the one its coefficients are made in.
 std::size_t memory_for_copies(const Args& args, const TensorShare& tensor) {
   const NetworkTensor& own = tensor.own();
-  const std::size_t held = tensor.ranks().largest(2 * own.values.size() * sizeof(float) + own.present.size());
+  const std::size_t held = tensor.ranks().all_reduce_max(2 * own.values.size() * sizeof(float) + own.present.size());
   const std::size_t budget = parse_size(args.memory);
   return budget > held ? budget - held : 0;
 }
@@ -166,7 +166,7 @@ void run_organize(const Args& args, Session& session) {
   const std::unique_ptr<TreeDistance> engine = choose_tree_distance(args.device, session);
   const MapSource source = load_maps(args.source, /*keep_absent=*/false, parse_size(args.memory), session, ranks);
   const TensorShare tensor = source.share(ranks);
-  QuestionnaireOptions options = ranks.together([&] { return questionnaire_options(args, tensor); });
+  QuestionnaireOptions options = ranks.run_and_agree([&] { return questionnaire_options(args, tensor); });
   options.memory = memory_for_copies(args, tensor);
   std::optional<RunFolder> run;
   if (ranks.is_root()) run.emplace(begin_run(session, args.run, describe_run(args, source, options), args.force));

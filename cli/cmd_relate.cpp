@@ -233,7 +233,7 @@ void run_relate(const Args& args, Session& session) {
   options.engine = engine.get();
   options.affinity.ranks = &ranks;
 
-  const auto opened = ranks.together([&] { return open_model(session, args.model); });
+  const auto opened = ranks.run_and_agree([&] { return open_model(session, args.model); });
   const Model& model = *opened;
   const std::string seen = fingerprint(model.checkpoint());
   check_same_everywhere(ranks, "model", seen);

@@ -24,12 +24,12 @@ void add_model_options(Command& command, ModelWords& words) {
 }
 
 void add_threads_option(Command& command) {
-  constexpr std::size_t kMost = 1024;
+  constexpr std::size_t kMax = 1024;
   command
       .add_option(
           "--threads", [](const std::size_t& threads) { set_thread_count(threads); },
           "Number of threads (default: all processors)")
-      .between(std::size_t{1}, kMost);
+      .between(std::size_t{1}, kMax);
 }
 
 std::size_t parse_size(const std::string& text) {

@@ -13,6 +13,7 @@
 #include "headscope/io/byte_reader.h"
 #include "headscope/io/json.h"
 #include "headscope/io/mapped_file.h"
+#include "headscope/io/path_exists.h"
 
 namespace headscope::cli {
 namespace {
@@ -21,16 +22,11 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kInformativeness = "informativeness.csv";
 
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
 std::vector<fs::path> input_folders(const fs::path& folder, const CompareSourceOptions& options) {
   std::vector<fs::path> folders;
-  for (std::size_t i = 0; i < options.most_inputs; ++i) {
+  for (std::size_t i = 0; i < options.max_inputs; ++i) {
     const fs::path input = i == 0 ? folder : folder / "inputs" / std::to_string(i);
-    if (!is_there(input / (options.what + ".npy"))) break;
+    if (!path_exists(input / (options.what + ".npy"))) break;
     folders.push_back(input);
   }
   return folders;
@@ -44,7 +40,7 @@ struct InputIdentity {
 
 InputIdentity identify(const fs::path& folder) {
   InputIdentity result;
-  if (!is_there(folder / "tokens.json")) return result;
+  if (!path_exists(folder / "tokens.json")) return result;
   const JsonDocument document = JsonDocument::open(folder / "tokens.json");
   const JsonValue root = document.root();
   result.kind = printable(root.find("kind").as_string().value_or(""), 20);
@@ -91,10 +87,10 @@ void add_informativeness(const fs::path& path, std::vector<FeatureSamples>& feat
 
 // Axes of one element have nothing to show, and none shows more than a few thousand.
 std::vector<ComparedAxis> organized_axes(Organization organization, MapSource& maps) {
-  constexpr std::size_t kMost = 2048;
+  constexpr std::size_t kMax = 2048;
   std::vector<ComparedAxis> axes;
   const auto add = [&](TensorAxis axis, AxisOrganization& organized, std::vector<std::string>& names) {
-    if (organized.tree.size() < 2 || organized.tree.size() > kMost) return;
+    if (organized.tree.size() < 2 || organized.tree.size() > kMax) return;
     axes.push_back({std::string(to_string(axis)), std::move(organized), std::move(names)});
   };
   add(TensorAxis::kHead, organization.head, maps.tensor.head_names);
@@ -112,7 +108,7 @@ RunContents look_into(const fs::path& folder, const std::string& what) {
                                             "relate' wrote",
                                             folder.string()));
   }
-  return {is_there(folder / (what + ".npy")), is_there(folder / kInformativeness)};
+  return {path_exists(folder / (what + ".npy")), path_exists(folder / kInformativeness)};
 }
 
 ComparedSource load_compared(const fs::path& folder, const RunContents& contents, const CompareSourceOptions& options,

@@ -15,7 +15,7 @@ namespace headscope::cli {
 struct CompareSourceOptions {
   std::string what = "pattern";
   std::size_t skip_first = 0;
-  std::size_t most_inputs = 32;  ///< Of each RUN, the first ones.
+  std::size_t max_inputs = 32;  ///< Of each RUN, the first ones.
   std::size_t memory = std::size_t{2} << 30;
   SignatureOptions signature = {};
 };

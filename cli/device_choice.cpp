@@ -46,7 +46,7 @@ void add_precision_option(Command& command, DeviceWords& words) {
 
 std::unique_ptr<AffinityEngine> choose_affinity_engine(const DeviceWords& words, Session& session) {
   Ranks& ranks = session.ranks;
-  const std::string identity = ranks.together([&]() -> std::string {
+  const std::string identity = ranks.run_and_agree([&]() -> std::string {
     const std::optional<int> cuda = cuda_device(words, ranks);
     if (!cuda && !words.precision.empty() && words.precision != "float32") {
       throw Error(ErrorKind::kInvalidArgument,
@@ -59,14 +59,14 @@ std::unique_ptr<AffinityEngine> choose_affinity_engine(const DeviceWords& words,
   const DeviceLog log = [&session](const std::string& line) {
     if (!session.quiet) session.err << line << '\n';
   };
-  return ranks.together([&] {
+  return ranks.run_and_agree([&] {
     return make_cuda_affinity_engine(*cuda_device(words, ranks), words.precision.empty() ? "tf32" : words.precision,
                                      sharers, log);
   });
 }
 
 std::unique_ptr<TreeDistance> choose_tree_distance(const DeviceWords& words, Session& session) {
-  return session.ranks.together([&] {
+  return session.ranks.run_and_agree([&] {
     const std::optional<int> cuda = cuda_device(words, session.ranks);
     return cuda ? make_cuda_tree_distance(*cuda) : cpu_tree_distance();
   });

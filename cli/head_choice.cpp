@@ -14,13 +14,13 @@ namespace headscope::cli {
 namespace {
 
 // No model has as many layers or heads; a range must not fill the memory before the model is asked.
-constexpr std::size_t kMost = 100000;
+constexpr std::size_t kMax = 100000;
 
 std::optional<std::size_t> parse_number(std::string_view text) {
   std::size_t number = 0;
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || rest != end || number >= kMost) return std::nullopt;
+  if (error != std::errc() || rest != end || number >= kMax) return std::nullopt;
   return number;
 }
 

@@ -39,7 +39,7 @@ struct Host {
   std::map<std::string, GivenArray> arrays = {};
   std::map<std::string, std::vector<ModelInput>> inputs = {};
   /// Where results go instead of a folder.
-  HeldRun* held = nullptr;
+  InMemoryRun* held = nullptr;
 };
 
 /// What MODEL means in this session.

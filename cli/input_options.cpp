@@ -37,7 +37,7 @@ std::vector<DescribedInput> described(InputReader& reader, const std::vector<Mod
 
 std::string InputWords::described() const {
   return fmt::format("texts {} files {} ids {} images {} pixels {} lines {} special {} tokens {}", texts,
-                     joined(text_files), joined(ids), joined(images), joined(pixels), lines, !no_special, most_tokens);
+                     joined(text_files), joined(ids), joined(images), joined(pixels), lines, !no_special, max_tokens);
 }
 
 void add_input_options(Command& command, InputWords& words) {
@@ -51,7 +51,7 @@ void add_input_options(Command& command, InputWords& words) {
   several("--pixels", words.pixels, "Normalized pixels, an npy file [channels, height, width] or [images, ...]");
   command.add_flag("--lines", words.lines, "Each line of a text file is an input of its own");
   command.add_flag("--no-special", words.no_special, "Do not add the tokenizer's special tokens");
-  command.add_option("--max-tokens", words.most_tokens, "Cut texts after so many tokens");
+  command.add_option("--max-tokens", words.max_tokens, "Cut texts after so many tokens");
 }
 
 std::string fingerprint(std::span<const DescribedInput> inputs) {
@@ -76,7 +76,7 @@ std::vector<DescribedInput> read_inputs(const Model& model, const InputWords& wo
   }
   InputOptions options;
   if (words.no_special) options.special = SpecialTokens::kNone;
-  if (words.most_tokens > 0) options.most_tokens = words.most_tokens;
+  if (words.max_tokens > 0) options.max_tokens = words.max_tokens;
   InputReader reader(model, options);
   std::vector<DescribedInput> all;
   for (const std::string& text : words.texts) all.push_back(reader.text(text));

@@ -21,7 +21,7 @@ struct InputWords {
   std::vector<std::filesystem::path> pixels;
   bool lines = false;
   bool no_special = false;
-  std::size_t most_tokens = 0;  ///< 0: no limit.
+  std::size_t max_tokens = 0;  ///< 0: no limit.
 
   [[nodiscard]] bool empty() const {
     return texts.empty() && text_files.empty() && ids.empty() && images.empty() && pixels.empty();

@@ -304,7 +304,7 @@ double share_of_absent(const NetworkTensor& tensor, std::size_t heads, Ranks& ra
   if (!tensor.masked()) return 0;
   std::int64_t absent = std::ranges::count(tensor.present, 0);
   if (!tensor.mask_per_head) return static_cast<double>(absent) / static_cast<double>(tensor.map_size());
-  ranks.add_up(std::span(&absent, 1));
+  ranks.all_reduce_sum(std::span(&absent, 1));
   return static_cast<double>(absent) / static_cast<double>(heads * tensor.map_size());
 }
 
@@ -312,7 +312,7 @@ double share_of_absent(const NetworkTensor& tensor, std::size_t heads, Ranks& ra
 
 MapSource load_maps(const MapSourceArgs& args, bool keep_absent, std::size_t memory, const Session& session,
                     Ranks& ranks) {
-  OpenedMaps maps = ranks.together([&] {
+  OpenedMaps maps = ranks.run_and_agree([&] {
     OpenedMaps opened = open_maps(args, memory, session);
     check_size(opened, ranks.size(), memory);
     opened.fingerprint = fingerprint_of(opened.whole);

@@ -24,8 +24,8 @@ constexpr int kBug = 70;
 
 // Names in messages come from files and arguments; whatever they hold, the message stays one line of bearable length.
 int print_failure(Session& session, const std::string& message, int code) {
-  constexpr std::size_t kLongest = 2000;
-  session.err << "headscope: " << printable(message, kLongest) << '\n';
+  constexpr std::size_t kMaxLength = 2000;
+  session.err << "headscope: " << printable(message, kMaxLength) << '\n';
   return code;
 }
 

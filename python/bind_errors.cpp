@@ -33,9 +33,9 @@ void translate(const std::exception_ptr& raised, void*) {
   try {
     std::rethrow_exception(raised);
   } catch (const Error& error) {
-    constexpr std::size_t kLongest = 2000;  // as the program prints it
+    constexpr std::size_t kMaxLength = 2000;  // as the program prints it
     const nb::object type = nb::module_::import_("headscope._errors").attr(class_of(error.kind()));
-    PyErr_SetString(type.ptr(), printable(error.what(), kLongest).c_str());
+    PyErr_SetString(type.ptr(), printable(error.what(), kMaxLength).c_str());
   }
 }
 

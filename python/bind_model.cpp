@@ -73,7 +73,8 @@ std::unique_ptr<LoadedModel> from_arrays(const std::filesystem::path& path,
     loaded->arrays.push_back(array);
   }
   const nb::gil_scoped_release release;
-  loaded->model = std::make_shared<const Model>(Model::of(Checkpoint::from_memory(path, std::move(tensors), config)));
+  loaded->model =
+      std::make_shared<const Model>(Model::from_checkpoint(Checkpoint::from_memory(path, std::move(tensors), config)));
   return loaded;
 }
 

@@ -31,34 +31,34 @@ namespace {
 using FloatsIn = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
 using IdsIn = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-const HeldFile& file_of(const HeldRun& run, const std::string& name) {
-  const auto found = std::ranges::find(run.files, name, [](const HeldFile& one) { return one.file.name; });
+const InMemoryFile& file_of(const InMemoryRun& run, const std::string& name) {
+  const auto found = std::ranges::find(run.files, name, [](const InMemoryFile& one) { return one.file.name; });
   if (found == run.files.end()) {
     throw Error(ErrorKind::kInvalidArgument, "the result has no file '" + printable(name) + "'");
   }
   return *found;
 }
 
-std::vector<std::string> names(const HeldRun& run) {
+std::vector<std::string> names(const InMemoryRun& run) {
   std::vector<std::string> all;
-  for (const HeldFile& one : run.files) all.push_back(one.file.name);
+  for (const InMemoryFile& one : run.files) all.push_back(one.file.name);
   return all;
 }
 
-std::size_t size(const HeldRun& run) {
+std::size_t size(const InMemoryRun& run) {
   std::size_t bytes = 0;
-  for (const HeldFile& one : run.files) bytes += one.bytes->size();
+  for (const InMemoryFile& one : run.files) bytes += one.bytes->size();
   return bytes;
 }
 
-nb::bytes content(const HeldRun& run, const std::string& name) {
-  const HeldFile& held = file_of(run, name);
+nb::bytes content(const InMemoryRun& run, const std::string& name) {
+  const InMemoryFile& held = file_of(run, name);
   return nb::bytes(held.bytes->data(), held.bytes->size());
 }
 
 // The elements of an npy file, where they are.
-ArrayOut array(const HeldRun& run, const std::string& name) {
-  const HeldFile& held = file_of(run, name);
+ArrayOut array(const InMemoryRun& run, const std::string& name) {
+  const InMemoryFile& held = file_of(run, name);
   const NpyView view = parse_npy(*held.bytes, name);
   using Code = nb::dlpack::dtype_code;
   const nb::dlpack::dtype type{static_cast<std::uint8_t>(view.type.kind == 'f' ? Code::Float : Code::Int),
@@ -66,7 +66,7 @@ ArrayOut array(const HeldRun& run, const std::string& name) {
   return {view.bytes.data(), view.shape.size(), view.shape.data(), owner_of(held.bytes), nullptr, type};
 }
 
-nb::dict about(const HeldRun& run, const std::string& name) {
+nb::dict about(const InMemoryRun& run, const std::string& name) {
   const RunFile& file = file_of(run, name).file;
   nb::dict result;
   result["kind"] = file.kind;
@@ -81,10 +81,10 @@ using FileTuple =
     std::tuple<std::string, std::string, std::string, Shape, std::string, std::vector<std::string>, nb::bytes>;
 
 // What was read from a folder, to be written to another one.
-HeldRun make_run(const std::string& name, const std::vector<std::string>& arguments,
-                 const std::map<std::string, std::string>& identity,
-                 const std::map<std::string, std::string>& circumstances, const std::vector<FileTuple>& files) {
-  HeldRun run{{name, arguments, identity, circumstances}, {}};
+InMemoryRun make_run(const std::string& name, const std::vector<std::string>& arguments,
+                     const std::map<std::string, std::string>& identity,
+                     const std::map<std::string, std::string>& circumstances, const std::vector<FileTuple>& files) {
+  InMemoryRun run{{name, arguments, identity, circumstances}, {}};
   for (const auto& [file, kind, text, shape, dtype, axes, bytes] : files) {
     const std::span<const std::byte> from(static_cast<const std::byte*>(bytes.data()), bytes.size());
     run.files.push_back({{.name = file, .kind = kind, .about = text, .shape = shape, .dtype = dtype, .axes = axes},
@@ -147,14 +147,15 @@ cli::Host host_of(const Given& given) {
 
 // Runs a command line inside this process: results stay in memory unless a folder is meant. Gives what the command
 // wrote and what it printed.
-std::tuple<HeldRun, std::string> run_command(const std::vector<std::string>& words, const LoadedModel* model,
-                                             std::map<std::string, FloatsIn> arrays,
-                                             std::map<std::string, std::string> tokens,
-                                             std::map<std::string, IdsIn> ids, std::map<std::string, FloatsIn> pixels,
-                                             bool in_memory, nb::object progress) {
+std::tuple<InMemoryRun, std::string> run_command(const std::vector<std::string>& words, const LoadedModel* model,
+                                                 std::map<std::string, FloatsIn> arrays,
+                                                 std::map<std::string, std::string> tokens,
+                                                 std::map<std::string, IdsIn> ids,
+                                                 std::map<std::string, FloatsIn> pixels, bool in_memory,
+                                                 nb::object progress) {
   const Given given{model, std::move(arrays), std::move(tokens), std::move(ids), std::move(pixels)};
   cli::Host host = host_of(given);
-  HeldRun held;
+  InMemoryRun held;
   if (in_memory) host.held = &held;
   Watch watch(std::move(progress));
   host.watch = [&](std::string_view what, double share) { watch.progress(what, share); };
@@ -180,7 +181,7 @@ std::tuple<HeldRun, std::string> run_command(const std::vector<std::string>& wor
 }  // namespace
 
 void bind_run(nb::module_& m) {
-  nb::class_<HeldRun>(m, "Run", "What a command wrote, in memory: files by name.")
+  nb::class_<InMemoryRun>(m, "Run", "What a command wrote, in memory: files by name.")
       .def_static("of", &make_run, "name"_a, "arguments"_a, "identity"_a, "circumstances"_a, "files"_a)
       .def("names", &names, "Names of the files.")
       .def("size", &size, "Bytes of all of them.")
@@ -189,11 +190,11 @@ void bind_run(nb::module_& m) {
            "An .npy file's array, in place.")
       .def("about", &about, "name"_a, nb::sig("def about(self, name: str) -> dict[str, typing.Any]"),
            "What the manifest says of a file.")
-      .def_prop_ro("command", [](const HeldRun& run) { return run.command.name; })
-      .def_prop_ro("identity", [](const HeldRun& run) { return run.command.identity; })
+      .def_prop_ro("command", [](const InMemoryRun& run) { return run.command.name; })
+      .def_prop_ro("identity", [](const InMemoryRun& run) { return run.command.identity; })
       .def(
           "save",
-          [](const HeldRun& run, const std::filesystem::path& path, bool force) {
+          [](const InMemoryRun& run, const std::filesystem::path& path, bool force) {
             const nb::gil_scoped_release release;
             save_run(run, path, force);
           },

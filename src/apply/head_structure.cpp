@@ -77,7 +77,7 @@ void add_tree_distances(const PartitionTree& tree, double weight, DoubleMatrix& 
 HeadStructure measure_head_structure(const Model& model, std::span<const ModelInput> inputs,
                                      const HeadStructureOptions& options) {
   if (inputs.empty()) throw Error(ErrorKind::kInvalidArgument, "no inputs to organize heads by");
-  inputs = inputs.first(std::min(inputs.size(), options.most_inputs));
+  inputs = inputs.first(std::min(inputs.size(), options.max_inputs));
   const std::size_t heads = model.info().sizes.layers * model.info().sizes.heads;
   std::vector<std::size_t> tokens;
   for (const ModelInput& input : inputs) {

@@ -130,7 +130,7 @@ class Pruning {
     if (structure_) return *structure_;
     const double passes = kOrganizePasses * static_cast<double>(structure_inputs());
     HeadStructureOptions options;
-    options.most_inputs = options_.map_inputs;
+    options.max_inputs = options_.map_inputs;
     options.skip_first = options_.skip_first;
     options.memory = options_.memory;
     options.progress = work_.piece(passes);

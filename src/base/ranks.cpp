@@ -22,11 +22,11 @@ class OneRank final : public Ranks {
   [[nodiscard]] std::vector<std::byte> receive(std::size_t /*from*/) override { return {}; }
   void begin_shift(std::vector<std::byte> bytes) override { shifted_ = std::move(bytes); }
   [[nodiscard]] std::vector<std::byte> finish_shift() override { return std::move(shifted_); }
-  [[nodiscard]] std::vector<std::span<float>> exchange_room(std::span<const std::size_t> /*counts*/) override {
+  [[nodiscard]] std::vector<std::span<float>> exchange_buffers(std::span<const std::size_t> /*counts*/) override {
     return std::vector<std::span<float>>(1);
   }
   void begin_exchange() override {}
-  [[nodiscard]] std::vector<std::span<const float>> take_exchange() override {
+  [[nodiscard]] std::vector<std::span<const float>> receive_exchange() override {
     return std::vector<std::span<const float>>(1);
   }
   void announce_failure(int /*code*/, const std::string& /*message*/) noexcept override {}
@@ -71,7 +71,7 @@ std::vector<std::byte> describe(const std::optional<Error>& failure, const std::
 }  // namespace
 
 std::vector<std::span<const float>> Ranks::finish_exchange(std::span<const std::size_t> expected) {
-  std::vector<std::span<const float>> numbers = take_exchange();
+  std::vector<std::span<const float>> numbers = receive_exchange();
   for (std::size_t from = 0; from < numbers.size(); ++from) {
     if (from == rank() || numbers[from].size() == expected[from]) continue;
     throw Error(ErrorKind::kBackend, fmt::format("rank {} gave {} numbers, expected {}: do all run the same command?",
@@ -100,27 +100,27 @@ void Ranks::barrier() {
   broadcast(nothing);
 }
 
-std::vector<std::uint8_t> Ranks::any(std::vector<std::uint8_t> flags) {
+std::vector<std::uint8_t> Ranks::all_reduce_or(std::vector<std::uint8_t> flags) {
   combine_lists(*this, std::span(flags),
                 [](std::uint8_t a, std::uint8_t b) { return static_cast<std::uint8_t>(a | b); });
   return flags;
 }
 
-std::size_t Ranks::largest(std::size_t number) {
+std::size_t Ranks::all_reduce_max(std::size_t number) {
   combine_lists(*this, std::span(&number, 1), [](std::size_t a, std::size_t b) { return std::max(a, b); });
   return number;
 }
 
-std::vector<float> Ranks::largest_of_each(std::vector<float> numbers) {
+std::vector<float> Ranks::all_reduce_max(std::vector<float> numbers) {
   combine_lists(*this, std::span(numbers), [](float a, float b) { return std::max(a, b); });
   return numbers;
 }
 
 // Reduce-scatter, then all-gather: every rank sums its share of the numbers and sends the sums to all others.
-void Ranks::add_up(std::span<std::int64_t> numbers) {
+void Ranks::all_reduce_sum(std::span<std::int64_t> numbers) {
   if (size() == 1) return;
   const auto part = [&](std::size_t of) {
-    const Share share = share_of(numbers.size(), of, size());
+    const IndexRange share = partition_range(numbers.size(), of, size());
     return numbers.subspan(share.begin, share.size());
   };
   // The exchange buffers are typed as floats, but hold the bytes of integers here.
@@ -132,7 +132,7 @@ void Ranks::add_up(std::span<std::int64_t> numbers) {
     by_this[other] = part(rank()).size_bytes() / sizeof(float);
   }
   const auto give = [&](std::span<const std::size_t> counts, const auto& what) {
-    const std::vector<std::span<float>> room = exchange_room(counts);
+    const std::vector<std::span<float>> room = exchange_buffers(counts);
     for (std::size_t to = 0; to < size(); ++to) {
       if (counts[to] > 0) std::memcpy(room[to].data(), what(to).data(), what(to).size_bytes());
     }

@@ -25,9 +25,9 @@ std::optional<std::uint64_t> element_count(std::span<const std::size_t> shape) n
 
 std::string to_string(std::span<const std::size_t> shape) {
   // A hostile file may declare millions of axes.
-  constexpr std::size_t kMost = 8;
-  if (shape.size() <= kMost) return fmt::format("[{}]", fmt::join(shape.begin(), shape.end(), ", "));
-  return fmt::format("[{}, ...] ({} axes)", fmt::join(shape.first(kMost), ", "), shape.size());
+  constexpr std::size_t kMax = 8;
+  if (shape.size() <= kMax) return fmt::format("[{}]", fmt::join(shape.begin(), shape.end(), ", "));
+  return fmt::format("[{}, ...] ({} axes)", fmt::join(shape.first(kMax), ", "), shape.size());
 }
 
 }  // namespace headscope

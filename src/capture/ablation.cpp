@@ -41,7 +41,7 @@ std::vector<HeadReplacement> mean_ablation(const Model& model, std::span<const H
   ForwardOptions pass;
   pass.memory = options.memory;
   pass.progress = options.progress;
-  pass.last_layer = 1 + std::ranges::max(heads, {}, &HeadId::layer).layer;
+  pass.end_layer = 1 + std::ranges::max(heads, {}, &HeadId::layer).layer;
   pass.on_heads = [&](const HeadOutputs& outputs) {
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (all[i].layer != outputs.layer) continue;

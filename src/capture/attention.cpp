@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t kBlockFloats = 256 * 1024;
 
 std::size_t block_queries(std::size_t tokens) {
-  constexpr std::size_t kFewest = 16;
-  return std::min(tokens, std::max(kBlockFloats / tokens, kFewest));
+  constexpr std::size_t kMin = 16;
+  return std::min(tokens, std::max(kBlockFloats / tokens, kMin));
 }
 
 // Keys that a query sees: [first, last).
@@ -38,16 +38,16 @@ class Block {
 
   void run() {
     const bool wanted =
-        task_.wanted[head_] && std::max(first_, task_.first_query) < std::min(first_ + count_, task_.last_query);
+        task_.wanted[head_] && std::max(first_, task_.first_query) < std::min(first_ + count_, task_.end_query);
     const bool wants_scores = wanted && task_.on_scores;
     const bool replaced = !task_.replacements[head_].empty();
     if (!replaced || wanted) {
       // Keys that no query of the block sees only matter if the scores are requested.
       const KeyRange keys = wants_scores ? KeyRange{0, tokens_} : seen_by_block();
       score(keys);
-      if (wants_scores) pass_on(task_.on_scores);
+      if (wants_scores) deliver(task_.on_scores);
       normalize(keys);
-      if (wanted && task_.on_pattern) pass_on(task_.on_pattern);
+      if (wanted && task_.on_pattern) deliver(task_.on_pattern);
     }
     write(replaced);
   }
@@ -87,9 +87,9 @@ class Block {
     }
   }
 
-  void pass_on(const std::function<void(std::size_t, std::size_t, MatrixView)>& receiver) const {
+  void deliver(const std::function<void(std::size_t, std::size_t, MatrixView)>& receiver) const {
     const std::size_t begin = std::max(first_, task_.first_query);
-    const std::size_t end = std::min(first_ + count_, task_.last_query);
+    const std::size_t end = std::min(first_ + count_, task_.end_query);
     const MatrixView all(map_.data(), count_, tokens_, tokens_);
     receiver(head_, begin, all.block(begin - first_, end - begin, 0, tokens_));
   }
@@ -122,7 +122,7 @@ void attend(const AttentionTask& task) {
   const std::size_t blocks = (tokens + size - 1) / size;
   const std::size_t all = task.heads * blocks;
   // If memory is short, not every thread gets a block of its own.
-  const std::size_t workers = task.most_blocks < thread_count() ? task.most_blocks : all;
+  const std::size_t workers = task.max_blocks < thread_count() ? task.max_blocks : all;
   parallel_for(std::min(workers, all), [&](std::size_t worker) {
     for (std::size_t i = worker; i < all; i += workers) {
       const std::size_t first = i % blocks * size;

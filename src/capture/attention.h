@@ -40,9 +40,9 @@ struct AttentionTask {
   /// By head: whether its maps are wanted.
   std::vector<bool> wanted;
   std::size_t first_query;
-  std::size_t last_query;
+  std::size_t end_query;
   /// Maximum number of blocks held at a time, for any number of threads.
-  std::size_t most_blocks;
+  std::size_t max_blocks;
   /// Called with head, first query and the rows; may be empty.
   std::function<void(std::size_t, std::size_t, MatrixView)> on_scores;
   std::function<void(std::size_t, std::size_t, MatrixView)> on_pattern;

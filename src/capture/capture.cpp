@@ -76,8 +76,8 @@ class Capturer {
     }
     if (options_.output) pass.on_output = [this](const OutputRows& rows) { keep_output(rows); };
     pass.first_query = options_.first_query;
-    pass.last_query = options_.last_query;
-    pass.last_layer = result_.heads.back().layer + 1;
+    pass.end_query = options_.end_query;
+    pass.end_layer = result_.heads.back().layer + 1;
     pass.replacements = options_.replacements;
     pass.memory = options_.memory;
     pass.progress = options_.progress;
@@ -118,7 +118,7 @@ class Capturer {
     CapturedInput input;
     input.folder = i == 0 ? "" : fmt::format("inputs/{}/", i);
     input.tokens = tokens;
-    const std::size_t last = std::min(options_.last_query, tokens);
+    const std::size_t last = std::min(options_.end_query, tokens);
     input.queries = last - std::min(options_.first_query, last);
     if (input.queries == 0) {
       throw Error(ErrorKind::kInvalidArgument,

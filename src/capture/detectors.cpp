@@ -17,7 +17,7 @@ namespace headscope {
 namespace {
 
 // Maximum number of tokens of an input; unlimited for models without learned positions.
-std::size_t most_tokens(const Network& network, std::size_t d) {
+std::size_t max_tokens(const Network& network, std::size_t d) {
   if (network.input.positions == nullptr) return std::numeric_limits<std::size_t>::max();
   const auto all = static_cast<std::size_t>(element_count(network.input.positions->shape).value_or(0)) / d;
   return all - std::min(all, network.input.position_offset);
@@ -119,7 +119,7 @@ class Detection {
     vocabulary_ = options_.vocabulary > 0 ? std::min(options_.vocabulary, rows) : rows;
     const auto bos = options_.bos ? options_.bos : stated_bos(model_);
     if (!options_.without_bos && bos && *bos < rows) result_.bos = bos;
-    const std::size_t positions = most_tokens(network_, sizes_.d_model);
+    const std::size_t positions = max_tokens(network_, sizes_.d_model);
     const std::size_t room = positions - std::min<std::size_t>(positions, result_.bos ? 1 : 0);
     result_.length = std::min(options_.length, room / 2 * 2);
     if (options_.length % 2 != 0 || result_.length < 4) {

@@ -108,7 +108,7 @@ class Pass {
         inputs_(inputs),
         options_(options),
         sizes_(model.info().sizes),
-        layers_(std::min(options.last_layer, sizes_.layers)) {
+        layers_(std::min(options.end_layer, sizes_.layers)) {
     if (options.on_output) layers_ = sizes_.layers;
     replacements_.resize(sizes_.layers * sizes_.heads);
     for (const HeadReplacement& one : options.replacements) {
@@ -148,7 +148,7 @@ class Pass {
     const std::size_t blocks = std::max(block, options_.memory / 4);
     const std::size_t fitting = rest > blocks ? (rest - blocks) / plan.per_token : 0;
     const std::size_t room = std::clamp(fitting, longest, std::max(longest, kBatchTokens));
-    most_blocks_ = (rest - room * plan.per_token) / block;
+    max_blocks_ = (rest - room * plan.per_token) / block;
     std::vector<std::vector<Member>> batches;
     std::size_t used = room + 1;
     for (Member member : members) {
@@ -293,7 +293,7 @@ class Pass {
           float* head = columns[r].at(t, a);
           const std::span<float> components(head, sizes_.d_head);
           if (norms[r]) norms[r]->apply_row(components, components);
-          table.turn(t, head);
+          table.rotate(t, head);
         }
       }
     });
@@ -315,8 +315,8 @@ class Pass {
                        .replacements = std::span(replacements_).subspan(index * sizes_.heads, sizes_.heads),
                        .wanted = {},
                        .first_query = std::min(options_.first_query, member.tokens),
-                       .last_query = std::min(options_.last_query, member.tokens),
-                       .most_blocks = most_blocks_,
+                       .end_query = std::min(options_.end_query, member.tokens),
+                       .max_blocks = max_blocks_,
                        .on_scores = {},
                        .on_pattern = {}};
     const bool asked = static_cast<bool>(options_.on_scores) || static_cast<bool>(options_.on_pattern);
@@ -372,7 +372,7 @@ class Pass {
   void check_finite(const std::vector<const StoredTensor*>& tensors, const std::string& after) const {
     if (!find_non_finite(stream_.values())) return;
     for (const StoredTensor* tensor : tensors) {
-      if (tensor != nullptr) refuse_non_finite(checkpoint_, *tensor);
+      if (tensor != nullptr) reject_non_finite(checkpoint_, *tensor);
     }
     throw Error(ErrorKind::kNumeric,
                 fmt::format("{}: activations are NaN or infinite after {}", checkpoint_.path().string(), after));
@@ -403,7 +403,7 @@ class Pass {
   const HeadSizes& sizes_;
   std::size_t layers_;
   std::vector<std::vector<float>> replacements_;  // by layer * heads + head; empty if not replaced
-  std::size_t most_blocks_ = 1;                   // maximum number of blocks of maps held at a time
+  std::size_t max_blocks_ = 1;                    // maximum number of blocks of maps held at a time
   std::size_t steps_ = 0;
   std::size_t done_ = 0;
 

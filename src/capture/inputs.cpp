@@ -13,7 +13,7 @@
 namespace headscope {
 namespace {
 
-constexpr std::size_t kLongestText = std::size_t{64} << 20;
+constexpr std::size_t kMaxTextLength = std::size_t{64} << 20;
 
 bool is_blank(std::string_view line) {
   return line.find_first_not_of(" \t\r\f\v") == std::string_view::npos;
@@ -60,7 +60,7 @@ DescribedInput InputReader::text(std::string_view utf8) {
                             download_hint(model_.checkpoint().location(), "tokenizer.json")));
   }
   std::vector<Token> tokens = tokenizer_->encode(utf8, options_.special);
-  if (tokens.size() > options_.most_tokens) tokens.resize(options_.most_tokens);
+  if (tokens.size() > options_.max_tokens) tokens.resize(options_.max_tokens);
   DescribedInput result;
   result.source = std::string(utf8);
   for (const Token& token : tokens) {
@@ -72,9 +72,9 @@ DescribedInput InputReader::text(std::string_view utf8) {
 
 std::vector<DescribedInput> InputReader::text_file(const std::filesystem::path& path, bool lines) {
   const MappedFile file = MappedFile::open(path);
-  if (file.bytes().size() > kLongestText) {
+  if (file.bytes().size() > kMaxTextLength) {
     throw Error(ErrorKind::kFormat, fmt::format("{}: {} bytes of text, expected at most {}", path.string(),
-                                                file.bytes().size(), kLongestText));
+                                                file.bytes().size(), kMaxTextLength));
   }
   std::string_view rest = as_text(file.bytes());
   std::vector<DescribedInput> all;
@@ -95,7 +95,7 @@ std::vector<DescribedInput> InputReader::text_file(const std::filesystem::path& 
 
 DescribedInput InputReader::ids(std::vector<std::uint32_t> ids, std::string source) {
   expect(Modality::kText);
-  if (ids.size() > options_.most_tokens) ids.resize(options_.most_tokens);
+  if (ids.size() > options_.max_tokens) ids.resize(options_.max_tokens);
   DescribedInput result;
   result.source = std::move(source);
   for (const std::uint32_t id : ids) result.tokens.push_back({.id = id, .text = token_text(id)});

@@ -29,7 +29,7 @@ void check_finite(const Model& model, const Network& network, MatrixView values)
   for (const auto* one : {&network.output.transform, &network.output.project, &network.output.unembedding}) {
     if (*one) head.push_back(**one);
   }
-  for (const StoredLinear& linear : head) refuse_non_finite(checkpoint, *linear.weight);
+  for (const StoredLinear& linear : head) reject_non_finite(checkpoint, *linear.weight);
   throw Error(ErrorKind::kNumeric, fmt::format("{}: the output is NaN or infinite", checkpoint.path().string()));
 }
 

@@ -21,7 +21,7 @@ RotaryTable::RotaryTable(const Rotary& rotary, std::size_t length)
   }
 }
 
-void RotaryTable::turn(std::size_t position, float* head) const {
+void RotaryTable::rotate(std::size_t position, float* head) const {
   if (!empty()) turn_pairs(cosine_.row(position), sine_.row(position), interleaved_, head);
 }
 

@@ -15,7 +15,7 @@ class RotaryTable {
   RotaryTable(const Rotary& rotary, std::size_t length);
 
   /// Rotates one head's query or key at `position`, in place. Does nothing if the table is empty.
-  void turn(std::size_t position, float* head) const;
+  void rotate(std::size_t position, float* head) const;
   [[nodiscard]] bool empty() const noexcept { return cosine_.columns() == 0; }
 
  private:

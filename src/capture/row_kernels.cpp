@@ -19,7 +19,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using Tag = hn::ScalableTag<float>;
 using Vector = hn::Vec<Tag>;
-constexpr std::size_t kMostLanes = hn::MaxLanes(Tag());
+constexpr std::size_t kMaxLanes = hn::MaxLanes(Tag());
 
 // Replaces x by f(vector, index), one vector at a time, the last one padded with zeros.
 template <typename F>
@@ -29,7 +29,7 @@ HWY_INLINE void transform(float* x, std::size_t n, const F& f) {
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) hn::StoreU(f(hn::LoadU(d, x + i), i), d, x + i);
   if (i == n) return;
-  HWY_ALIGN float rest[kMostLanes] = {};
+  HWY_ALIGN float rest[kMaxLanes] = {};
   std::copy(x + i, x + n, rest);
   hn::Store(f(hn::Load(d, rest), i), d, rest);
   std::copy(rest, rest + (n - i), x + i);
@@ -39,7 +39,7 @@ HWY_INLINE void transform(float* x, std::size_t n, const F& f) {
 HWY_INLINE Vector load_partial(const float* x, std::size_t n, std::size_t i) {
   const Tag d;
   if (i + hn::Lanes(d) <= n) return hn::LoadU(d, x + i);
-  HWY_ALIGN float rest[kMostLanes] = {};
+  HWY_ALIGN float rest[kMaxLanes] = {};
   std::copy(x + i, x + n, rest);
   return hn::Load(d, rest);
 }
@@ -61,7 +61,7 @@ HWY_INLINE float sum(const float* x, std::size_t n, const F& f) {
   float total = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(a, b), hn::Add(c, e))));
   if (i < n) {
     // Padding must not count, as f(0) need not be 0.
-    HWY_ALIGN float rest[kMostLanes] = {};
+    HWY_ALIGN float rest[kMaxLanes] = {};
     std::copy(x + i, x + n, rest);
     hn::Store(f(hn::Load(d, rest)), d, rest);
     for (std::size_t j = 0; j < n - i; ++j) total += rest[j];
@@ -228,7 +228,7 @@ void to_half_here(const float* x, unsigned short* out, std::size_t n) {
   const hn::RebindToSigned<Tag> di;
   const hn::Rebind<std::uint16_t, Tag> d16;
   const std::size_t lanes = hn::Lanes(d);
-  HWY_ALIGN unsigned short stored[kMostLanes];
+  HWY_ALIGN unsigned short stored[kMaxLanes];
   for (std::size_t i = 0; i < n; i += lanes) {
     hn::StoreU(hn::DemoteTo(d16, hn::BitCast(di, half_bits(load_partial(x, n, i)))), d16, stored);
     std::copy(stored, stored + std::min(lanes, n - i), out + i);

@@ -266,7 +266,7 @@ class CudaAffinityEngine final : public AffinityEngine {
     const DeviceLayer& target = on_device(*block.target);
     assert(source.d == target.d);
     const bool mirrored = block.source == block.target;
-    if (!mirrored && goes_by_halves(source) && goes_by_halves(target)) return begin_halves(source, target, norms);
+    if (!mirrored && uses_strassen(source) && uses_strassen(target)) return begin_halves(source, target, norms);
     const Cut rows(source.heads, source.h, mirrored ? kMirroredRows : kTileRows);
     for (std::size_t r = 0; r < rows.parts; ++r) {
       const std::size_t row = rows.begin(r);
@@ -283,7 +283,7 @@ class CudaAffinityEngine final : public AffinityEngine {
 
   void begin(const DeviceLayer& source, const DeviceLayer& target, ProductTile tile, const TilePlace& place,
              float* norms) const {
-    Lane& lane = lanes_[turn_++ % lanes_.size()];
+    Lane& lane = lanes_[next_lane_++ % lanes_.size()];
     const std::size_t m = tile.rows * tile.row_width;
     const std::size_t n = tile.columns * tile.column_width;
     lane.tile.need(std::max(kTileRows * kTileColumns, m * n) * sizeof(float));
@@ -295,7 +295,7 @@ class CudaAffinityEngine final : public AffinityEngine {
     block_norms(tile, place, norms, lane.stream.get());
   }
 
-  [[nodiscard]] bool goes_by_halves(const DeviceLayer& layer) const {
+  [[nodiscard]] bool uses_strassen(const DeviceLayer& layer) const {
     const auto is_full = [&](std::size_t rank) { return rank == layer.h; };
     return layer.bases && has_halves(precision_, layer.heads, layer.d, layer.h) &&
            std::ranges::all_of(layer.ranks, is_full);
@@ -323,7 +323,7 @@ class CudaAffinityEngine final : public AffinityEngine {
         const std::size_t row = rows.begin(r);
         const std::size_t column = columns.begin(c);
         ProductTile tile{nullptr, rows.begin(r + 1) - row, columns.begin(c + 1) - column, source.h, target.h};
-        Lane& lane = lanes_[turn_++ % lanes_.size()];
+        Lane& lane = lanes_[next_lane_++ % lanes_.size()];
         const std::size_t m = tile.rows * tile.row_width;
         const std::size_t n = tile.columns * tile.column_width;
         lane.tile.need(kHalfProducts * m * n * sizeof(float));
@@ -346,7 +346,7 @@ class CudaAffinityEngine final : public AffinityEngine {
   mutable Preparation preparation_;
   mutable std::mutex mutex_;  // protects everything below
   mutable std::array<Lane, kLanes> lanes_;
-  mutable std::size_t turn_ = 0;
+  mutable std::size_t next_lane_ = 0;
   Stream summing_;
   Event summed_;
   Stream download_;

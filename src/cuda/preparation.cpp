@@ -112,7 +112,7 @@ std::size_t Preparation::still_needed() const {
   const std::lock_guard lock(mutex_);
   const std::size_t most = std::min(kScratch, device_.memory / 8) + Upload::kPiece;
   const std::size_t has =
-      columns_.bytes() + turned_.bytes() + grams_.bytes() + spare_.bytes() + vectors_.bytes() + powers_.bytes();
+      columns_.bytes() + transposed_.bytes() + grams_.bytes() + spare_.bytes() + vectors_.bytes() + powers_.bytes();
   return most - std::min(most, has);
 }
 
@@ -127,7 +127,7 @@ std::byte* Preparation::place(const DeviceLayer& layer, std::size_t head) const 
 
 void Preparation::reserve(std::size_t d, std::size_t h, std::size_t count) {
   columns_.need(count * d * h * sizeof(double));
-  turned_.need(count * d * h * sizeof(double));
+  transposed_.need(count * d * h * sizeof(double));
   grams_.need(count * h * h * sizeof(double));
   spare_.need(count * h * h * sizeof(double));
   vectors_.need(count * h * h * sizeof(double));
@@ -169,8 +169,8 @@ void Preparation::send_products(const Batch& batch) {
   find_conditions(h, batch.count);
   blas_.transform(spare_.as<double>(), grams_.as<double>(), h, h, batch.count, vectors_.as<double>());
   send(heads_of(batch, weights.outer), columns_.as<double>());
-  blas_.transform(columns_.as<double>(), vectors_.as<double>(), d, h, batch.count, turned_.as<double>());
-  std::swap(columns_, turned_);
+  blas_.transform(columns_.as<double>(), vectors_.as<double>(), d, h, batch.count, transposed_.as<double>());
+  std::swap(columns_, transposed_);
   const std::vector<double> conditions = fetch<double>(conditions_, batch.count, stream_);
   std::vector<std::size_t> open;  // heads for which R may not exist
   for (std::size_t i = 0; i < batch.count; ++i) {
@@ -220,7 +220,7 @@ void Preparation::find_conditions(std::size_t h, std::size_t count) {
 void Preparation::make_bases(const Batch& batch, DeviceLayer& layer) {
   const double limit = limit_of(batch.weights);
   double* const columns = columns_.as<double>();
-  double* const turned = turned_.as<double>();
+  double* const transposed = transposed_.as<double>();
   double* const grams = grams_.as<double>();
   double* const conditions = conditions_.as<double>();
   int* const ranks = ranks_.as<int>();
@@ -229,18 +229,18 @@ void Preparation::make_bases(const Batch& batch, DeviceLayer& layer) {
   const RankRule rule{1 / limit, limit, std::min(layer.d, layer.h), layer.h, batch.count};
   reveal_ranks(rule, conditions, device_.shared_memory, spare_.as<double>(), vectors_.as<double>(), grams, ranks,
                stream);
-  blas_.transform(columns, grams, layer.d, layer.h, batch.count, turned);
+  blas_.transform(columns, grams, layer.d, layer.h, batch.count, transposed);
   const std::vector<double> found_conditions = fetch<double>(conditions_, batch.count, stream_);
   report(batch.weights, found_conditions, limit);
   const bool once = std::ranges::all_of(found_conditions, [](double c) { return c < kConditionForOnce; });
   if (!once) {
-    blas_.grams(turned, layer.d, layer.h, batch.count, grams);
+    blas_.grams(transposed, layer.d, layer.h, batch.count, grams);
     invert_cholesky(grams, layer.h, batch.count, ranks, device_.shared_memory, conditions, stream);
     note_failures(conditions, batch.count, ranks, stream);
-    blas_.transform(turned, grams, layer.d, layer.h, batch.count, columns);
+    blas_.transform(transposed, grams, layer.d, layer.h, batch.count, columns);
   }
-  store_factors(once ? turned : columns, layer.d * layer.h, batch.count, Divisor::kOne, nullptr, rounding(precision_),
-                place(layer, batch.first), stream);
+  store_factors(once ? transposed : columns, layer.d * layer.h, batch.count, Divisor::kOne, nullptr,
+                rounding(precision_), place(layer, batch.first), stream);
   const std::vector<int> found = fetch<int>(ranks_, batch.count, stream_);
   for (std::size_t i = 0; i < batch.count; ++i) {
     layer.ranks[batch.first + i] = found[i] < 0 ? layer.h + 1 : static_cast<std::size_t>(found[i]);

@@ -80,7 +80,7 @@ class Preparation {
   Upload upload_;
   // Per batch: [head][column][d_model] ...
   DeviceMemory columns_;
-  DeviceMemory turned_;
+  DeviceMemory transposed_;
   // ... [head][h][h] ...
   DeviceMemory grams_;
   DeviceMemory spare_;

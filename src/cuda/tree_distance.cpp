@@ -134,7 +134,7 @@ class FolderLists {
 
 // Some heads of a tensor, with their masks if each head has its own.
 struct HeadBlock {
-  Share heads;
+  IndexRange heads;
   std::span<const float> values;
   std::span<const std::uint8_t> present;
 };
@@ -148,7 +148,7 @@ void for_all_heads(const TensorShare& share, const std::function<void(const Head
   if (own.mask_per_head) writer.put_all(std::span<const std::uint8_t>(own.present));
   std::vector<std::byte> bytes = std::move(writer).release();
   for (std::size_t step = 0; step < ranks.size(); ++step) {
-    const Share heads = share.heads_of((ranks.rank() + ranks.size() - step) % ranks.size());
+    const IndexRange heads = share.heads_of((ranks.rank() + ranks.size() - step) % ranks.size());
     const std::size_t count = heads.size() * own.map_size();
     std::vector<float> values(count);
     std::vector<std::uint8_t> present(own.mask_per_head ? count : 0);
@@ -381,7 +381,7 @@ class CudaSliceDistances final : public SliceDistances {
     check(cudaMemcpyAsync(totals.data(), work_->totals.as(), bytes, cudaMemcpyDeviceToHost, work_->stream.get()),
           "cannot copy from the device");
     work_->stream.wait();
-    ranks_.add_up(totals);
+    ranks_.all_reduce_sum(totals);
     DoubleMatrix result(grid_.slices, grid_.slices);
     std::ranges::transform(totals, result.values().begin(), [&](std::int64_t total) { return as.value(total); });
     return result;

@@ -243,8 +243,8 @@ void center_entries(const SliceGrid& grid, float* values, cudaStream_t stream) {
 }
 
 void find_largest(const SliceGrid& grid, const float* values, float* largest, cudaStream_t stream) {
-  constexpr unsigned kMostBlocks = 1024;
-  const unsigned blocks = blocks_for(grid.size()) < kMostBlocks ? blocks_for(grid.size()) : kMostBlocks;
+  constexpr unsigned kMaxBlocks = 1024;
+  const unsigned blocks = blocks_for(grid.size()) < kMaxBlocks ? blocks_for(grid.size()) : kMaxBlocks;
   check(cudaMemsetAsync(largest, 0, sizeof *largest, stream), "cannot clear memory");
   find_largest_kernel<<<blocks, kThreads, 0, stream>>>(values, grid.size(), reinterpret_cast<int*>(largest));
   check_launch("find_largest");

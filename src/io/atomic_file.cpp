@@ -22,8 +22,8 @@ std::atomic<std::uint64_t> next_number{0};
 
 std::filesystem::path temporary_path(const std::filesystem::path& path) {
   // File names are limited to 255 bytes, and the temporary name is longer than the final one.
-  constexpr std::size_t kLongestKept = 180;
-  const std::string name = path.filename().string().substr(0, kLongestKept);
+  constexpr std::size_t kMaxKeptLength = 180;
+  const std::string name = path.filename().string().substr(0, kMaxKeptLength);
   return path.parent_path() / fmt::format(".{}.{}.{}.tmp", name, ::getpid(), next_number++);
 }
 

@@ -10,7 +10,8 @@
 
 #include "headscope/base/error.h"
 #include "headscope/io/byte_reader.h"
-#include "io/folder_refusals.h"
+#include "headscope/io/path_exists.h"
+#include "io/folder_rejections.h"
 #include "io/git_lfs.h"
 
 namespace headscope {
@@ -19,15 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kIndexName = "model.safetensors.index.json";
-
-// Returns false if there is no such file; any other failure to access it is an error.
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (status.type() == fs::file_type::not_found) return false;
-  if (error) throw Error(ErrorKind::kIo, fmt::format("{}: cannot look at it: {}", path.string(), error.message()));
-  return true;
-}
 
 struct Listing {
   std::vector<fs::path> files;     // regular files, or links to them
@@ -70,7 +62,7 @@ std::map<std::string, std::string> read_index(const fs::path& index_path) {
 }
 
 SafetensorsFile open_finished(const fs::path& file) {
-  refuse_unfinished(file);
+  reject_unfinished(file);
   return SafetensorsFile::open(file);
 }
 
@@ -82,8 +74,8 @@ std::vector<SafetensorsFile> open_shards(const ModelLocation& location) {
 
   std::vector<SafetensorsFile> shards;
   for (const auto& [file, names] : expected) {
-    if (!is_there(folder / file)) {
-      refuse_missing(
+    if (!path_exists(folder / file)) {
+      reject_missing(
           location,
           fmt::format("shard '{}' is missing, {} names {} tensors in it", printable(file), kIndexName, names.size()),
           file);
@@ -153,8 +145,8 @@ fs::path only_gguf(const ModelLocation& location, const Listing& listing) {
                 fmt::format("{}: holds {} GGUF files; pass one of them: {}{}", location.path.string(), all,
                             printable(fmt::format("{}", fmt::join(models, ", ")), 1000), all > kFew ? ", ..." : ""));
   }
-  if (!is_there(location.path / models.front())) {
-    refuse_missing(location, fmt::format("has no {}", printable(models.front())), models.front());
+  if (!path_exists(location.path / models.front())) {
+    reject_missing(location, fmt::format("has no {}", printable(models.front())), models.front());
   }
   return location.path / models.front();
 }
@@ -175,13 +167,13 @@ std::vector<fs::path> split_gguf_paths(const ModelLocation& location, std::uint6
   for (std::uint64_t i = 2; i <= count; ++i) {
     const std::string part = fmt::format("{}-{:05}-of-{:05}.gguf", stem, i, count);
     paths.push_back(folder / part);
-    if (is_there(paths.back())) continue;
+    if (path_exists(paths.back())) continue;
     if (!location.is_cached()) {
       throw Error(ErrorKind::kIo, fmt::format("{}: part {} of {} is missing", paths.back().string(), i, count));
     }
     ModelLocation snapshot = location;
     snapshot.path = folder;
-    refuse_missing(snapshot, fmt::format("{}: part {} of {} is missing", printable(part), i, count), part);
+    reject_missing(snapshot, fmt::format("{}: part {} of {} is missing", printable(part), i, count), part);
   }
   return paths;
 }
@@ -191,7 +183,7 @@ std::vector<fs::path> split_gguf_paths(const ModelLocation& location, std::uint6
 Checkpoint Checkpoint::open(const ModelLocation& location) {
   Checkpoint checkpoint(location);
   const fs::path& path = location.path;
-  if (!is_there(path)) {
+  if (!path_exists(path)) {
     throw Error(ErrorKind::kIo, fmt::format("{}: no such file or folder; expected a folder with config.json and "
                                             "*.safetensors, or a .gguf file",
                                             path.string()));
@@ -200,7 +192,7 @@ Checkpoint Checkpoint::open(const ModelLocation& location) {
   if (fs::is_directory(path, error)) {
     checkpoint.open_folder();
   } else if (is_pickle_name(path)) {
-    refuse_pickle(path);
+    reject_pickle(path);
   } else if (path.extension() == ".gguf") {
     checkpoint.open_gguf();
   } else {
@@ -244,16 +236,16 @@ void Checkpoint::open_folder() {
   const Listing listing = list(folder);
   const std::vector<fs::path> candidates = with_extension(listing.files, ".safetensors");
   const std::vector<fs::path> dangling = with_extension(listing.dangling, ".safetensors");
-  const bool indexed = is_there(folder / kIndexName);
-  refuse_adapter(folder, listing.files);
+  const bool indexed = path_exists(folder / kIndexName);
+  reject_adapter(folder, listing.files);
   if (candidates.empty() && dangling.empty() && !indexed) {
     location_.path = only_gguf(location_, listing);
     if (!location_.path.empty()) return open_gguf();
     location_.path = folder;
-    refuse_without_weights(location_, listing.files);
+    reject_without_weights(location_, listing.files);
   }
-  if (!is_there(folder / "config.json")) {
-    refuse_missing(location_, "has no config.json, which says what family the model is of", "config.json");
+  if (!path_exists(folder / "config.json")) {
+    reject_missing(location_, "has no config.json, which says what family the model is of", "config.json");
   }
   config_ = JsonDocument::open(folder / "config.json");
   if (!config_->root().is_object()) {
@@ -267,20 +259,20 @@ void Checkpoint::open_folder() {
     safetensors_ = open_shards(location_);
   } else if (!dangling.empty()) {
     const std::string name = dangling.front().filename().string();
-    refuse_missing(location_, fmt::format("has no {}", printable(name)), name);
+    reject_missing(location_, fmt::format("has no {}", printable(name)), name);
   } else {
     safetensors_ = open_unindexed(folder, candidates);
   }
 }
 
 void Checkpoint::open_gguf() {
-  refuse_unfinished(path());
+  reject_unfinished(path());
   gguf_.push_back(GgufFile::open(path()));
   const auto value = gguf_.front().find("split.count");
   const std::uint64_t count = value ? value->as_unsigned().value_or(1) : 1;
   if (count <= 1) return;
   for (const fs::path& part : split_gguf_paths(location_, count)) {
-    refuse_unfinished(part);
+    reject_unfinished(part);
     gguf_.push_back(GgufFile::open(part));
   }
 }
@@ -289,7 +281,7 @@ void Checkpoint::open_gguf() {
 void Checkpoint::open_unnamed() {
   {
     const MappedFile file = MappedFile::open(path());
-    refuse_git_lfs_pointer(path(), file.bytes());
+    reject_git_lfs_pointer(path(), file.bytes());
     if (!as_text(file.bytes()).starts_with("GGUF")) {
       const bool safetensors = path().extension() == ".safetensors";
       throw Error(

@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kSmallestEntry = 8 + 4 + 1;
 // Minimum size of a tensor in the header: length of its name, number of dimensions, type, offset.
 constexpr std::uint64_t kSmallestTensor = 8 + 4 + 4 + 8;
-constexpr std::uint32_t kMostDimensions = 4;
+constexpr std::uint32_t kMaxDimensions = 4;
 constexpr std::uint64_t kDefaultAlignment = 32;
 
 [[noreturn]] void fail(ErrorKind kind, std::string_view file, const std::string& text) {
@@ -103,9 +103,9 @@ struct Placement {
 
 Shape read_shape(ByteReader& reader, std::string_view object, std::string_view file) {
   const auto dimensions = reader.read<std::uint32_t>(object);
-  if (dimensions > kMostDimensions) {
+  if (dimensions > kMaxDimensions) {
     fail(ErrorKind::kFormat, file,
-         fmt::format("{} has {} dimensions, expected at most {}", object, dimensions, kMostDimensions));
+         fmt::format("{} has {} dimensions, expected at most {}", object, dimensions, kMaxDimensions));
   }
   Shape shape(dimensions);
   for (std::size_t& extent : shape) extent = reader.read<std::uint64_t>(object);
@@ -207,7 +207,7 @@ std::vector<StoredTensor> read_tensors(ByteReader& reader, std::uint64_t count, 
 
 GgufFile GgufFile::open(const std::filesystem::path& path) {
   GgufFile gguf(MappedFile::open(path));
-  refuse_git_lfs_pointer(path, gguf.file_.bytes());
+  reject_git_lfs_pointer(path, gguf.file_.bytes());
   const std::string file = path.string();
   ByteReader reader(gguf.file_.bytes(), file);
   check_magic(reader, file);

@@ -28,11 +28,11 @@ std::string size_it_stands_for(std::string_view pointer) {
 
 }  // namespace
 
-void refuse_git_lfs_pointer(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+void reject_git_lfs_pointer(const std::filesystem::path& path, std::span<const std::byte> bytes) {
   // The specification limits pointers to less than this.
-  constexpr std::size_t kLargestPointer = 1024;
+  constexpr std::size_t kMaxPointer = 1024;
   const std::string_view text = as_text(bytes);
-  if (text.size() >= kLargestPointer || !text.starts_with("version https://git-lfs.github.com/spec/")) return;
+  if (text.size() >= kMaxPointer || !text.starts_with("version https://git-lfs.github.com/spec/")) return;
   throw Error(ErrorKind::kIo, fmt::format("{}: is a git-lfs pointer, the file{} that it stands for was not fetched; "
                                           "run in its folder: git lfs pull",
                                           path.string(), size_it_stands_for(text)));

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "headscope/base/error.h"
+#include "headscope/io/path_exists.h"
 #include "io/unfinished_download.h"
 
 namespace headscope {
@@ -54,9 +55,9 @@ std::vector<std::string_view> split(std::string_view text) {
 // The Hub's rule for names: 1 to 96 of these characters, starting and ending with a letter, a digit or an underscore,
 // without ".." and without "--", which the cache writes for "/".
 bool is_name_part(std::string_view part) {
-  constexpr std::size_t kLongest = 96;
+  constexpr std::size_t kMaxLength = 96;
   const auto plain = [](char c) { return is_ascii_alphanumeric(c) || c == '_'; };
-  return !part.empty() && part.size() <= kLongest && plain(part.front()) && plain(part.back()) &&
+  return !part.empty() && part.size() <= kMaxLength && plain(part.front()) && plain(part.back()) &&
          part.find("--") == std::string_view::npos && part.find("..") == std::string_view::npos &&
          std::ranges::all_of(part, [&](char c) { return plain(c) || c == '-' || c == '.'; });
 }
@@ -74,15 +75,15 @@ bool looks_like_file(const fs::path& path) {
 }
 
 bool is_commit(std::string_view text) {
-  constexpr std::size_t kLongest = 64;  // SHA-256; SHA-1 has 40
-  return !text.empty() && text.size() <= kLongest &&
+  constexpr std::size_t kMaxLength = 64;  // SHA-256; SHA-1 has 40
+  return !text.empty() && text.size() <= kMaxLength &&
          std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
 // Returns whether the text may follow refs/ in a path. git forbids everything else too.
 bool is_revision(std::string_view text) {
-  constexpr std::size_t kLongest = 250;
-  if (text.size() > kLongest || text.starts_with('-')) return false;
+  constexpr std::size_t kMaxLength = 250;
+  if (text.size() > kMaxLength || text.starts_with('-')) return false;
   return std::ranges::all_of(split(text), [](std::string_view part) {
     return !part.empty() && part != "." && part.find("..") == std::string_view::npos &&
            std::ranges::none_of(part, [](char c) {
@@ -90,17 +91,6 @@ bool is_revision(std::string_view text) {
              return byte <= ' ' || byte == 0x7F || c == '\\';
            });
   });
-}
-
-// Returns false if there is no such file; any other failure to access it is an error.
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (status.type() == fs::file_type::not_found) return false;
-  if (error) {
-    throw Error(ErrorKind::kIo, fmt::format("{}: cannot look at it: {}", printable(path.string()), error.message()));
-  }
-  return true;
 }
 
 bool is_folder(const fs::path& path) {
@@ -149,7 +139,7 @@ std::string a_few(const std::vector<std::string>& names) {
   return text;
 }
 
-[[noreturn]] void refuse_revision_of_path(const fs::path& path, std::string_view revision, std::string_view what) {
+[[noreturn]] void reject_revision_of_path(const fs::path& path, std::string_view revision, std::string_view what) {
   throw Error(ErrorKind::kInvalidArgument,
               fmt::format("--revision {}: {} is {}", printable(revision), path.string(), what));
 }
@@ -185,8 +175,8 @@ ModelLocation location_of_existing(const fs::path& path) {
 std::optional<std::string> read_ref(const fs::path& file, const ModelLocation& location) {
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored)) return std::nullopt;
-  constexpr std::size_t kLongest = 100;
-  std::string text(kLongest, '\0');
+  constexpr std::size_t kMaxLength = 100;
+  std::string text(kMaxLength, '\0');
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw Error(ErrorKind::kIo, fmt::format("{}: cannot open", file.string()));
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
@@ -258,11 +248,11 @@ ModelLocation find_existing(const fs::path& path, std::string_view revision) {
     }
   }
   if (!revision.empty() && plain.is_cached()) {
-    refuse_revision_of_path(path, revision,
+    reject_revision_of_path(path, revision,
                             fmt::format("one revision already; pass the model's name instead: {}", plain.repository));
   }
   if (!revision.empty()) {
-    refuse_revision_of_path(path, revision,
+    reject_revision_of_path(path, revision,
                             fmt::format("a {}, and only models of the Hugging Face cache have revisions",
                                         is_folder(path) ? "folder" : "file"));
   }
@@ -272,7 +262,7 @@ ModelLocation find_existing(const fs::path& path, std::string_view revision) {
 // Returns the full name of a model in the cache; nothing if it is not there.
 std::optional<std::string> find_repository(const std::string& name, const fs::path& cache) {
   if (cache.empty()) return std::nullopt;
-  if (is_there(cache / folder_of(name))) return name;
+  if (path_exists(cache / folder_of(name))) return name;
   if (name.find('/') != std::string::npos) return std::nullopt;
   std::vector<std::string> found;
   for (std::string& repository : repositories_in(cache)) {
@@ -313,7 +303,7 @@ ModelLocation find_model(const fs::path& model, std::string_view revision, const
   check_revision(revision);
   const std::string name = model.string();
   // A NUL byte would end the path for the operating system, but not for us.
-  if (name.find('\0') == std::string::npos && is_there(model)) return find_existing(model, revision);
+  if (name.find('\0') == std::string::npos && path_exists(model)) return find_existing(model, revision);
   if (!is_repository_name(name)) {
     throw Error(ErrorKind::kIo,
                 fmt::format("{}: no such file or folder; {}", name.empty() ? "''" : printable(name), kExpected));

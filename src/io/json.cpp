@@ -100,7 +100,7 @@ JsonDocument JsonDocument::parse(std::string_view text, std::string_view where) 
 
 JsonDocument JsonDocument::open(const std::filesystem::path& path) {
   const MappedFile file = MappedFile::open(path);
-  refuse_git_lfs_pointer(path, file.bytes());
+  reject_git_lfs_pointer(path, file.bytes());
   return parse(as_text(file.bytes()), path.string());
 }
 

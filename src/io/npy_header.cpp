@@ -13,7 +13,7 @@
 namespace headscope {
 namespace {
 
-constexpr std::size_t kMostAxes = 64;  // limit of numpy 2
+constexpr std::size_t kMaxAxes = 64;  // limit of numpy 2
 
 bool is_supported(char kind, std::size_t size) {
   switch (kind) {
@@ -29,7 +29,7 @@ bool is_supported(char kind, std::size_t size) {
   }
 }
 
-[[noreturn]] void refuse_type(std::string_view text, char kind, std::string_view where) {
+[[noreturn]] void reject_type(std::string_view text, char kind, std::string_view where) {
   std::string_view why = "which headscope does not read; expected f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 or b1";
   if (kind == 'O') why = "pickled Python objects, which headscope never loads; save plain numbers";
   if (kind == 'c') why = "complex numbers; save real and imaginary part as two arrays";
@@ -45,13 +45,13 @@ NpyType parse_type(std::string_view text, std::string_view where) {
   };
   if (text.size() < 2 || std::strchr("<>|=", text[0]) == nullptr || text[0] == '\0') malformed();
   const char kind = text[1];
-  if (kind == 'O') refuse_type(text, kind, where);  // has no size
+  if (kind == 'O') reject_type(text, kind, where);  // has no size
   std::size_t size = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data() + 2, end, size);
-  if (kind == 'M' || kind == 'm') refuse_type(text, kind, where);  // '<M8[ns]' has a unit after its size
+  if (kind == 'M' || kind == 'm') reject_type(text, kind, where);  // '<M8[ns]' has a unit after its size
   if (error != std::errc() || rest != end) malformed();
-  if (!is_supported(kind, size)) refuse_type(text, kind, where);
+  if (!is_supported(kind, size)) reject_type(text, kind, where);
   return {kind, size, text[0] == '>' && size > 1};
 }
 
@@ -145,8 +145,8 @@ class HeaderParser {
     expect('(');
     Shape shape;
     while (!accept(')')) {
-      if (shape.size() == kMostAxes) {
-        throw Error(ErrorKind::kUnsupported, fmt::format("{}: the array has more than {} axes", where_, kMostAxes));
+      if (shape.size() == kMaxAxes) {
+        throw Error(ErrorKind::kUnsupported, fmt::format("{}: the array has more than {} axes", where_, kMaxAxes));
       }
       shape.push_back(extent());
       // (3) is a number in Python; the tuple is (3,).

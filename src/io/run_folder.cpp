@@ -97,7 +97,7 @@ RunFolder::RunFolder(fs::path path, RunCommand command, bool force)
   }
 }
 
-RunFolder::RunFolder(RunCommand command, HeldRun& held)
+RunFolder::RunFolder(RunCommand command, InMemoryRun& held)
     : path_("memory"), command_(std::move(command)), force_(true), held_(&held) {}
 
 RunFolder::~RunFolder() {
@@ -250,9 +250,9 @@ void RunFolder::commit() {
   made_.clear();
 }
 
-void save_run(const HeldRun& held, const fs::path& path, bool force) {
+void save_run(const InMemoryRun& held, const fs::path& path, bool force) {
   RunFolder run(path, held.command, force);
-  for (const HeldFile& one : held.files) run.add_text(one.file, as_text(*one.bytes));
+  for (const InMemoryFile& one : held.files) run.add_text(one.file, as_text(*one.bytes));
   run.commit();
 }
 

@@ -103,7 +103,7 @@ void check_cover(std::span<const StoredTensor> tensors, std::span<const std::byt
 
 SafetensorsFile SafetensorsFile::open(const std::filesystem::path& path) {
   MappedFile file = MappedFile::open(path);
-  refuse_git_lfs_pointer(path, file.bytes());
+  reject_git_lfs_pointer(path, file.bytes());
   const std::string where = path.string();
   ByteReader reader(file.bytes(), where);
 

@@ -78,11 +78,11 @@ std::vector<std::byte> ZipFile::inflate(const ZipEntry& entry) const {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("{}: entry '{}' is stored, not deflated", where, printable(entry.name)));
   }
-  if (entry.size > kLargestRatio * entry.compressed.size()) {
+  if (entry.size > kMaxRatio * entry.compressed.size()) {
     throw Error(ErrorKind::kUnsupported,
                 fmt::format("{}: entry '{}' says that its {} bytes inflate to {}, more than {} times as many; "
                             "save it uncompressed, with np.savez",
-                            where, printable(entry.name), entry.compressed.size(), entry.size, kLargestRatio));
+                            where, printable(entry.name), entry.compressed.size(), entry.size, kMaxRatio));
   }
   const auto size = static_cast<std::size_t>(entry.size);
   std::vector<std::byte> out(size + 1);  // one extra byte, to detect more data than declared

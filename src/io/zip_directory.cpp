@@ -59,10 +59,10 @@ struct DirectoryPlace {
 
 // Returns the position of the end record: the last one whose comment ends with the file.
 std::size_t find_end(Span bytes, std::string_view where) {
-  constexpr std::size_t kLongestComment = 0xFFFF;
+  constexpr std::size_t kMaxCommentLength = 0xFFFF;
   if (bytes.size() >= kEndSize) {
     const std::size_t last = bytes.size() - kEndSize;
-    const std::size_t first = last > kLongestComment ? last - kLongestComment : 0;
+    const std::size_t first = last > kMaxCommentLength ? last - kMaxCommentLength : 0;
     for (std::size_t at = last + 1; at-- > first;) {
       if (load<std::uint32_t>(bytes, at) == kEnd && load<std::uint16_t>(bytes, at + kEndSize - 2) == last - at) {
         return at;

@@ -41,14 +41,14 @@ std::string without_layer(const std::string& name) {
 }  // namespace
 
 std::string attention_looking_tensors(const Checkpoint& checkpoint) {
-  constexpr std::size_t kMost = 8;
+  constexpr std::size_t kMax = 8;
   std::vector<std::string> seen;
   std::vector<std::string> lines;
   for (const StoredTensor* tensor : checkpoint.tensors()) {
     if (!looks_like_attention(*tensor)) continue;
     std::string name = without_layer(tensor->name);
     if (std::find(seen.begin(), seen.end(), name) != seen.end()) continue;
-    if (lines.size() == kMost) {
+    if (lines.size() == kMax) {
       lines.emplace_back("...");
       break;
     }

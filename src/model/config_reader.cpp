@@ -51,11 +51,11 @@ std::optional<std::size_t> ConfigReader::size(const std::vector<std::string>& ke
   std::string key;
   const JsonValue value = first(keys, key);
   if (value.is_null()) return std::nullopt;
-  constexpr std::uint64_t kLargest = 1'000'000'000;
+  constexpr std::uint64_t kMax = 1'000'000'000;
   const auto number = value.as_unsigned();
-  if (!number || *number > kLargest) {
+  if (!number || *number > kMax) {
     malformed(fmt::format("'{}' is {}, expected an integer from 0 to {}", key,
-                          number ? std::to_string(*number) : "something else", kLargest));
+                          number ? std::to_string(*number) : "something else", kMax));
   }
   return static_cast<std::size_t>(*number);
 }

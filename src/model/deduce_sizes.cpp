@@ -14,7 +14,7 @@ namespace {
 using MaybeSize = std::optional<std::size_t>;
 
 // Larger sizes are nonsense, and products of two sizes still fit into 64 bits.
-constexpr std::uint64_t kLargestSize = 1'000'000'000;
+constexpr std::uint64_t kMaxSize = 1'000'000'000;
 
 class Deduction {
  public:
@@ -41,9 +41,9 @@ class Deduction {
   const ConfigKeys& keys() const { return match_.family->keys; }
 
   std::size_t positive(std::string_view key, std::optional<std::uint64_t> value) const {
-    if (!value || *value == 0 || *value > kLargestSize) {
+    if (!value || *value == 0 || *value > kMaxSize) {
       fail(fmt::format("'{}' is {}, expected an integer from 1 to {}", printable(key),
-                       value ? std::to_string(*value) : "something else", kLargestSize));
+                       value ? std::to_string(*value) : "something else", kMaxSize));
     }
     return static_cast<std::size_t>(*value);
   }

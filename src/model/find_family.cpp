@@ -18,11 +18,11 @@ namespace {
 
 // Returns e.g. "its tensors fit roberta: try --family roberta", or the list of known families if none fits.
 std::string hint(const Checkpoint& checkpoint, std::span<const FamilyFit> fitting) {
-  constexpr std::size_t kMostNamed = 3;
+  constexpr std::size_t kMaxNamed = 3;
   if (!fitting.empty()) {
     std::vector<std::string_view> best;
     for (const FamilyFit& fit : fitting) {
-      if (fit.missing == fitting.front().missing && best.size() < kMostNamed) best.push_back(fit.family->name);
+      if (fit.missing == fitting.front().missing && best.size() < kMaxNamed) best.push_back(fit.family->name);
     }
     return fmt::format("its tensors fit {}: try --family {}", fmt::join(best, ", "), best.front());
   }
@@ -101,7 +101,7 @@ const Family& by_config(const Checkpoint& checkpoint) {
 }
 
 // timm uses the same tensor names for models of other kinds; only its architecture tells them apart.
-void refuse_other_architectures(const Checkpoint& checkpoint, const Family& family) {
+void reject_other_architectures(const Checkpoint& checkpoint, const Family& family) {
   const auto architecture = checkpoint.config().find("architecture").as_string();
   if (!architecture) return;
   for (const std::string& part : family.other_architectures) {
@@ -173,7 +173,7 @@ FamilyMatch find_family(const Checkpoint& checkpoint, std::string_view name) {
   if (gguf) return match_gguf(checkpoint, family, source);
   const JsonValue nested = checkpoint.config().find(family.nested_config);
   const JsonValue config = nested.is_object() ? nested : checkpoint.config();
-  refuse_other_architectures(checkpoint, family);
+  reject_other_architectures(checkpoint, family);
   LayoutSearch search = find_layout(checkpoint, family.layouts);
   if (search.layout == nullptr) unknown(checkpoint, fmt::format("{}, but {}", source, search.problem));
   return {&family, search.layout, std::move(search.prefix), family.position, norm_order(family, config), config, {}};

@@ -120,7 +120,7 @@ Pooling pooling(const ConfigReader& config, const ForwardRules& rules) {
   config.unsupported(fmt::format("pooling '{}'", printable(*word)));
 }
 
-void refuse_relatives(const ConfigReader& config, const Family& family) {
+void reject_relatives(const ConfigReader& config, const Family& family) {
   if (!family.causal && config.boolean("is_decoder").value_or(false)) config.unsupported("'is_decoder' is true");
   if (config.boolean("use_bidirectional_attention").value_or(false)) {
     config.unsupported("'use_bidirectional_attention' is true");
@@ -134,7 +134,7 @@ void refuse_relatives(const ConfigReader& config, const Family& family) {
 ForwardSettings from_config(const Checkpoint& checkpoint, const FamilyMatch& match, const HeadSizes& sizes) {
   const ForwardRules& rules = match.family->forward;
   const ConfigReader config(checkpoint, match.config);
-  refuse_relatives(config, *match.family);
+  reject_relatives(config, *match.family);
   ForwardSettings settings;
   settings.activation = activation(config, rules);
   settings.epsilon = config.positive(rules.epsilon_keys).value_or(rules.epsilon);

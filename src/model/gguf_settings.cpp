@@ -32,11 +32,11 @@ class Metadata {
   // Returns a count; 0 if the key is missing.
   [[nodiscard]] std::size_t size(std::string_view key) const {
     const auto value = find(key);
-    constexpr std::uint64_t kLargest = 1'000'000'000;
+    constexpr std::uint64_t kMax = 1'000'000'000;
     const auto number = value ? value->as_unsigned() : 0;
-    if (!number || *number > kLargest) {
+    if (!number || *number > kMax) {
       throw Error(ErrorKind::kFormat,
-                  fmt::format("{}: '{}.{}' is not an integer from 0 to {}", path(), prefix_, key, kLargest));
+                  fmt::format("{}: '{}.{}' is not an integer from 0 to {}", path(), prefix_, key, kMax));
     }
     return static_cast<std::size_t>(*number);
   }

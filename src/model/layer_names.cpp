@@ -6,7 +6,7 @@ namespace headscope {
 namespace {
 
 constexpr std::string_view kPlaceholder = "{i}";
-constexpr std::size_t kMostDigits = 5;  // no model has 100,000 layers; a longer number is not a layer
+constexpr std::size_t kMaxDigits = 5;  // no model has 100,000 layers; a longer number is not a layer
 
 }  // namespace
 
@@ -28,7 +28,7 @@ std::optional<LayerMatch> match_layer(std::string_view name, std::string_view pa
 
   const auto digits_begin = name.find_last_not_of("0123456789") + 1;  // npos + 1 == 0
   const std::string_view digits = name.substr(digits_begin);
-  if (digits.empty() || digits.size() > kMostDigits) return std::nullopt;
+  if (digits.empty() || digits.size() > kMaxDigits) return std::nullopt;
   LayerMatch match{name.substr(0, digits_begin), 0};
   std::from_chars(digits.data(), digits.data() + digits.size(), match.layer);
 

@@ -63,7 +63,7 @@ void sort_tensors(const Checkpoint& checkpoint, const HeadMap& map, ModelInfo& i
   info.dtypes.assign(dtypes.begin(), dtypes.end());
 }
 
-[[noreturn]] void refuse_incomplete(const Checkpoint& checkpoint, std::size_t layer,
+[[noreturn]] void reject_incomplete(const Checkpoint& checkpoint, std::size_t layer,
                                     const std::vector<std::string>& missing) {
   throw Error(
       ErrorKind::kFormat,
@@ -83,11 +83,11 @@ bool is_stated_family(const Checkpoint& checkpoint, const Family& family) {
 }  // namespace
 
 Model Model::open(const std::filesystem::path& model, const ModelOptions& options) {
-  return of(Checkpoint::open(find_model(model, options.revision)), options.family);
+  return from_checkpoint(Checkpoint::open(find_model(model, options.revision)), options.family);
 }
 
-Model Model::of(Checkpoint checkpoint, std::string_view family) {
-  refuse_packed_weights(checkpoint);
+Model Model::from_checkpoint(Checkpoint checkpoint, std::string_view family) {
+  reject_packed_weights(checkpoint);
   const FamilyMatch match = find_family(checkpoint, family);
 
   ModelInfo info;
@@ -125,7 +125,7 @@ const LayerTensors& Model::layer_tensors(std::size_t layer) const {
 
 DType Model::stored_type(std::size_t layer, Role role) const {
   const HeadSlice& slice = layer_tensors(layer).slices[static_cast<std::size_t>(role)];
-  if (slice.tensor == nullptr) refuse_incomplete(checkpoint_, layer, map_.layers[layer].missing);
+  if (slice.tensor == nullptr) reject_incomplete(checkpoint_, layer, map_.layers[layer].missing);
   return slice.tensor->dtype;
 }
 
@@ -165,7 +165,7 @@ void Model::check_complete(std::size_t layer, Role role, WeightProcessing proces
   const bool folded = processing == WeightProcessing::kFolded && info_.order == NormOrder::kPre;
   if (tensors.slices[static_cast<std::size_t>(role)].tensor == nullptr || (folded && tensors.norm_gain == nullptr) ||
       (role == Role::kO && map_.output_scale_required && tensors.output_scale == nullptr)) {
-    refuse_incomplete(checkpoint_, layer, tensors.missing);
+    reject_incomplete(checkpoint_, layer, tensors.missing);
   }
 }
 

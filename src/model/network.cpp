@@ -27,7 +27,7 @@ class Resolver {
         width_(sizes_.d_model) {}
 
   Network run() {
-    refuse_relatives();
+    reject_relatives();
     settings_ = forward_settings(checkpoint_, match_, sizes_);
     network_.order = match_.order;
     network_.parallel = settings_.parallel;
@@ -53,7 +53,7 @@ class Resolver {
                                                 checkpoint_.path().string(), printable(name)));
   }
 
-  void refuse_relatives() const {
+  void reject_relatives() const {
     if (names_.mlp.empty()) {
       unsupported(fmt::format("no forward pass is known for {}{}", match_.family->name,
                               checkpoint_.is_gguf() ? " in GGUF" : ""));

@@ -53,7 +53,7 @@ std::string spelled(std::string_view method) {
 
 }  // namespace
 
-void refuse_packed_weights(const Checkpoint& checkpoint) {
+void reject_packed_weights(const Checkpoint& checkpoint) {
   if (checkpoint.is_gguf()) return;
   const auto method = checkpoint.config().find("quantization_config").find("quant_method").as_string();
   if (method && lower(*method) != "fp8") {

@@ -8,6 +8,6 @@ namespace headscope {
 /// judging by its config or its tensor names. FP8 with `weight_scale_inv` and GGUF block formats are accepted.
 ///
 /// \throws Error  kUnsupported, naming the method.
-void refuse_packed_weights(const Checkpoint& checkpoint);
+void reject_packed_weights(const Checkpoint& checkpoint);
 
 }  // namespace headscope

@@ -61,7 +61,7 @@ std::span<const float> read_weights(const Checkpoint& checkpoint, const StoredTe
   return values;
 }
 
-void refuse_non_finite(const Checkpoint& checkpoint, const StoredTensor& tensor) {
+void reject_non_finite(const Checkpoint& checkpoint, const StoredTensor& tensor) {
   Buffer<float> scratch;
   FirstNonFinite non_finite;
   non_finite.look(read_weights(checkpoint, tensor, scratch), 0);

@@ -11,6 +11,7 @@
 #include "headscope/base/error.h"
 #include "headscope/io/byte_reader.h"
 #include "headscope/io/mapped_file.h"
+#include "headscope/io/path_exists.h"
 
 namespace headscope {
 namespace {
@@ -23,7 +24,7 @@ enum class Spelling { kAsStored, kByteLevel, kSentencePiece };
 constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581
 
 // Real tokens are far shorter; the limit keeps lengths in 32 bits.
-constexpr std::size_t kLongestToken = 1 << 20;
+constexpr std::size_t kMaxTokenLength = 1 << 20;
 
 // GPT-2 writes byte b as the character with that code if it is printable, and the other bytes, in order, as U+0100 and
 // up. This is the inverse: the byte of a character, or -1.
@@ -79,11 +80,6 @@ void append_sentence_piece(std::string_view stored, std::string& out) {
   out.append(stored);
 }
 
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
-
 // Whether a pre-tokenizer or decoder of tokenizer.json has this type, or is a sequence that contains one.
 bool has_type(JsonValue step, std::string_view type) {
   if (step.find("type").as_string() == type) return true;
@@ -124,12 +120,13 @@ class VocabularyBuilder {
   explicit VocabularyBuilder(std::string where) : where_(std::move(where)) {}
 
   void add(std::uint64_t id, std::string_view stored, Spelling spelling) {
-    if (id >= Vocabulary::kMostTokens) {
+    if (id >= Vocabulary::kMaxTokens) {
       fail(fmt::format("token '{}' has id {}, expected at most {}", printable(stored, 60), id,
-                       Vocabulary::kMostTokens - 1));
+                       Vocabulary::kMaxTokens - 1));
     }
-    if (stored.size() > kLongestToken) {
-      fail(fmt::format("the token with id {} is {} bytes long, expected at most {}", id, stored.size(), kLongestToken));
+    if (stored.size() > kMaxTokenLength) {
+      fail(fmt::format("the token with id {} is {} bytes long, expected at most {}", id, stored.size(),
+                       kMaxTokenLength));
     }
     std::string& text = vocabulary_.text_;
     const std::size_t offset = text.size();
@@ -199,9 +196,8 @@ class VocabularyBuilder {
   void add_gguf(const GgufValue& tokens, Spelling spelling) {
     const auto count = tokens.array_size();
     if (!count) fail("tokenizer.ggml.tokens is not an array");
-    if (*count > Vocabulary::kMostTokens) {  // check before allocating for them
-      fail(
-          fmt::format("tokenizer.ggml.tokens holds {} elements, expected at most {}", *count, Vocabulary::kMostTokens));
+    if (*count > Vocabulary::kMaxTokens) {  // check before allocating for them
+      fail(fmt::format("tokenizer.ggml.tokens holds {} elements, expected at most {}", *count, Vocabulary::kMaxTokens));
     }
     const auto array = tokens.as_array();
     for (std::size_t id = 0; id < array->size(); ++id) {
@@ -263,22 +259,23 @@ std::optional<Vocabulary> Vocabulary::load(const Checkpoint& checkpoint) {
     return builder.finish();
   }
   const fs::path& folder = checkpoint.path();
-  if (const fs::path file = folder / "tokenizer.json"; is_there(file)) {
+  if (const fs::path file = folder / "tokenizer.json"; path_exists(file)) {
     VocabularyBuilder builder(file.string());
     builder.add_tokenizer_json(JsonDocument::open(file).root());
     return builder.finish();
   }
-  if (const fs::path file = folder / "vocab.json"; is_there(file)) {
+  if (const fs::path file = folder / "vocab.json"; path_exists(file)) {
     VocabularyBuilder builder(file.string());
     const JsonDocument document = JsonDocument::open(file);
     if (!document.root().is_object()) {
       throw Error(ErrorKind::kFormat, fmt::format("{}: is not an object of tokens and ids", file.string()));
     }
     // With merges it is BPE, and BPE in this form is GPT-2's.
-    builder.add_object(document.root(), is_there(folder / "merges.txt") ? Spelling::kByteLevel : Spelling::kAsStored);
+    builder.add_object(document.root(),
+                       path_exists(folder / "merges.txt") ? Spelling::kByteLevel : Spelling::kAsStored);
     return builder.finish();
   }
-  if (const fs::path file = folder / "vocab.txt"; is_there(file)) {
+  if (const fs::path file = folder / "vocab.txt"; path_exists(file)) {
     VocabularyBuilder builder(file.string());
     builder.add_lines(as_text(MappedFile::open(file).bytes()));
     return builder.finish();

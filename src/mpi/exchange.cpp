@@ -31,12 +31,12 @@ Exchange::Exchange(MPI_Comm communicator, bool share_memory) : communicator_(com
   rank_ = static_cast<std::size_t>(rank);
   peers_.resize(static_cast<std::size_t>(size));
   notes_.resize(peers_.size());
-  rooms_.resize(peers_.size());
-  if (size > 1) meet(share_memory);
+  send_buffers_.resize(peers_.size());
+  if (size > 1) connect(share_memory);
 }
 
 // Every rank tries to map the memory of every other rank, and learns which ranks have mapped its own.
-void Exchange::meet(bool share_memory) {
+void Exchange::connect(bool share_memory) {
   memory_[0] = SharedMemory(kLeastBytes);
   const SharedMemory::Address own = memory_[0].address();
   std::vector<SharedMemory::Address> all(peers_.size());
@@ -66,14 +66,14 @@ std::vector<std::span<float>> Exchange::room(std::span<const std::size_t> counts
     notes_[to].count = counts[to];
     bytes += (counts[to] * sizeof(float) + kLine - 1) / kLine * kLine;
   }
-  SharedMemory& memory = memory_[turn_];
+  SharedMemory& memory = memory_[slot_];
   if (memory.bytes().size() < bytes) memory = SharedMemory(std::bit_ceil(std::max(bytes, kLeastBytes)));
   for (std::size_t to = 0; to < peers_.size(); ++to) {
     if (to == rank_) continue;
     notes_[to].memory = memory.address();
-    rooms_[to] = {reinterpret_cast<float*>(memory.bytes().data() + notes_[to].begin), counts[to]};
+    send_buffers_[to] = {reinterpret_cast<float*>(memory.bytes().data() + notes_[to].begin), counts[to]};
   }
-  return rooms_;
+  return send_buffers_;
 }
 
 void Exchange::begin() {
@@ -89,7 +89,7 @@ void Exchange::begin() {
     }
     const bool by_note = peers_[to].reads;
     peers_[to].out.begin(communicator_, as_int(to),
-                         by_note ? std::as_bytes(std::span(&notes_[to], 1)) : std::as_bytes(rooms_[to]));
+                         by_note ? std::as_bytes(std::span(&notes_[to], 1)) : std::as_bytes(send_buffers_[to]));
   }
 }
 
@@ -117,12 +117,12 @@ std::vector<std::span<const float>> Exchange::take() {
       result[from] = std::as_const(peer.received).values();
     }
   }
-  turn_ = (turn_ + 1) % memory_.size();
+  slot_ = (slot_ + 1) % memory_.size();
   return result;
 }
 
 std::span<const float> Exchange::read(std::size_t from, const Note& note) {
-  SharedMemory& memory = peers_[from].memory[turn_];
+  SharedMemory& memory = peers_[from].memory[slot_];
   if (memory.address() != note.memory) {
     std::optional<SharedMemory> found = SharedMemory::open(note.memory);
     if (!found) {

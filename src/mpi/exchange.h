@@ -57,7 +57,7 @@ class Exchange {
     std::uint64_t count = 0;
   };
 
-  void meet(bool share_memory);
+  void connect(bool share_memory);
   [[nodiscard]] std::span<const float> read(std::size_t from, const Note& note);
 
   MPI_Comm communicator_;
@@ -65,9 +65,9 @@ class Exchange {
   std::vector<Peer> peers_;  // one per rank
   bool distant_ = false;     // some rank sends or receives messages
   std::array<SharedMemory, 3> memory_;
-  std::size_t turn_ = 0;
+  std::size_t slot_ = 0;
   std::vector<Note> notes_;  // one per rank
-  std::vector<std::span<float>> rooms_;
+  std::vector<std::span<float>> send_buffers_;
 };
 
 }  // namespace headscope

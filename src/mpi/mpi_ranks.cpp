@@ -28,7 +28,7 @@ class MpiRanks final : public Ranks {
   explicit MpiRanks(std::function<void()> check) : check_(std::move(check)) {
     int level = 0;
     check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level), "Init_thread");
-    for (MPI_Comm* communicator : {&direct_, &ring_, &trouble_}) {
+    for (MPI_Comm* communicator : {&direct_, &ring_, &failures_}) {
       check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, communicator), "Comm_dup");
       MPI_Comm_set_errhandler(*communicator, MPI_ERRORS_RETURN);
     }
@@ -92,9 +92,9 @@ class MpiRanks final : public Ranks {
   void begin_shift(std::vector<std::byte> bytes) override {
     {
       const std::lock_guard lock(mutex_);
-      leaving_ = std::move(bytes);
+      shift_buffer_ = std::move(bytes);
       shift_in_.begin(ring_, (rank_ + size_ - 1) % size_);
-      shift_out_.begin(ring_, (rank_ + 1) % size_, leaving_);
+      shift_out_.begin(ring_, (rank_ + 1) % size_, shift_buffer_);
       moving_ = true;
     }
     wake_.notify_all();
@@ -102,11 +102,11 @@ class MpiRanks final : public Ranks {
 
   [[nodiscard]] std::vector<std::byte> finish_shift() override {
     wait_for_move();
-    leaving_ = {};
+    shift_buffer_ = {};
     return shift_in_.take();
   }
 
-  [[nodiscard]] std::vector<std::span<float>> exchange_room(std::span<const std::size_t> counts) override {
+  [[nodiscard]] std::vector<std::span<float>> exchange_buffers(std::span<const std::size_t> counts) override {
     return exchange_->room(counts);
   }
 
@@ -119,7 +119,7 @@ class MpiRanks final : public Ranks {
     wake_.notify_all();
   }
 
-  [[nodiscard]] std::vector<std::span<const float>> take_exchange() override {
+  [[nodiscard]] std::vector<std::span<const float>> receive_exchange() override {
     wait_for_move();
     return exchange_->take();
   }
@@ -129,12 +129,13 @@ class MpiRanks final : public Ranks {
       MessageWriter text;
       text.put(code);
       text.put_text(message);
-      last_words_ = std::move(text).release();
+      failure_message_ = std::move(text).release();
       const std::lock_guard lock(mutex_);
       for (int to = 0; to < size_; ++to) {
         if (to == rank_) continue;
         MPI_Request request = MPI_REQUEST_NULL;
-        MPI_Isend(last_words_.data(), static_cast<int>(last_words_.size()), MPI_BYTE, to, 0, trouble_, &request);
+        MPI_Isend(failure_message_.data(), static_cast<int>(failure_message_.size()), MPI_BYTE, to, 0, failures_,
+                  &request);
         if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);  // short enough to be sent eagerly
       }
     } catch (...) {  // NOLINT(bugprone-empty-catch): there is nobody left to tell
@@ -186,7 +187,7 @@ class MpiRanks final : public Ranks {
       {
         const std::lock_guard lock(mutex_);
         if (is_done()) return;
-        hear_of_trouble();
+        check_for_failure();
       }
       check_();
       if (looks < kPatience) {
@@ -197,15 +198,15 @@ class MpiRanks final : public Ranks {
     }
   }
 
-  void hear_of_trouble() {
+  void check_for_failure() {
     int there = 0;
     MPI_Status status;
-    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, 0, trouble_, &there, &status), "Iprobe");
+    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, 0, failures_, &there, &status), "Iprobe");
     if (there == 0) return;
     int count = 0;
     MPI_Get_count(&status, MPI_BYTE, &count);
     std::vector<std::byte> words(static_cast<std::size_t>(count));
-    check_mpi(MPI_Recv(words.data(), count, MPI_BYTE, status.MPI_SOURCE, 0, trouble_, MPI_STATUS_IGNORE), "Recv");
+    check_mpi(MPI_Recv(words.data(), count, MPI_BYTE, status.MPI_SOURCE, 0, failures_, MPI_STATUS_IGNORE), "Recv");
     MessageReader message(words);
     const int code = message.take<int>();
     throw RankFailed(static_cast<std::size_t>(status.MPI_SOURCE), code, message.take_text());
@@ -215,14 +216,14 @@ class MpiRanks final : public Ranks {
   int rank_ = 0;
   int size_ = 1;
   int local_rank_ = 0;
-  MPI_Comm direct_ = MPI_COMM_NULL;   // send and receive
-  MPI_Comm ring_ = MPI_COMM_NULL;     // shifts and exchanges
-  MPI_Comm trouble_ = MPI_COMM_NULL;  // failure announcements
+  MPI_Comm direct_ = MPI_COMM_NULL;    // send and receive
+  MPI_Comm ring_ = MPI_COMM_NULL;      // shifts and exchanges
+  MPI_Comm failures_ = MPI_COMM_NULL;  // failure announcements
 
   mutable std::mutex mutex_;  // held by whoever calls MPI
   Outgoing direct_out_;
   IncomingBytes direct_in_;
-  std::vector<std::byte> leaving_;
+  std::vector<std::byte> shift_buffer_;
   Outgoing shift_out_;
   IncomingBytes shift_in_;
   std::optional<Exchange> exchange_;  // created after MPI_Init
@@ -230,7 +231,7 @@ class MpiRanks final : public Ranks {
   bool ending_ = false;
   std::condition_variable wake_;
   std::thread mover_;
-  std::vector<std::byte> last_words_;
+  std::vector<std::byte> failure_message_;
   double waited_ = 0;
 };
 

@@ -134,7 +134,7 @@ CoefficientSummary summarize(const CoefficientPlan& plan, std::size_t first, std
   std::mutex mutex;
   parallel_for(parts, [&](std::size_t p) {
     CoefficientSummary part(plan);
-    const Share share = share_of(coefficients.size(), p, parts);
+    const IndexRange share = partition_range(coefficients.size(), p, parts);
     for (std::size_t begin = share.begin, end = 0; begin < share.end; begin = end) {
       const std::size_t head = begin / positions;
       end = std::min(share.end, (head + 1) * positions);

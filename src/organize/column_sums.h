@@ -25,9 +25,9 @@ class ColumnSums {
   /// Number of calls of `next`.
   [[nodiscard]] virtual std::size_t groups() const noexcept = 0;
   /// Advances to the next group and returns the indices of the blocks whose sums are available now; may be empty.
-  virtual Share next() = 0;
+  virtual IndexRange next() = 0;
   /// Advances to the given visits of the walk, which must follow the previous ones.
-  virtual void reach(const Share& visits) = 0;
+  virtual void reach(const IndexRange& visits) = 0;
   /// Returns, for a leaf among these visits and for one panel, the sums over the folders of a block, [folder][kPanel]:
   /// in `room`, or in place.
   virtual const float* get(Summed what, std::size_t panel, std::size_t visit, std::size_t block, float* room) const = 0;
@@ -42,12 +42,12 @@ class PanelColumnSums final : public ColumnSums {
       : panels_(panels), walk_(walk), blocks_(blocks), most_(most) {}
 
   [[nodiscard]] std::size_t groups() const noexcept override { return (blocks_.size() + most_ - 1) / most_; }
-  Share next() override {
+  IndexRange next() override {
     const std::size_t begin = next_;
     next_ = std::min(next_ + most_, blocks_.size());
     return {begin, next_};
   }
-  void reach(const Share& /*visits*/) override {}
+  void reach(const IndexRange& /*visits*/) override {}
   const float* get(Summed what, std::size_t panel, std::size_t visit, std::size_t block, float* room) const override {
     const Buffer<float>& entries = what == Summed::kValues ? panels_.values : panels_.present;
     const std::vector<FolderStep>& steps = blocks_[block].steps;

@@ -8,7 +8,7 @@
 namespace headscope {
 namespace {
 
-constexpr std::size_t kMostTaken = 65536;  // per bin, approximately
+constexpr std::size_t kMaxTaken = 65536;  // per bin, approximately
 
 // Hashes the row index to 32 bits, so that rows of neighboring folders are sampled at different keys. The finalizer of
 // splitmix64.
@@ -24,8 +24,8 @@ constexpr std::uint32_t kStep = 0x9E3779B9U;
 
 std::uint32_t last_taken(std::size_t count) noexcept {
   constexpr std::uint64_t kAll = std::uint64_t{1} << 32;
-  if (count <= kMostTaken) return static_cast<std::uint32_t>(kAll - 1);
-  const double share = static_cast<double>(kMostTaken) / static_cast<double>(count);
+  if (count <= kMaxTaken) return static_cast<std::uint32_t>(kAll - 1);
+  const double share = static_cast<double>(kMaxTaken) / static_cast<double>(count);
   return static_cast<std::uint32_t>(std::max(1.0, share * static_cast<double>(kAll)) - 1);
 }
 
@@ -81,7 +81,7 @@ BinSamples<T> ContrastBins::room_for(std::size_t coefficients) const {
   const double share = static_cast<double>(coefficients) / static_cast<double>(all);
   BinSamples<T> samples(bins_.size());
   for (std::size_t b = 0; b < bins_.size(); ++b) {
-    samples[b].reserve(static_cast<std::size_t>(share * static_cast<double>(std::min(bins_[b].count, kMostTaken))));
+    samples[b].reserve(static_cast<std::size_t>(share * static_cast<double>(std::min(bins_[b].count, kMaxTaken))));
   }
   return samples;
 }

@@ -17,12 +17,12 @@ struct Maps {
   std::size_t count;
   std::size_t queries;
   std::size_t keys;
-  bool turned;
+  bool transposed;
   const float* values;
 
   [[nodiscard]] MatrixView operator()(std::size_t map) const noexcept {
     const MatrixView view(values + map * queries * keys, queries, keys, keys);
-    return turned ? view.transposed() : view;
+    return transposed ? view.transposed() : view;
   }
 };
 
@@ -54,7 +54,7 @@ Largest largest_entries(const TensorShare& share) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
     for (float* of : {&both[i / own.keys()], &both[own.queries() + i % own.keys()]}) *of = std::max(*of, entries[i]);
   }
-  both = share.ranks().largest_of_each(std::move(both));
+  both = share.ranks().all_reduce_max(std::move(both));
   const auto keys_begin = both.begin() + static_cast<std::ptrdiff_t>(own.queries());
   return {{both.begin(), keys_begin}, {keys_begin, both.end()}};
 }
@@ -78,7 +78,7 @@ std::vector<float> summed_squares(const TensorShare& share, const Largest& large
       }
     }
   });
-  share.ranks().add_up(sums);
+  share.ranks().all_reduce_sum(sums);
   for (std::size_t i = 0; i < sums.size(); ++i) {
     result[i] = static_cast<float>(unit(i / own.keys(), i % own.keys()).value(sums[i]));
   }
@@ -110,7 +110,7 @@ DoubleMatrix common_norms(const TensorShare& share, const Largest& largest, Tens
   ProductSum sum(bound_squares, ones, share.heads() * columns);
   sum.add(own.heads(), maps_of(own, axis, own.heads(), squares.data()), maps_of(own, axis, own.heads(), present.data()),
           false);
-  share.ranks().add_up(sum.totals());
+  share.ranks().all_reduce_sum(sum.totals());
   return sum.values(false);
 }
 
@@ -124,7 +124,7 @@ DoubleMatrix cosine_affinity(const TensorShare& share, TensorAxis axis) {
   ProductSum products(largest.axis(axis), largest.axis(axis), share.heads() * columns);
   const Maps maps = maps_of(own, axis, own.heads(), own.values.data());
   products.add(own.heads(), maps, maps, true);
-  share.ranks().add_up(products.totals());
+  share.ranks().all_reduce_sum(products.totals());
   DoubleMatrix result = products.values(true);
 
   const std::size_t n = result.rows();

@@ -29,23 +29,23 @@ class Rounds {
     return (most + heads_ - 1) / heads_;
   }
   // Heads that a rank makes in a round.
-  [[nodiscard]] Share heads(std::size_t rank, std::size_t round) const noexcept {
-    const Share all = tensor_.heads_of(rank);
+  [[nodiscard]] IndexRange heads(std::size_t rank, std::size_t round) const noexcept {
+    const IndexRange all = tensor_.heads_of(rank);
     return {std::min(all.end, all.begin + round * heads_), std::min(all.end, all.begin + (round + 1) * heads_)};
   }
 
   // Splits the maps of a round into the parts for each rank and starts the exchange. The part of this rank is copied
   // directly to `result`.
   void give(const Buffer<float>& maps, std::size_t round, Buffer<float>& result) {
-    const Share own = heads(ranks_.rank(), round);
+    const IndexRange own = heads(ranks_.rank(), round);
     std::vector<std::size_t> counts(ranks_.size(), 0);
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       if (rank != ranks_.rank()) counts[rank] = own.size() * positions_.of(rank).size();
     }
-    const std::vector<std::span<float>> room = ranks_.exchange_room(counts);
+    const std::vector<std::span<float>> room = ranks_.exchange_buffers(counts);
     parallel_for(own.size(), [&](std::size_t head) {
       for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-        const Share there = positions_.of(rank);
+        const IndexRange there = positions_.of(rank);
         float* to = rank == ranks_.rank() ? result.data() + (own.begin + head) * here_
                                           : room[rank].data() + head * there.size();
         copy(maps.data() + head * map_ + there.begin, there.size(), to);
@@ -78,8 +78,8 @@ class Rounds {
 
 }  // namespace
 
-Share PositionShares::of(std::size_t rank) const noexcept {
-  const Share blocks = share_of((positions_ + block_ - 1) / block_, rank, ranks_);
+IndexRange PositionShares::of(std::size_t rank) const noexcept {
+  const IndexRange blocks = partition_range((positions_ + block_ - 1) / block_, rank, ranks_);
   return {std::min(positions_, blocks.begin * block_), std::min(positions_, blocks.end * block_)};
 }
 
@@ -100,7 +100,7 @@ void heads_to_positions(const TensorShare& tensor, const PositionShares& positio
   const std::size_t map = tensor.own().map_size();
   const std::size_t size = tensor.heads() * positions.of(ranks.rank()).size();
   if (result.size() != size) result = Buffer<float>(size);
-  const auto make_some = [&](const Share& heads, std::span<float> maps) {
+  const auto make_some = [&](const IndexRange& heads, std::span<float> maps) {
     for_each_head(heads.size(), map,
                   [&](std::size_t h) { make(heads.begin + h - tensor.own_heads().begin, maps.subspan(h * map, map)); });
   };

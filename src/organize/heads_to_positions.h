@@ -18,7 +18,7 @@ class PositionShares {
       : positions_(positions), block_(block), ranks_(ranks) {}
 
   [[nodiscard]] std::size_t block() const noexcept { return block_; }
-  [[nodiscard]] Share of(std::size_t rank) const noexcept;
+  [[nodiscard]] IndexRange of(std::size_t rank) const noexcept;
 
  private:
   std::size_t positions_;

@@ -17,14 +17,14 @@ using Vector = hn::Vec<Tag>;
 // A register block compares several vectors of slices of `a` with several rotations of `b`; each rotation is one load
 // that serves all vectors. Sums, vectors, a rotation, a maximum and a constant must fit in registers.
 #if HWY_TARGET <= HWY_AVX3  // smaller numbers are better targets
-constexpr std::size_t kMostSums = 24;
-constexpr std::size_t kMostVectors = 5;
+constexpr std::size_t kMaxSums = 24;
+constexpr std::size_t kMaxVectors = 5;
 #else
-constexpr std::size_t kMostSums = 8;
-constexpr std::size_t kMostVectors = 4;
+constexpr std::size_t kMaxSums = 8;
+constexpr std::size_t kMaxVectors = 4;
 #endif
-constexpr std::size_t kMostMaskedSums = 8;
-constexpr std::size_t kMostMaskedVectors = 2;
+constexpr std::size_t kMaxMaskedSums = 8;
+constexpr std::size_t kMaxMaskedVectors = 2;
 // Features per pass: the chunk of all panels stays in the L1 cache while every register block of the tile passes over
 // it.
 constexpr std::size_t kChunk = 48;
@@ -54,9 +54,9 @@ HWY_INLINE void store_sums(const Vector (&sum)[kRotations][kVectors], std::size_
 
 // The start of each vector of `a`, `b` at rotation 0, and the start of each vector's sums for all rotations.
 struct Maxima {
-  const float* a[kMostVectors];
+  const float* a[kMaxVectors];
   const float* b;
-  float* sums[kMostVectors];
+  float* sums[kMaxVectors];
   std::size_t stride;  // distance between the sums of consecutive rotations
   std::size_t features;
 
@@ -88,8 +88,8 @@ struct Maxima {
 
   template <std::size_t kVectors>
   void add_half(std::size_t rotation) const {
-    constexpr std::size_t kMost = kMostSums / kVectors;
-    constexpr std::size_t kRotations = kMost < kHalfPanel ? kMost : kHalfPanel;
+    constexpr std::size_t kMax = kMaxSums / kVectors;
+    constexpr std::size_t kRotations = kMax < kHalfPanel ? kMax : kHalfPanel;
     constexpr std::size_t kRest = kHalfPanel % kRotations;
     const std::size_t end = rotation + kHalfPanel - kRest;
     for (; rotation < end; rotation += kRotations) add<kVectors, kRotations>(rotation);
@@ -100,7 +100,7 @@ struct Maxima {
 // Calls add(columns, count, part, rotation, all) for the needed parts of a tile. The vectors of `a` start at the slices
 // `columns`, all in the same `part` of half a panel, and use half of the rotations, starting at `rotation`, or only
 // that one if not `all`.
-template <std::size_t kMost, typename Add>
+template <std::size_t kMax, typename Add>
 HWY_INLINE void for_halves(std::size_t panels, bool diagonal, const Add& add) {
   for (std::size_t part = 0; part < kHalfPanel; part += hn::Lanes(Tag())) {
     for (std::size_t rotation = 0; rotation < kPanel; rotation += kHalfPanel) {
@@ -113,7 +113,7 @@ HWY_INLINE void for_halves(std::size_t panels, bool diagonal, const Add& add) {
       for (std::size_t first = 0; first < count;) {
         const std::size_t left = count - first;
         const std::size_t half_of_them = (left + 1) / 2;
-        const std::size_t vectors = left <= kMost ? left : half_of_them < kMost ? half_of_them : kMost;
+        const std::size_t vectors = left <= kMax ? left : half_of_them < kMax ? half_of_them : kMax;
         add(columns + first, vectors, part, rotation, true);
         first += vectors;
       }
@@ -129,7 +129,7 @@ void add_maxima_here(std::span<const float* const> a, const float* b, std::size_
                      float* sums) {
   for (std::size_t begin = 0; begin < features; begin += kChunk) {
     const std::size_t count = features - begin < kChunk ? features - begin : kChunk;
-    for_halves<kMostVectors>(
+    for_halves<kMaxVectors>(
         a.size(), diagonal,
         [&](const std::size_t* columns, std::size_t vectors, std::size_t part, std::size_t rotation, bool all) {
           Maxima maxima{{}, b + begin * kFeatureRow + part, {}, a.size() * kPanel, count};
@@ -142,18 +142,18 @@ void add_maxima_here(std::span<const float* const> a, const float* b, std::size_
           if (vectors == 2) return maxima.add_half<2>(rotation);
           if (vectors == 3) return maxima.add_half<3>(rotation);
           if (vectors == 4) return maxima.add_half<4>(rotation);
-          if constexpr (kMostVectors > 4) maxima.add_half<5>(rotation);
+          if constexpr (kMaxVectors > 4) maxima.add_half<5>(rotation);
         });
   }
 }
 
 // The same with presence.
 struct CommonDifferences {
-  const float* a[kMostMaskedVectors];
-  const float* weight[kMostMaskedVectors];
+  const float* a[kMaxMaskedVectors];
+  const float* weight[kMaxMaskedVectors];
   const float* b;
   const float* present;
-  float* sums[kMostMaskedVectors];
+  float* sums[kMaxMaskedVectors];
   std::size_t stride;
   std::size_t features;
 
@@ -179,7 +179,7 @@ struct CommonDifferences {
 
   template <std::size_t kVectors>
   void add_half(std::size_t rotation) const {
-    constexpr std::size_t kRotations = kMostMaskedSums / kVectors;
+    constexpr std::size_t kRotations = kMaxMaskedSums / kVectors;
     for (const std::size_t end = rotation + kHalfPanel; rotation < end; rotation += kRotations) {
       add<kVectors, kRotations>(rotation);
     }
@@ -188,7 +188,7 @@ struct CommonDifferences {
 
 void add_common_differences_here(std::span<const MaskedFeatures> a, const MaskedFeatures& b, std::size_t features,
                                  bool diagonal, float* sums) {
-  for_halves<kMostMaskedVectors>(
+  for_halves<kMaxMaskedVectors>(
       a.size(), diagonal,
       [&](const std::size_t* columns, std::size_t vectors, std::size_t part, std::size_t rotation, bool all) {
         CommonDifferences differences{{}, {}, b.values + part, b.present + part, {}, a.size() * kPanel, features};

@@ -17,7 +17,7 @@ inline constexpr std::size_t kFeatureRow = kPanel + kHalfPanel;
 
 /// Maximum number of panels that a tile compares with one panel.
 inline constexpr std::size_t kTilePanels = 3;
-inline constexpr std::size_t kMostTileSums = kPanel * kTilePanels * kPanel;
+inline constexpr std::size_t kMaxTileSums = kPanel * kTilePanels * kPanel;
 
 /// Layout of the sums of a tile: by rotation, then by slice of the panels `a`.
 struct TilePlace {

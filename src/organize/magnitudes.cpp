@@ -32,7 +32,7 @@ bool is_finite(std::uint64_t index) noexcept {
 // additions: the last bits of 2^20 floats sum to less than 2^36.
 class Tally {
  public:
-  static constexpr std::size_t kMost = std::size_t{1} << 20;
+  static constexpr std::size_t kMax = std::size_t{1} << 20;
   struct Sums {
     std::uint64_t counted = 0;
     std::uint64_t squares = 0;
@@ -86,8 +86,8 @@ double Magnitudes::Class::energy() const noexcept {
 
 void Magnitudes::add(std::span<const float> values) {
   thread_local Tally tally;  // half a megabyte, cheaper to clear than to allocate
-  for (; !values.empty(); values = values.subspan(std::min(values.size(), Tally::kMost))) {
-    tally.add(values.first(std::min(values.size(), Tally::kMost)));
+  for (; !values.empty(); values = values.subspan(std::min(values.size(), Tally::kMax))) {
+    tally.add(values.first(std::min(values.size(), Tally::kMax)));
     std::vector<Class> classes;
     tally.drain([&](std::uint64_t index, const Tally::Sums& sums) {
       constexpr std::uint64_t kLow = (std::uint64_t{1} << Tally::kCountShift) - 1;

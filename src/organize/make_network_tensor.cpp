@@ -44,7 +44,7 @@ Plan make_plan(const ArraySource& array, const NetworkTensorOptions& options, st
 
 // This rank's share of the selected heads.
 Selection own_share(const Selection& chosen, const Ranks& ranks) {
-  const Share share = share_of(chosen.heads.size(), ranks.rank(), ranks.size());
+  const IndexRange share = partition_range(chosen.heads.size(), ranks.rank(), ranks.size());
   const auto some = [&](const auto& list) {
     return std::vector(list.begin() + static_cast<std::ptrdiff_t>(share.begin),
                        list.begin() + static_cast<std::ptrdiff_t>(share.end));
@@ -85,7 +85,7 @@ struct HeadFindings {
   bool constant = false;                  // all present entries are equal
 };
 
-HeadFindings look_at(std::span<const float> map, std::span<const std::uint8_t> mask) {
+HeadFindings inspect_map(std::span<const float> map, std::span<const std::uint8_t> mask) {
   const auto present = [&](std::size_t i) { return mask.empty() || mask[i] != 0; };
   HeadFindings found;
   std::size_t i = find_non_finite(map).value_or(map.size());
@@ -101,7 +101,7 @@ HeadFindings look_at(std::span<const float> map, std::span<const std::uint8_t> m
 
 std::vector<HeadFindings> look_at_heads(const NetworkTensor& tensor) {
   std::vector<HeadFindings> findings(tensor.heads());
-  parallel_for(tensor.heads(), [&](std::size_t h) { findings[h] = look_at(tensor.map(h), tensor.mask(h)); });
+  parallel_for(tensor.heads(), [&](std::size_t h) { findings[h] = inspect_map(tensor.map(h), tensor.mask(h)); });
   return findings;
 }
 
@@ -144,7 +144,7 @@ void find_present(const NetworkTensor& tensor, Flags& flags) {
 }
 
 Flags own_flags(const NetworkTensor& tensor, const std::vector<HeadFindings>& findings, std::size_t heads,
-                const Share& share) {
+                const IndexRange& share) {
   Flags flags;
   flags.query.resize(tensor.queries());
   flags.key.resize(tensor.keys());
@@ -165,7 +165,7 @@ void combine(Flags& flags, Ranks& ranks) {
   const auto parts = {&flags.absent, &flags.query, &flags.key, &flags.empty, &flags.constant};
   std::vector<std::uint8_t> all;
   for (const auto* part : parts) all.insert(all.end(), part->begin(), part->end());
-  all = ranks.any(std::move(all));
+  all = ranks.all_reduce_or(std::move(all));
   auto from = all.cbegin();
   for (auto* part : parts) {
     const auto end = from + static_cast<std::ptrdiff_t>(part->size());
@@ -245,7 +245,7 @@ std::vector<std::string> make_notes(const Flags& flags, const std::vector<std::s
 
 NetworkTensor make_network_tensor(const ArraySource& array, const NetworkTensorOptions& options, std::string_view where,
                                   Ranks& ranks) {
-  const Plan plan = ranks.together([&] { return make_plan(array, options, where); });
+  const Plan plan = ranks.run_and_agree([&] { return make_plan(array, options, where); });
   const std::size_t heads = plan.chosen.heads.size();
   const Selection own = own_share(plan.chosen, ranks);
   NetworkTensor tensor;
@@ -260,7 +260,7 @@ NetworkTensor make_network_tensor(const ArraySource& array, const NetworkTensorO
   const std::vector<HeadFindings> findings = look_at_heads(tensor);
   check_finite(tensor, findings, where);
 
-  Flags flags = own_flags(tensor, findings, heads, share_of(heads, ranks.rank(), ranks.size()));
+  Flags flags = own_flags(tensor, findings, heads, partition_range(heads, ranks.rank(), ranks.size()));
   combine(flags, ranks);
   if (flags.absent[0] == 0) {
     tensor.present = {};

@@ -13,7 +13,7 @@
 #include "headscope/base/parallel.h"
 #include "headscope/organize/cosine_affinity.h"
 #include "headscope/organize/tensor_haar.h"
-#include "organize/shared_tree.h"
+#include "organize/broadcast_tree.h"
 
 namespace headscope {
 namespace {
@@ -40,7 +40,7 @@ class Distances {
     for (const TensorAxis axis : kTensorAxes) {
       if (tensor.extent(axis) < 2) continue;
       // The maximum over ranks, so that all ranks make the same decision.
-      const std::size_t one = tensor.ranks().largest(engine.bytes(tensor, axis));
+      const std::size_t one = tensor.ranks().all_reduce_max(engine.bytes(tensor, axis));
       if (one > options.memory) {
         throw Error(ErrorKind::kResource,
                     fmt::format("organize: the distances between {} slices need {} MB, the budget is {} MB; raise it, "
@@ -138,7 +138,7 @@ class Questionnaire {
     for (std::size_t i = ranks.rank(); i < axes.size(); i += ranks.size()) own.push_back(i);
     std::vector<std::optional<PartitionTree>> made(axes.size());
     parallel_for(own.size(), [&](std::size_t k) { made[own[k]] = make_tree(at(axes[own[k]]).affinity); });
-    for (std::size_t i = 0; i < axes.size(); ++i) at(axes[i]).tree = shared_tree(ranks, i % ranks.size(), made[i]);
+    for (std::size_t i = 0; i < axes.size(); ++i) at(axes[i]).tree = broadcast_tree(ranks, i % ranks.size(), made[i]);
   }
 
   [[nodiscard]] PartitionTree make_tree(const DoubleMatrix& affinity) const {

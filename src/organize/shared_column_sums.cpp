@@ -17,15 +17,15 @@ constexpr std::size_t kStepBytes = std::size_t{1} << 20;
 SharedColumnSums::SharedColumnSums(const SharedPanels& panels, const FolderWalk& walk,
                                    std::span<const FolderBlock> blocks, std::size_t most, std::size_t batch)
     : all_(panels), walk_(walk), blocks_(blocks) {
-  const std::size_t most_of_a_rank = (blocks.size() + ranks().size() - 1) / ranks().size();
-  groups_ = (most_of_a_rank + most - 1) / most;
-  const Share largest = blocks_of(groups_ - 1, ranks().size() - 1);
+  const std::size_t max_per_rank = (blocks.size() + ranks().size() - 1) / ranks().size();
+  groups_ = (max_per_rank + most - 1) / most;
+  const IndexRange largest = blocks_of(groups_ - 1, ranks().size() - 1);
   const std::size_t row_bytes = kinds() * all_.form.panels() * folders_in(largest) * kPanel * sizeof(float);
   visits_ = std::max<std::size_t>(1, kStepBytes / std::max<std::size_t>(1, row_bytes) / batch) * batch;
 
   if (all_.of_heads()) panel_parts_.resize(all_.form.panels());
   for (std::size_t rank = 0; rank < ranks().size(); ++rank) {
-    const Share heads = all_.share.heads_of(rank);
+    const IndexRange heads = all_.share.heads_of(rank);
     if (!all_.of_heads()) owner_.insert(owner_.end(), heads.size(), rank);
     for (std::size_t head = heads.begin; all_.of_heads() && head < heads.end;) {
       const std::size_t panel = head / kPanel;
@@ -34,25 +34,25 @@ SharedColumnSums::SharedColumnSums(const SharedPanels& panels, const FolderWalk&
       head = end;
     }
   }
-  under_way_ = step_at(0, 0);
-  begin(under_way_);
+  in_flight_ = step_at(0, 0);
+  begin(in_flight_);
 }
 
 // Assigned to ranks first, so that all have equally many, then to groups.
-Share SharedColumnSums::blocks_of(std::size_t group, std::size_t rank) const noexcept {
-  const Share own = share_of(blocks_.size(), rank, ranks().size());
-  const Share some = share_of(own.size(), group, groups_);
+IndexRange SharedColumnSums::blocks_of(std::size_t group, std::size_t rank) const noexcept {
+  const IndexRange own = partition_range(blocks_.size(), rank, ranks().size());
+  const IndexRange some = partition_range(own.size(), group, groups_);
   return {own.begin + some.begin, own.begin + some.end};
 }
 
-std::size_t SharedColumnSums::folders_in(const Share& blocks) const noexcept {
+std::size_t SharedColumnSums::folders_in(const IndexRange& blocks) const noexcept {
   if (blocks.size() == 0) return 0;
   return blocks_[blocks.end - 1].begin + blocks_[blocks.end - 1].count - blocks_[blocks.begin].begin;
 }
 
 // If heads are the slices: the panels that a rank owns a part of.
-Share SharedColumnSums::panels_of(std::size_t rank) const noexcept {
-  const Share heads = all_.share.heads_of(rank);
+IndexRange SharedColumnSums::panels_of(std::size_t rank) const noexcept {
+  const IndexRange heads = all_.share.heads_of(rank);
   if (!all_.of_heads()) return {0, all_.form.panels()};
   if (heads.size() == 0) return {0, 0};
   return {heads.begin / kPanel, (heads.end - 1) / kPanel + 1};
@@ -82,19 +82,19 @@ SharedColumnSums::Step SharedColumnSums::step_after(const Step& step) const {
 void SharedColumnSums::begin(const Step& step) {
   if (step.group >= groups_) return;
   const std::vector<std::size_t>& rows = step.rows[ranks().rank()];
-  const Share panels = panels_of(ranks().rank());
+  const IndexRange panels = panels_of(ranks().rank());
   std::vector<std::size_t> counts(ranks().size(), 0);
   for (std::size_t rank = 0; rank < ranks().size(); ++rank) {
     if (rank == ranks().rank()) continue;
     counts[rank] = kinds() * panels.size() * rows.size() * folders_in(blocks_of(step.group, rank)) * kPanel;
   }
-  const std::vector<std::span<float>> room = ranks().exchange_room(counts);
+  const std::vector<std::span<float>> room = ranks().exchange_buffers(counts);
   parallel_for(kinds() * panels.size() * rows.size(), [&](std::size_t i) {
     const auto what = static_cast<Summed>(i / (panels.size() * rows.size()));
     const std::size_t panel = panels.begin + i / rows.size() % panels.size();
     for (std::size_t rank = 0; rank < ranks().size(); ++rank) {
       if (rank == ranks().rank()) continue;
-      const Share blocks = blocks_of(step.group, rank);
+      const IndexRange blocks = blocks_of(step.group, rank);
       float* to = room[rank].data() + i * folders_in(blocks) * kPanel;
       for (std::size_t b = blocks.begin; b < blocks.end; ++b) {
         make(what, panel, rows[i % rows.size()], blocks_[b], to);
@@ -105,20 +105,20 @@ void SharedColumnSums::begin(const Step& step) {
   ranks().begin_exchange();
 }
 
-Share SharedColumnSums::next() {
+IndexRange SharedColumnSums::next() {
   return blocks_of(group_++, ranks().rank());
 }
 
-void SharedColumnSums::reach(const Share& visits) {
-  if (under_way_.group >= groups_ || under_way_.group + 1 != group_ || visits.begin < under_way_.visits.begin) return;
-  const std::size_t folders = folders_in(blocks_of(under_way_.group, ranks().rank()));
+void SharedColumnSums::reach(const IndexRange& visits) {
+  if (in_flight_.group >= groups_ || in_flight_.group + 1 != group_ || visits.begin < in_flight_.visits.begin) return;
+  const std::size_t folders = folders_in(blocks_of(in_flight_.group, ranks().rank()));
   std::vector<std::size_t> expected;
   for (std::size_t rank = 0; rank < ranks().size(); ++rank) {
-    expected.push_back(kinds() * panels_of(rank).size() * under_way_.rows[rank].size() * folders * kPanel);
+    expected.push_back(kinds() * panels_of(rank).size() * in_flight_.rows[rank].size() * folders * kPanel);
   }
   received_ = ranks().finish_exchange(expected);
-  now_ = std::exchange(under_way_, step_after(under_way_));
-  begin(under_way_);
+  now_ = std::exchange(in_flight_, step_after(in_flight_));
+  begin(in_flight_);
 }
 
 // Computes the sums of a row that this rank owns.
@@ -137,8 +137,8 @@ const float* SharedColumnSums::get_from(std::size_t rank, Summed what, std::size
     make(what, panel, walk_.visits[visit].element, blocks_[block], room);
     return room;
   }
-  const Share panels = panels_of(rank);
-  const Share own = blocks_of(now_.group, ranks().rank());
+  const IndexRange panels = panels_of(rank);
+  const IndexRange own = blocks_of(now_.group, ranks().rank());
   const std::size_t place = static_cast<std::size_t>(what) * panels.size() + panel - panels.begin;
   const std::size_t row = place * now_.rows[rank].size() + now_.slots[visit - now_.visits.begin];
   const std::size_t folder = blocks_[block].begin - blocks_[own.begin].begin;
@@ -159,7 +159,7 @@ const float* SharedColumnSums::get(Summed what, std::size_t panel, std::size_t v
   if (whole != room) std::copy_n(whole, numbers, room);
   for (std::size_t p = 0; p < parts.size(); ++p) {
     if (p == first) continue;
-    const Share places = parts[p].places;
+    const IndexRange places = parts[p].places;
     const float* from = get_from(parts[p].rank, what, panel, visit, block, nullptr);
     for (std::size_t at = places.begin; at < numbers; at += kPanel) {
       std::copy_n(from + at, places.size(), room + at);

@@ -25,29 +25,29 @@ class SharedColumnSums final : public ColumnSums {
                    std::size_t most, std::size_t batch);
 
   [[nodiscard]] std::size_t groups() const noexcept override { return groups_; }
-  Share next() override;
-  void reach(const Share& visits) override;
+  IndexRange next() override;
+  void reach(const IndexRange& visits) override;
   const float* get(Summed what, std::size_t panel, std::size_t visit, std::size_t block, float* room) const override;
 
  private:
   /// Blocks of each rank, for a range of visits.
   struct Step {
     std::size_t group = 0;
-    Share visits;
+    IndexRange visits;
     std::vector<std::vector<std::size_t>> rows;  ///< Per rank: its visited rows, in visit order.
     std::vector<std::size_t> slots;              ///< Per visit: the index of its row among these.
   };
   /// Places of the slices in a panel of heads that one rank owns.
   struct PanelPart {
     std::size_t rank = 0;
-    Share places;
+    IndexRange places;
   };
 
   [[nodiscard]] Ranks& ranks() const noexcept { return all_.share.ranks(); }
   [[nodiscard]] std::size_t kinds() const noexcept { return all_.form.masked ? 2 : 1; }
-  [[nodiscard]] Share blocks_of(std::size_t group, std::size_t rank) const noexcept;
-  [[nodiscard]] std::size_t folders_in(const Share& blocks) const noexcept;
-  [[nodiscard]] Share panels_of(std::size_t rank) const noexcept;
+  [[nodiscard]] IndexRange blocks_of(std::size_t group, std::size_t rank) const noexcept;
+  [[nodiscard]] std::size_t folders_in(const IndexRange& blocks) const noexcept;
+  [[nodiscard]] IndexRange panels_of(std::size_t rank) const noexcept;
   [[nodiscard]] Step step_at(std::size_t group, std::size_t begin) const;
   [[nodiscard]] Step step_after(const Step& step) const;
   void begin(const Step& step);
@@ -62,7 +62,7 @@ class SharedColumnSums final : public ColumnSums {
   std::size_t visits_;  // per step
   std::size_t group_ = 0;
   Step now_;
-  Step under_way_;
+  Step in_flight_;
   std::vector<std::span<const float>> received_;     // per rank: [kind][its panel][its row][folder][kPanel]
   std::vector<std::size_t> owner_;                   // if heads are rows: the rank of each
   std::vector<std::vector<PanelPart>> panel_parts_;  // if heads are slices: the parts of each panel

@@ -11,20 +11,20 @@ namespace {
 // A rank and its heads in the middle panel.
 struct MiddleHeads {
   std::size_t rank;
-  Share heads;
+  IndexRange heads;
 };
 std::vector<MiddleHeads> middle_heads(const TensorShare& share) {
-  const Share middle = middle_panel(share.heads());
+  const IndexRange middle = middle_panel(share.heads());
   std::vector<MiddleHeads> result;
   for (std::size_t rank = 0; rank < share.ranks().size(); ++rank) {
-    const Share all = share.heads_of(rank);
-    const Share heads = {std::max(all.begin, middle.begin), std::min(all.end, middle.end)};
+    const IndexRange all = share.heads_of(rank);
+    const IndexRange heads = {std::max(all.begin, middle.begin), std::min(all.end, middle.end)};
     if (heads.begin < heads.end) result.push_back({rank, heads});
   }
   return result;
 }
 
-void add_maps(const TensorShare& share, const Share& heads, std::vector<double>& sums) {
+void add_maps(const TensorShare& share, const IndexRange& heads, std::vector<double>& sums) {
   for (std::size_t head = heads.begin; head < heads.end; ++head) {
     const auto map = share.own().map(head - share.own_heads().begin);
     const auto mask = share.own().mask(head - share.own_heads().begin);
@@ -82,7 +82,7 @@ SharedPanels make_shared_panels(const TensorShare& share, TensorAxis axis) {
   result.panels =
       make_panels(share.own().slices(axis),
                   {.presence = result.form.masked, .reference = reference, .before = places_before(share, axis)});
-  result.largest = share.ranks().largest_of_each({result.panels.largest})[0];
+  result.largest = share.ranks().all_reduce_max(std::vector<float>{result.panels.largest})[0];
   return result;
 }
 

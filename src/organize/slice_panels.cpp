@@ -163,7 +163,7 @@ std::size_t panel_bytes(const TensorSlices& slices, const PanelOptions& options)
          (options.presence ? 2 : 1);
 }
 
-Share middle_panel(std::size_t slices) noexcept {
+IndexRange middle_panel(std::size_t slices) noexcept {
   const std::size_t first = (panel_count(slices) - 1) / 2 * kPanel;
   return {first, std::min(first + kPanel, slices)};
 }

@@ -55,6 +55,6 @@ struct PanelOptions {
 [[nodiscard]] std::size_t panel_bytes(const TensorSlices& slices, const PanelOptions& options);
 
 /// The slices whose mean is the default reference.
-[[nodiscard]] Share middle_panel(std::size_t slices) noexcept;
+[[nodiscard]] IndexRange middle_panel(std::size_t slices) noexcept;
 
 }  // namespace headscope

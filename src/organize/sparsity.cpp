@@ -34,7 +34,7 @@ struct Measured {
 };
 
 // Merges the summaries of all ranks and returns the figures of the network, on rank 0.
-Figures put_together(const CoefficientPlan& plan, CoefficientSummary own, Ranks& ranks) {
+Figures combine(const CoefficientPlan& plan, CoefficientSummary own, Ranks& ranks) {
   if (ranks.size() > 1) {
     MessageWriter message;
     if (!ranks.is_root()) own.put(message);
@@ -64,10 +64,10 @@ Measured measure(const TensorShare& tensor, const Trees& trees, std::size_t entr
       work);
 
   const CoefficientPlan of_network({tensor.extents(), {&head, &query, &key}}, entropy_terms);
-  const Share here = positions.of(tensor.ranks().rank());
+  const IndexRange here = positions.of(tensor.ranks().rank());
   haar_transform(work.values(), 1, head, here.size(), HaarDirection::kForward);
   CoefficientSummary own = summarize(of_network, here.begin, here.size(), std::as_const(work).values());
-  result.network = put_together(of_network, std::move(own), tensor.ranks());
+  result.network = combine(of_network, std::move(own), tensor.ranks());
   return result;
 }
 

@@ -44,16 +44,16 @@ double add_in_order(Ranks& ranks, std::span<const double> numbers) {
 template <typename Visit>
 void for_each_piece(std::size_t count, const Visit& visit) {
   constexpr std::size_t kPiece = std::size_t{1} << 20;
-  for (std::size_t begin = 0; begin < count; begin += kPiece) visit(Share{begin, std::min(count, begin + kPiece)});
+  for (std::size_t begin = 0; begin < count; begin += kPiece) visit(IndexRange{begin, std::min(count, begin + kPiece)});
 }
 
-std::span<const float> part(const Buffer<float>& values, const Share& share) {
+std::span<const float> part(const Buffer<float>& values, const IndexRange& share) {
   return values.values().subspan(share.begin, share.size());
 }
 
 // Passes coefficients [all heads, positions of one rank], starting at index `begin`, to `consume` as contiguous runs of
 // the whole tensor.
-void consume_runs(std::span<const float> values, std::size_t begin, const Share& positions, std::size_t map,
+void consume_runs(std::span<const float> values, std::size_t begin, const IndexRange& positions, std::size_t map,
                   const std::function<void(std::size_t, std::span<const float>)>& consume) {
   if (positions.size() == map) return consume(begin, values);
   while (!values.empty()) {
@@ -132,12 +132,12 @@ void stream_coefficients(const TensorShare& tensor, const TensorHaar& haar,
   haar_transform(own.values(), 1, *haar.bases[0], positions.of(ranks.rank()).size(), HaarDirection::kForward);
 
   if (!ranks.is_root()) {
-    for_each_piece(own.size(), [&](const Share& piece) { ranks.send(0, std::as_bytes(part(own, piece))); });
+    for_each_piece(own.size(), [&](const IndexRange& piece) { ranks.send(0, std::as_bytes(part(own, piece))); });
     return;
   }
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    const Share there = positions.of(rank);
-    for_each_piece(tensor.heads() * there.size(), [&](const Share& piece) {
+    const IndexRange there = positions.of(rank);
+    for_each_piece(tensor.heads() * there.size(), [&](const IndexRange& piece) {
       if (rank == 0) return consume_runs(part(own, piece), piece.begin, there, tensor.own().map_size(), consume);
       Buffer<float> received(piece.size());
       MessageReader(ranks.receive(rank)).take_all(received.values());

@@ -111,10 +111,10 @@ class Computation {
     const std::size_t row_folders = plan_.row_folders.size();
     const std::size_t batches = (row_folders + batch_ - 1) / batch_;
     for (std::size_t g = 0; g < columns.groups(); ++g) {
-      const Share blocks = columns.next();
+      const IndexRange blocks = columns.next();
       const Group group = std::span(plan_.blocks).subspan(blocks.begin, blocks.size());
       for (std::size_t i = 0; i < batches; ++i) {
-        const Share rows = {i * batch_, std::min((i + 1) * batch_, row_folders)};
+        const IndexRange rows = {i * batch_, std::min((i + 1) * batch_, row_folders)};
         columns.reach(rows);
         if (group.empty()) continue;
         make_scales(group, rows, counts);
@@ -151,7 +151,7 @@ class Computation {
     return ((panel * features_ + first_feature(group, block)) * batch_ + in_batch * block.count) * kFeatureRow;
   }
 
-  void make_scales(Group group, const Share& rows, std::span<const double> counts) {
+  void make_scales(Group group, const IndexRange& rows, std::span<const double> counts) {
     for (std::size_t i = rows.begin; i < rows.end; ++i) {
       for (std::size_t j = 0; j < feature_count(group); ++j) {
         const WeightedFolder& row = plan_.row_folders[i];
@@ -168,7 +168,7 @@ class Computation {
 
   // Computes the features of some row folders for one panel; the stack holds the partial sums of earlier batches.
   // Weights are applied here, once, rather than for every pair of slices.
-  void make_features(const ColumnSums& columns, Group group, const Share& blocks, const Share& rows,
+  void make_features(const ColumnSums& columns, Group group, const IndexRange& blocks, const IndexRange& rows,
                      std::size_t panel) {
     walk_sums(columns, Summed::kValues, group, blocks, rows, panel, values_);
     if (!form_.masked) return;
@@ -178,7 +178,7 @@ class Computation {
     }
   }
 
-  void walk_sums(const ColumnSums& columns, Summed what, Group group, const Share& blocks, const Share& rows,
+  void walk_sums(const ColumnSums& columns, Summed what, Group group, const IndexRange& blocks, const IndexRange& rows,
                  std::size_t panel, Buffer<float>& out) {
     alignas(64) float room[kBlockFolders * kPanel];
     const std::size_t depth = plan_.walk.depth;
@@ -214,8 +214,8 @@ class Computation {
   }
 
   // Each float sum covers one block and `rows_together` row folders, independent of groups and batches.
-  void add_tile(Group group, const Share& rows, const SliceTile& tile) {
-    alignas(64) float sums[kMostTileSums];
+  void add_tile(Group group, const IndexRange& rows, const SliceTile& tile) {
+    alignas(64) float sums[kMaxTileSums];
     const std::size_t size = tile.place().sums();
     std::fill(sums, sums + size, 0.0F);
     for (std::size_t begin = 0; begin < rows.size(); begin += plan_.rows_together) {
@@ -309,7 +309,7 @@ class SharedSliceDistances final : public SliceDistances {
     Computation computation(form, plan, group_blocks, panels_.largest);
     SharedColumnSums sums(panels_, plan.walk, plan.blocks, group_blocks, computation.batch());
     computation.run(sums, common_counts(form, rows, columns, plan.row_folders, plan.column_folders), progress);
-    panels_.share.ranks().add_up(computation.totals());
+    panels_.share.ranks().all_reduce_sum(computation.totals());
     return computation.distances();
   }
 

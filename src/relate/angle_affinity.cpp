@@ -126,7 +126,7 @@ class AngleAffinity {
       const LayerBases source = load(Side::kSource, s);
       for (std::size_t t = 0; t < layers; ++t) {
         if (!missing_[s * layers + t]) continue;
-        meet(source, s, t);
+        compute_block(source, s, t);
         report();
       }
     }
@@ -147,7 +147,7 @@ class AngleAffinity {
     return bases;
   }
 
-  void meet(const LayerBases& source, std::size_t s, std::size_t t) {
+  void compute_block(const LayerBases& source, std::size_t s, std::size_t t) {
     const LayerBases target = load(Side::kTarget, t);
     const MatrixSpan out = rows_.block(s, t);
     const std::size_t n = target.ranks.size();

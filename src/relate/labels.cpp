@@ -113,7 +113,7 @@ void sort_once(std::vector<HeadId>& ids) {
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
 }
 
-bool exists(HeadId id, const HeadSizes& sizes) {
+bool is_in_model(HeadId id, const HeadSizes& sizes) {
   return id.layer < sizes.layers && id.head < (id.key_value ? sizes.kv_heads : sizes.heads);
 }
 
@@ -164,7 +164,7 @@ void HeadLabels::check_against(const HeadSizes& sizes) const {
   for (const Class& each : classes_) {
     bool first = true;
     for (const HeadId id : each.heads) {
-      if (exists(id, sizes)) continue;
+      if (is_in_model(id, sizes)) continue;
       about_key_value |= id.key_value;
       if (missing++ >= kMaxNamed) continue;
       if (first) named += fmt::format("{}class '{}' names", named.empty() ? "" : ", ", each.name);

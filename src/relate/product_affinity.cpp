@@ -44,12 +44,12 @@ struct Target {
 };
 
 // Waits for the engine on destruction, so that nothing it uses is destroyed earlier, even if an exception is thrown.
-class WaitAtTheEnd {
+class WaitOnExit {
  public:
-  explicit WaitAtTheEnd(const AffinityEngine& engine) : engine_(engine) {}
-  WaitAtTheEnd(const WaitAtTheEnd&) = delete;
-  WaitAtTheEnd& operator=(const WaitAtTheEnd&) = delete;
-  ~WaitAtTheEnd() {
+  explicit WaitOnExit(const AffinityEngine& engine) : engine_(engine) {}
+  WaitOnExit(const WaitOnExit&) = delete;
+  WaitOnExit& operator=(const WaitOnExit&) = delete;
+  ~WaitOnExit() {
     try {
       engine_.wait();
     } catch (...) {  // NOLINT(bugprone-empty-catch): the first error is already being thrown
@@ -123,7 +123,7 @@ class ProductAffinity {
       if (any) sources.push_back(source);
     }
     const std::size_t fitting = fitting_sources(group);
-    const std::size_t chunks = ranks_.largest((sources.size() + fitting - 1) / fitting);
+    const std::size_t chunks = ranks_.all_reduce_max((sources.size() + fitting - 1) / fitting);
     for (std::size_t c = 0; c < chunks; ++c) {
       const auto begin = sources.begin() + static_cast<std::ptrdiff_t>(c * sources.size() / chunks);
       const auto end = sources.begin() + static_cast<std::ptrdiff_t>((c + 1) * sources.size() / chunks);
@@ -138,7 +138,7 @@ class ProductAffinity {
           }
         }
       }
-      pair.needed = ranks_.any(std::move(pair.needed));
+      pair.needed = ranks_.all_reduce_or(std::move(pair.needed));
     }
   }
 
@@ -239,7 +239,7 @@ class ProductAffinity {
     for (std::size_t turn = 0; turn < turn_count; ++turn) {
       Target here = std::exchange(next, {});
       for (std::size_t step = 0; step < ranks_.size(); ++step) {
-        const WaitAtTheEnd guard(engine_);
+        const WaitOnExit guard(engine_);
         const bool last = step + 1 == ranks_.size();
         if (!last) give(here);
         begin(pair, here, sources);

@@ -111,7 +111,7 @@ class TokenRows {
     });
     mean_.assign(d_, 0);
     for (std::size_t strip = 0; strip < strips; ++strip) {
-      if (non_finite[strip]) refuse_non_finite(*non_finite[strip]);
+      if (non_finite[strip]) reject_non_finite(*non_finite[strip]);
       for (std::size_t j = 0; j < d_; ++j) mean_[j] += sums(strip, j);
     }
     for (double& value : mean_) value /= static_cast<double>(count_);
@@ -119,7 +119,7 @@ class TokenRows {
     least_square_ = kEqualsMean * kEqualsMean * square;
   }
 
-  [[noreturn]] void refuse_non_finite(std::size_t index) const {
+  [[noreturn]] void reject_non_finite(std::size_t index) const {
     throw Error(ErrorKind::kNumeric,
                 fmt::format("{}: tensor '{}' holds NaN or Inf at index [{}, {}], expected finite weights",
                             checkpoint_.file_of(tensor_).string(), printable(tensor_.name), index / d_, index % d_));

@@ -53,9 +53,9 @@ Json packed_affinity(PageData& page, const std::string& name) {
                 fmt::format("{}: is {}, expected a square", page.run.where(name), to_string(shape)));
   }
   constexpr std::size_t kSixteenBits = std::size_t{1} << 18;  // maximum number of elements stored in 16 bits; 8 above
-  constexpr std::size_t kLargest = std::size_t{1} << 22;
+  constexpr std::size_t kMax = std::size_t{1} << 22;
   const std::size_t size = shape[0] * shape[1];
-  if (size > kLargest) {
+  if (size > kMax) {
     page.notes.push_back(fmt::format("{} is left out of this page for its size.", name));
     return nullptr;
   }

@@ -14,9 +14,9 @@ namespace {
 
 constexpr const char* kNames = "compare.json";
 constexpr const char* kDistances = "distances.npy";
-constexpr std::size_t kMostRuns = 256;
-constexpr std::size_t kMostPictures = 16;  // maximum number of runs whose trees and matrices are shown
-constexpr std::size_t kLongestSide = 256;  // maximum side of a matrix
+constexpr std::size_t kMaxRuns = 256;
+constexpr std::size_t kMaxPictures = 16;     // maximum number of runs whose trees and matrices are shown
+constexpr std::size_t kMaxSideLength = 256;  // maximum side of a matrix
 
 Json packed_runs(JsonValue runs, const std::string& where) {
   Json list = Json::array();
@@ -32,8 +32,8 @@ Json packed_runs(JsonValue runs, const std::string& where) {
                     {"heads", run.find("heads").as_unsigned().value_or(0)},
                     {"tokens", run.find("tokens").as_string().value_or("")}});
   }
-  if (list.size() < 2 || list.size() > kMostRuns) {
-    throw Error(ErrorKind::kFormat, fmt::format("{}: names {} runs, expected 2 to {}", where, list.size(), kMostRuns));
+  if (list.size() < 2 || list.size() > kMaxRuns) {
+    throw Error(ErrorKind::kFormat, fmt::format("{}: names {} runs, expected 2 to {}", where, list.size(), kMaxRuns));
   }
   return list;
 }
@@ -79,7 +79,7 @@ Json packed_axis(PageData& page, const std::string& name) {
   }
   const std::vector<float> values = npy_values<float>(file.array(), page.run.where(name + ".npy"));
   const std::vector<std::size_t> order(tree.order().begin(), tree.order().end());
-  const std::size_t side = (n + kLongestSide - 1) / kLongestSide;
+  const std::size_t side = (n + kMaxSideLength - 1) / kMaxSideLength;
   const std::size_t length = (n + side - 1) / side;
   Json entry = {{"side", side}, {"tree", packed_tree(tree, document.root().find("names"))}};
   entry["array"] = page.add_quantized(pooled_map({values.data(), n, n, n}, side, order, order), {length, length}, 8);
@@ -88,7 +88,7 @@ Json packed_axis(PageData& page, const std::string& name) {
 
 Json packed_axes(PageData& page, std::size_t runs) {
   Json list = Json::array();
-  for (std::size_t i = 0; i < std::min(runs, kMostPictures); ++i) {
+  for (std::size_t i = 0; i < std::min(runs, kMaxPictures); ++i) {
     for (const std::string axis : {"head", "query", "key"}) {
       const std::string name = fmt::format("compared/{}/{}", i, axis);
       if (!page.run.has(name + ".json") || !page.run.has(name + ".npy")) continue;
@@ -98,8 +98,8 @@ Json packed_axes(PageData& page, std::size_t runs) {
       list.push_back(std::move(entry));
     }
   }
-  if (runs > kMostPictures)
-    page.notes.push_back(fmt::format("Trees and matrices are shown of {} of {} runs.", kMostPictures, runs));
+  if (runs > kMaxPictures)
+    page.notes.push_back(fmt::format("Trees and matrices are shown of {} of {} runs.", kMaxPictures, runs));
   return list;
 }
 

@@ -9,8 +9,8 @@
 namespace headscope::report {
 namespace {
 
-constexpr std::size_t kLongestSide = 128;  // maximum side of a panel
-constexpr std::size_t kMostHeads = 32;
+constexpr std::size_t kMaxSideLength = 128;  // maximum side of a panel
+constexpr std::size_t kMaxHeads = 32;
 
 // Parses "paraproduct/L0H3.npz"; empty for any other name.
 std::optional<HeadId> head_of(const std::string& name) {
@@ -24,7 +24,7 @@ Json packed_panel(PageData& page, const NpyView& array, const std::string& where
   const std::vector<float> values = npy_values<float>(array, where);
   const std::size_t rows = array.shape[0];
   const std::size_t columns = array.shape[1];
-  const std::size_t side = (std::max(rows, columns) + kLongestSide - 1) / kLongestSide;
+  const std::size_t side = (std::max(rows, columns) + kMaxSideLength - 1) / kMaxSideLength;
   const std::vector<float> pooled = pooled_map({values.data(), rows, columns, columns}, side);
   Json entry = {{"rows", rows}, {"columns", columns}, {"side", side}};
   entry["array"] = page.add_quantized(pooled, {(rows + side - 1) / side, (columns + side - 1) / side}, 16);
@@ -38,7 +38,7 @@ void add_paraproducts(PageData& page) {
   std::size_t found = 0;
   for (const std::string& name : page.run.names()) {
     const auto head = head_of(name);
-    if (!head || ++found > kMostHeads) continue;
+    if (!head || ++found > kMaxHeads) continue;
     const NpzFile file = NpzFile::open(page.run.folder() / name);
     Json panels = Json::array();
     for (const std::string& array_name : file.names()) {
@@ -51,8 +51,8 @@ void add_paraproducts(PageData& page) {
     }
     if (!panels.empty()) heads.push_back({{"head", to_string(*head)}, {"panels", std::move(panels)}});
   }
-  if (found > kMostHeads) {
-    page.notes.push_back(fmt::format("Softmax panels are shown for {} of {} heads.", kMostHeads, found));
+  if (found > kMaxHeads) {
+    page.notes.push_back(fmt::format("Softmax panels are shown for {} of {} heads.", kMaxHeads, found));
   }
   if (!heads.empty()) page.root["paraproducts"] = std::move(heads);
 }

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kLargestText = std::size_t{64} << 20;
+constexpr std::size_t kMaxText = std::size_t{64} << 20;
 
 JsonDocument open_manifest(const fs::path& folder) {
   const fs::path path = folder / "manifest.json";
@@ -28,7 +28,7 @@ JsonDocument open_manifest(const fs::path& folder) {
 
 MappedFile open_text(const fs::path& path) {
   MappedFile file = MappedFile::open(path);
-  if (file.bytes().size() > kLargestText) {
+  if (file.bytes().size() > kMaxText) {
     throw Error(ErrorKind::kUnsupported,
                 fmt::format("{}: has {} MB, more than the 64 MB that a page can show of a text", path.string(),
                             file.bytes().size() >> 20));

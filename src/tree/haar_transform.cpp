@@ -16,7 +16,7 @@ namespace {
 
 // Maximum size of a block of lines: about half of a second-level cache.
 constexpr std::size_t kBlockBytes = std::size_t{256} << 10;
-constexpr std::size_t kMostLines = 1024;
+constexpr std::size_t kMaxLines = 1024;
 // Contiguous lines are transposed in blocks of kElements elements and kGroup lines. Few lines at a time: with a
 // power-of-two stride they all map to the same few cache sets, and every line is a stream to prefetch.
 constexpr std::size_t kElements = 64;
@@ -72,7 +72,7 @@ class Lines {
 
   [[nodiscard]] static std::size_t good_width(std::size_t n, std::size_t lines) noexcept {
     const std::size_t most = std::max(kHaarWidthUnit, kBlockBytes / (n * sizeof(T)));
-    const std::size_t wanted = std::min<std::size_t>({most, lines, kMostLines});
+    const std::size_t wanted = std::min<std::size_t>({most, lines, kMaxLines});
     return (wanted + kHaarWidthUnit - 1) / kHaarWidthUnit * kHaarWidthUnit;
   }
 

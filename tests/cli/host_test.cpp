@@ -43,9 +43,9 @@ void run_inside(Host& host, const std::vector<std::string>& words) {
   run_or_throw(static_cast<int>(argv.size()), argv.data(), session);
 }
 
-void expect_same_files(const HeldRun& held, const fs::path& run) {
+void expect_same_files(const InMemoryRun& held, const fs::path& run) {
   ASSERT_FALSE(held.files.empty());
-  for (const HeldFile& one : held.files) {
+  for (const InMemoryFile& one : held.files) {
     const std::string text(reinterpret_cast<const char*>(one.bytes->data()), one.bytes->size());
     EXPECT_TRUE(text == read(run / one.file.name)) << one.file.name;
   }
@@ -58,8 +58,8 @@ std::shared_ptr<const Model> in_memory(const Checkpoint& checkpoint, std::vector
     storage.emplace_back(tensor->bytes.begin(), tensor->bytes.end());
     tensors.push_back({tensor->name, tensor->dtype, tensor->shape, storage.back()});
   }
-  return std::make_shared<const Model>(
-      Model::of(Checkpoint::from_memory(kModel, std::move(tensors), read(fs::path(kModel) / "config.json"))));
+  return std::make_shared<const Model>(Model::from_checkpoint(
+      Checkpoint::from_memory(kModel, std::move(tensors), read(fs::path(kModel) / "config.json"))));
 }
 
 TEST(Host, GetsTheFilesOfTheProgramInMemoryFromAModelInMemory) {
@@ -70,7 +70,7 @@ TEST(Host, GetsTheFilesOfTheProgramInMemoryFromAModelInMemory) {
   const Checkpoint checkpoint = Checkpoint::open(kModel);
   std::vector<std::vector<std::byte>> storage;
   for (const char* command : {"relate", "detect"}) {
-    HeldRun held;
+    InMemoryRun held;
     Host host;
     host.model = in_memory(checkpoint, storage);
     host.held = &held;
@@ -83,7 +83,7 @@ TEST(Host, GetsTheFilesOfTheProgramInMemoryFromAModelInMemory) {
 
 TEST(Host, GivesItsOwnIdsAndMaps) {
   const TemporaryFolder folder;
-  HeldRun captured;
+  InMemoryRun captured;
   Host host;
   host.held = &captured;
   host.inputs["ids"] = {{.ids = {1, 2, 3, 4, 5, 1, 2, 3, 4, 5}}};
@@ -93,10 +93,10 @@ TEST(Host, GivesItsOwnIdsAndMaps) {
   ASSERT_EQ(test::run_program({"organize", run, "-o", run}).code, 0);
 
   Host second;
-  HeldRun organized;
+  InMemoryRun organized;
   second.held = &organized;
-  const auto file = [&](const char* name) -> const HeldFile& {
-    return *std::ranges::find(captured.files, name, [](const HeldFile& one) { return one.file.name; });
+  const auto file = [&](const char* name) -> const InMemoryFile& {
+    return *std::ranges::find(captured.files, name, [](const InMemoryFile& one) { return one.file.name; });
   };
   const NpyView pattern = parse_npy(*file("pattern.npy").bytes, "pattern.npy");
   const std::vector<float> values = npy_values<float>(pattern, "pattern.npy");
@@ -114,18 +114,19 @@ TEST(Host, PrunesIntoMemoryAndAModelInMemoryOnlyInThought) {
   write_npy<std::int64_t>(ids, tokens, Shape{tokens.size()});
   const std::vector<std::string> words = {"prune", kModel, "-o", run, "--ids", ids, "--criteria", "norm"};
   ASSERT_EQ(test::run_program(words).code, 0);
-  HeldRun held;
+  InMemoryRun held;
   Host host;
   host.held = &held;
   run_inside(host, words);
   EXPECT_EQ(held.command.arguments, words);
   EXPECT_EQ(
-      std::ranges::count(held.files, "pruned/model.safetensors", [](const HeldFile& one) { return one.file.name; }), 1);
+      std::ranges::count(held.files, "pruned/model.safetensors", [](const InMemoryFile& one) { return one.file.name; }),
+      1);
   expect_same_files(held, run);
 
   const Checkpoint checkpoint = Checkpoint::open(kModel);
   std::vector<std::vector<std::byte>> storage;
-  HeldRun thought;
+  InMemoryRun thought;
   Host second;
   second.held = &thought;
   second.model = in_memory(checkpoint, storage);
@@ -134,12 +135,12 @@ TEST(Host, PrunesIntoMemoryAndAModelInMemoryOnlyInThought) {
   std::vector<std::string> without = words;
   without.insert(without.end(), {"--write", "none"});
   run_inside(second, without);
-  for (const HeldFile& one : thought.files) EXPECT_FALSE(one.file.name.starts_with("pruned/")) << one.file.name;
+  for (const InMemoryFile& one : thought.files) EXPECT_FALSE(one.file.name.starts_with("pruned/")) << one.file.name;
 }
 
 TEST(Host, HearsOfErrorsAsTheProgramSaysThemAndOfProgress) {
   Host host;
-  HeldRun held;
+  InMemoryRun held;
   host.held = &held;
   EXPECT_ERROR(run_inside(host, {"relate", kModel, "-o", "memory", "--pairs", "XY"}), ErrorKind::kInvalidArgument,
                "--pairs: 'XY' is not a pair of Q, K, V, O");
@@ -156,7 +157,7 @@ TEST(Host, HearsOfErrorsAsTheProgramSaysThemAndOfProgress) {
 TEST(Host, StopsACommandAndSignalsStayItsOwn) {
   struct Enough {};
   Host host;
-  HeldRun held;
+  InMemoryRun held;
   host.held = &held;
   {
     const HostInterrupts interrupts([] { throw Enough(); });

@@ -41,7 +41,7 @@ void expect_part(const MapSource& part, const MapSource& whole, Ranks& ranks) {
   EXPECT_EQ(part.query_names, whole.query_names);
   EXPECT_EQ(part.key_names, whole.key_names);
   EXPECT_EQ(part.tensor.notes, whole.tensor.notes);
-  const Share own = share.own_heads();
+  const IndexRange own = share.own_heads();
   ASSERT_EQ(part.tensor.heads(), own.size());
   for (std::size_t h = own.begin; h < own.end; ++h) {
     EXPECT_TRUE(std::ranges::equal(part.tensor.map(h - own.begin), whole.tensor.map(h)));

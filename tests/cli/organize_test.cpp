@@ -101,9 +101,9 @@ TEST(Organize, ReadsOtherFormatsAndAxes) {
   writer.add<float>("attention", values, Shape{6, 10, 12});
   writer.add<float>("other", std::vector<float>(4), Shape{4});
   writer.commit();
-  std::vector<float> turned(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) turned[i % 120 * 6 + i / 120] = values[i];
-  write_npy<float>(folder.path() / "qkh.npy", turned, Shape{10, 12, 6});
+  std::vector<float> transposed(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) transposed[i % 120 * 6 + i / 120] = values[i];
+  write_npy<float>(folder.path() / "qkh.npy", transposed, Shape{10, 12, 6});
 
   const auto run = [&](const std::string& name, std::vector<std::string> words) {
     words.insert(words.begin(), "organize");

@@ -85,4 +85,4 @@ def test_an_unreadable_cache_is_named(tmp_path: Path) -> None:
     refused = run("inspect", "gpt2", HF_HOME=str(tmp_path))
     (tmp_path / "hub").chmod(0o700)
     assert refused.returncode == 3
-    assert "cannot look at it: Permission denied" in refused.stderr
+    assert "cannot access: Permission denied" in refused.stderr

@@ -17,7 +17,7 @@ namespace headscope {
 namespace {
 
 // Elements decoded in one run, over all tensors: enough to reach every kernel.
-constexpr std::size_t kMostElements = 1 << 16;
+constexpr std::size_t kMaxElements = 1 << 16;
 
 void require(bool holds) {
   if (!holds) std::abort();
@@ -54,7 +54,7 @@ void read_everything(const GgufFile& file) {
     require(file.find(entry.key).has_value());
     read_value(entry.value, touched);
   }
-  std::size_t elements_left = kMostElements;
+  std::size_t elements_left = kMaxElements;
   for (const StoredTensor& tensor : file.tensors()) decode_beginning(tensor, elements_left);
 }
 

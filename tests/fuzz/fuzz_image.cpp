@@ -35,9 +35,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string file(reinterpret_cast<const char*>(data), size);
   headscope::fit_checksums(file);
   try {
-    const headscope::ImageOptions options{.channels = size % 2 == 0 ? 3u : 1u, .most_pixels = 1 << 18};
+    const headscope::ImageOptions options{.channels = size % 2 == 0 ? 3u : 1u, .max_pixels = 1 << 18};
     const headscope::Image image = headscope::decode_image(std::as_bytes(std::span(file)), "fuzz", options);
-    if (image.channels != options.channels || image.height * image.width > options.most_pixels ||
+    if (image.channels != options.channels || image.height * image.width > options.max_pixels ||
         image.levels.size() != image.height * image.width * image.channels) {
       std::abort();
     }

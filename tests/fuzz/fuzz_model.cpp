@@ -60,8 +60,8 @@ ModelInput tiny_input(const Network& network) {
   const Shape& kernel = network.input.patches.weight->shape;
   const std::size_t height = network.input.image_height > 0 ? network.input.image_height : kernel[2];
   const std::size_t width = network.input.image_width > 0 ? network.input.image_width : kernel[3];
-  constexpr std::size_t kMost = 64 * 64;
-  if (kernel[1] > kMost || height > kMost || width > kMost || kernel[1] * height * width > kMost) return {};
+  constexpr std::size_t kMax = 64 * 64;
+  if (kernel[1] > kMax || height > kMax || width > kMax || kernel[1] * height * width > kMax) return {};
   return {.pixels = {kernel[1], height, width, std::vector<float>(kernel[1] * height * width, 0.5F)}};
 }
 

@@ -69,7 +69,7 @@ std::optional<Vocabulary> load(char kind, std::string_view text) {
 }
 
 void read_tokens(const Vocabulary& vocabulary) {
-  require(vocabulary.size() <= Vocabulary::kMostTokens);
+  require(vocabulary.size() <= Vocabulary::kMaxTokens);
   // A few of the first and the last ids: the file may name one of ten million.
   constexpr std::size_t kRead = 200;
   const std::size_t size = vocabulary.size();

@@ -11,7 +11,7 @@ namespace headscope::test {
 
 /// The part of a tensor that one of `size` ranks has.
 inline NetworkTensor tensor_part(const NetworkTensor& whole, std::size_t rank, std::size_t size) {
-  const Share heads = share_of(whole.heads(), rank, size);
+  const IndexRange heads = partition_range(whole.heads(), rank, size);
   const auto cut = [&](std::size_t head) { return static_cast<std::ptrdiff_t>(head * whole.map_size()); };
   NetworkTensor part;
   part.extents = {heads.size(), whole.queries(), whole.keys()};

@@ -42,7 +42,7 @@ class ThreadRank final : public Ranks {
   [[nodiscard]] std::vector<std::byte> receive(std::size_t from) override { return wait_for(from, false); }
   void begin_shift(std::vector<std::byte> bytes) override { post((rank_ + 1) % size_, true, std::move(bytes)); }
   [[nodiscard]] std::vector<std::byte> finish_shift() override { return wait_for((rank_ + size_ - 1) % size_, true); }
-  [[nodiscard]] std::vector<std::span<float>> exchange_room(std::span<const std::size_t> counts) override {
+  [[nodiscard]] std::vector<std::span<float>> exchange_buffers(std::span<const std::size_t> counts) override {
     given_.clear();
     std::vector<std::span<float>> room;
     for (std::size_t to = 0; to < size_; ++to) room.push_back(given_.emplace_back(counts[to]).values());
@@ -55,7 +55,7 @@ class ThreadRank final : public Ranks {
     }
     given_.clear();
   }
-  [[nodiscard]] std::vector<std::span<const float>> take_exchange() override {
+  [[nodiscard]] std::vector<std::span<const float>> receive_exchange() override {
     std::vector<Buffer<float>> numbers(size_);
     for (std::size_t from = 0; from < size_; ++from) {
       if (from == rank_) continue;

@@ -14,8 +14,8 @@ namespace headscope {
 
 struct HeadStructureOptions {
   QuestionnaireOptions questionnaire = {};
-  std::size_t most_inputs = 8;  ///< Only the first `most_inputs` inputs are used.
-  std::size_t skip_first = 0;   ///< Number of leading tokens to leave out (attention sinks).
+  std::size_t max_inputs = 8;  ///< Only the first `max_inputs` inputs are used.
+  std::size_t skip_first = 0;  ///< Number of leading tokens to leave out (attention sinks).
   std::size_t memory = std::size_t{2} << 30;
   /// Called periodically with the completed fraction of the work, from the calling thread; may throw to cancel.
   std::function<void(double)> progress = {};

@@ -37,15 +37,16 @@ class AgreedError : public Error {
 };
 
 /// A range of a list: elements from `begin` up to but not including `end`.
-struct Share {
+struct IndexRange {
   std::size_t begin = 0;
   std::size_t end = 0;
 
   [[nodiscard]] std::size_t size() const noexcept { return end - begin; }
-  friend bool operator==(const Share&, const Share&) = default;
+  friend bool operator==(const IndexRange&, const IndexRange&) = default;
 };
 /// Returns the range of `sharer` when `count` elements are split as evenly as possible among `sharers`, in order.
-[[nodiscard]] constexpr Share share_of(std::size_t count, std::size_t sharer, std::size_t sharers) noexcept {
+[[nodiscard]] constexpr IndexRange partition_range(std::size_t count, std::size_t sharer,
+                                                   std::size_t sharers) noexcept {
   return {sharer * count / sharers, (sharer + 1) * count / sharers};
 }
 
@@ -83,7 +84,7 @@ class Ranks {
   /// Step 1: returns, for each of the other ranks, a buffer for that many numbers. Ranks on the same machine read it in
   /// place, without a copy. `counts` has one entry per rank; the entry of this rank is 0, since it sends nothing to
   /// itself.
-  [[nodiscard]] virtual std::vector<std::span<float>> exchange_room(std::span<const std::size_t> counts) = 0;
+  [[nodiscard]] virtual std::vector<std::span<float>> exchange_buffers(std::span<const std::size_t> counts) = 0;
   /// Step 2, once the buffers are filled: starts the transfers, which overlap with computation.
   virtual void begin_exchange() = 0;
   /// Step 3: returns what every rank sent to this one, valid until the next exchange is finished.
@@ -109,13 +110,14 @@ class Ranks {
   /// Returns when all ranks have called it.
   void barrier();
   /// For each flag, returns whether it is set on any rank. All ranks must pass the same number of flags.
-  [[nodiscard]] std::vector<std::uint8_t> any(std::vector<std::uint8_t> flags);
+  [[nodiscard]] std::vector<std::uint8_t> all_reduce_or(std::vector<std::uint8_t> flags);
   /// Returns the maximum over all ranks, on every rank.
-  [[nodiscard]] std::size_t largest(std::size_t number);
-  /// Element-wise maximum over all ranks. All ranks must pass the same number of elements; the same for `add_up`.
-  [[nodiscard]] std::vector<float> largest_of_each(std::vector<float> numbers);
+  [[nodiscard]] std::size_t all_reduce_max(std::size_t number);
+  /// Element-wise maximum over all ranks. All ranks must pass the same number of elements; the same for
+  /// `all_reduce_sum`.
+  [[nodiscard]] std::vector<float> all_reduce_max(std::vector<float> numbers);
   /// All-reduce: replaces each number by its sum over all ranks, which is exact. Uses an exchange.
-  void add_up(std::span<std::int64_t> numbers);
+  void all_reduce_sum(std::span<std::int64_t> numbers);
 
   /// For steps that can fail on some ranks only: if any rank has failed, all throw an AgreedError. An error of rank 0
   /// is thrown unchanged; an error of another rank (e.g. a file missing on its machine) is thrown as kBackend, with the
@@ -123,7 +125,7 @@ class Ranks {
   void agree(const std::optional<Error>& own);
   /// Calls `work()` on every rank, then `agree`.
   template <typename Work>
-  auto together(const Work& work) {
+  auto run_and_agree(const Work& work) {
     std::optional<decltype(work())> done;
     std::optional<Error> failure;
     try {
@@ -137,7 +139,7 @@ class Ranks {
 
  protected:
   /// Returns what every rank sent to this one in an exchange, without checking the counts.
-  [[nodiscard]] virtual std::vector<std::span<const float>> take_exchange() = 0;
+  [[nodiscard]] virtual std::vector<std::span<const float>> receive_exchange() = 0;
 };
 
 /// The trivial implementation: this process is the only rank.

@@ -21,7 +21,7 @@ struct CaptureOptions {
   RunFloat element = RunFloat::kF32;  ///< Type of the maps; the output is always float32.
   std::vector<HeadId> heads = {};     ///< Query heads, in strictly ascending order; all if empty.
   std::size_t first_query = 0;
-  std::size_t last_query = std::numeric_limits<std::size_t>::max();  ///< One past the last query.
+  std::size_t end_query = std::numeric_limits<std::size_t>::max();  ///< One past the last query.
   std::vector<HeadReplacement> replacements = {};
   std::size_t memory = std::size_t{2} << 30;
   std::function<void(double)> progress = {};

@@ -60,13 +60,13 @@ struct ForwardOptions {
   /// Selects the heads whose maps are wanted; all if not set.
   std::function<bool(std::size_t layer, std::size_t head)> wants_map = {};
   std::size_t first_query = 0;
-  std::size_t last_query = std::numeric_limits<std::size_t>::max();  ///< One past the last query.
+  std::size_t end_query = std::numeric_limits<std::size_t>::max();  ///< One past the last query.
 
   /// Receives the logits, or the last hidden state if the model has no head. If set, all layers are run.
   std::function<void(const OutputRows&)> on_output = {};
   std::function<void(const HeadOutputs&)> on_heads = {};
-  std::size_t last_layer = std::numeric_limits<std::size_t>::max();  ///< One past the last layer to run; ignored if
-                                                                     ///< `on_output` is set.
+  std::size_t end_layer = std::numeric_limits<std::size_t>::max();  ///< One past the last layer to run; ignored if
+                                                                    ///< `on_output` is set.
 
   /// Heads whose output is replaced.
   std::vector<HeadReplacement> replacements = {};

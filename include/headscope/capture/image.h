@@ -22,11 +22,11 @@ struct ImageOptions {
   /// (19595 R + 38470 G + 7471 B + 2^15) / 2^16, rounded down.
   std::size_t channels = 3;
   /// Larger images are rejected before anything is decoded.
-  std::size_t most_pixels = 64 * 1024 * 1024;
+  std::size_t max_pixels = 64 * 1024 * 1024;
 };
 
 /// Maximum length of either side of an image; JPEG has no room for more.
-inline constexpr std::size_t kLongestImageSide = 65535;
+inline constexpr std::size_t kMaxImageSideLength = 65535;
 
 /// Decodes a PNG or JPEG file like PIL's `Image.open(f).convert("RGB")`, or `convert("L")` for one channel:
 ///

@@ -44,7 +44,7 @@ struct DescribedInput {
 struct InputOptions {
   SpecialTokens special = SpecialTokens::kAdd;
   /// Texts and ids are truncated to this many tokens.
-  std::size_t most_tokens = std::numeric_limits<std::size_t>::max();
+  std::size_t max_tokens = std::numeric_limits<std::size_t>::max();
 };
 
 /// Creates model inputs from texts, token ids and images. Tokenizer, vocabulary and preprocessing are loaded on first

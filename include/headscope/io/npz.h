@@ -43,7 +43,7 @@ class NpzFile {
     std::vector<std::byte> inflated_;
   };
   /// Returns nothing if the archive has no such array.
-  /// \throws Error  kFormat if the entry is corrupt (checksums included), kUnsupported beyond `ZipFile::kLargestRatio`,
+  /// \throws Error  kFormat if the entry is corrupt (checksums included), kUnsupported beyond `ZipFile::kMaxRatio`,
   ///                and as `parse_npy`.
   [[nodiscard]] std::optional<Array> find(std::string_view name) const;
 

@@ -40,15 +40,15 @@ struct RunCommand {
 };
 
 /// A file kept in memory: its contents as they would be on disk.
-struct HeldFile {
+struct InMemoryFile {
   RunFile file;
   std::shared_ptr<const std::vector<std::byte>> bytes;
 };
 
 /// The files that a command wrote, in memory.
-struct HeldRun {
+struct InMemoryRun {
   RunCommand command;
-  std::vector<HeldFile> files;
+  std::vector<InMemoryFile> files;
 };
 
 /// Bytes per element of an array on disk.
@@ -90,7 +90,7 @@ class RunFolder {
   RunFolder(std::filesystem::path path, RunCommand command, bool force);
   /// A folder in memory, never on disk: `commit` moves the files to `held`, which must outlive this object. Messages
   /// call its path "memory".
-  RunFolder(RunCommand command, HeldRun& held);
+  RunFolder(RunCommand command, InMemoryRun& held);
   RunFolder(RunFolder&&) = default;
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
@@ -130,13 +130,13 @@ class RunFolder {
   std::vector<std::filesystem::path> made_;             // folders created by this object, outermost first
   std::string previous_;                                // the previous manifest; empty if there was none
   std::deque<std::pair<RunFile, AtomicFile>> pending_;  // a deque, because RunArrays point to its files
-  HeldRun* held_ = nullptr;                             // destination of files in memory; null for a folder on disk
+  InMemoryRun* held_ = nullptr;                         // destination of files in memory; null for a folder on disk
   std::vector<std::shared_ptr<std::vector<std::byte>>>
       memory_;  // contents of files in memory, in the order of pending_
 };
 
 /// Writes a run kept in memory, or read from another folder, to a folder as the command itself would have.
 /// \throws Error  as `RunFolder` and its `add_text`.
-void save_run(const HeldRun& held, const std::filesystem::path& path, bool force);
+void save_run(const InMemoryRun& held, const std::filesystem::path& path, bool force);
 
 }  // namespace headscope

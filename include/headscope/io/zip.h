@@ -27,7 +27,7 @@ class ZipFile {
  public:
   /// An entry that claims to inflate to more than this many times its compressed size is rejected, so that memory is
   /// bounded by a multiple of the file's real size.
-  static constexpr std::uint64_t kLargestRatio = 100;
+  static constexpr std::uint64_t kMaxRatio = 100;
 
   /// Reads the directory and checks it against the file: every entry lies inside the file and agrees with its local
   /// header, and no two entries overlap or share a name. Cost: proportional to the directory; the data of the entries
@@ -51,7 +51,7 @@ class ZipFile {
   /// Returns the inflated bytes of a deflated entry.
   ///
   /// \throws Error  kFormat if they do not inflate to exactly what the entry declares, kUnsupported beyond
-  ///                `kLargestRatio`, kInvalidArgument if the entry is stored.
+  ///                `kMaxRatio`, kInvalidArgument if the entry is stored.
   [[nodiscard]] std::vector<std::byte> inflate(const ZipEntry& entry) const;
 
  private:

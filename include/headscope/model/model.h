@@ -61,7 +61,7 @@ class Model {
   ///                contradicts the configuration. Not an error: a missing tensor.
   [[nodiscard]] static Model open(const std::filesystem::path& model, const ModelOptions& options = {});
   /// Same for a checkpoint that is already open, e.g. in memory.
-  [[nodiscard]] static Model of(Checkpoint checkpoint, std::string_view family = {});
+  [[nodiscard]] static Model from_checkpoint(Checkpoint checkpoint, std::string_view family = {});
 
   [[nodiscard]] const ModelInfo& info() const noexcept { return info_; }
   [[nodiscard]] const Checkpoint& checkpoint() const noexcept { return checkpoint_; }

@@ -19,7 +19,7 @@ namespace headscope {
 /// `scratch`, which grows as needed and is decoded into on all threads. FP8 weights are multiplied by their block
 /// factors.
 ///
-/// Does not check for NaN and infinity, which would cost a pass over every weight. See `refuse_non_finite`.
+/// Does not check for NaN and infinity, which would cost a pass over every weight. See `reject_non_finite`.
 [[nodiscard]] std::span<const float> read_weights(const Checkpoint& checkpoint, const StoredTensor& tensor,
                                                   Buffer<float>& scratch);
 
@@ -28,6 +28,6 @@ namespace headscope {
 void read_part(const StoredTensor& tensor, std::size_t first, std::span<float> out);
 
 /// \throws Error  kNumeric if the tensor holds a NaN or an infinity; the message gives its index.
-void refuse_non_finite(const Checkpoint& checkpoint, const StoredTensor& tensor);
+void reject_non_finite(const Checkpoint& checkpoint, const StoredTensor& tensor);
 
 }  // namespace headscope

@@ -14,7 +14,7 @@ namespace headscope {
 class Vocabulary {
  public:
   /// Ids must be smaller than this; the largest vocabularies in use have about a million.
-  static constexpr std::size_t kMostTokens = 10'000'000;
+  static constexpr std::size_t kMaxTokens = 10'000'000;
 
   /// Reads, from a folder, the first of these that exists: tokenizer.json (`model.vocab` and `added_tokens`),
   /// vocab.json, vocab.txt; from a GGUF file, `tokenizer.ggml.tokens`. Returns nothing if the model has none of them (a

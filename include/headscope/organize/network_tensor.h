@@ -112,9 +112,9 @@ struct NetworkTensorOptions {
 /// Not an error, but noted: a head with no present entry, or with the same value everywhere. A single head gives a
 /// tensor of one map.
 ///
-/// Collective. Each rank gets its share of the selected heads, share_of(selected heads, rank, ranks), possibly none. If
-/// heads come before queries and keys in the array, a rank reads only its own heads. Whether there is a mask, whether
-/// heads share it, and the notes describe the whole tensor.
+/// Collective. Each rank gets its share of the selected heads, partition_range(selected heads, rank, ranks), possibly
+/// none. If heads come before queries and keys in the array, a rank reads only its own heads. Whether there is a mask,
+/// whether heads share it, and the notes describe the whole tensor.
 ///
 /// \throws Error  On all ranks: kInvalidArgument if `axes` is none of the above or the selection does not exist;
 ///                kFormat if the shape of the array or mask does not match the axes, `heads_per_layer` or `head_names`

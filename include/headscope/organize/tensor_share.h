@@ -20,8 +20,8 @@ class TensorShare {
   /// The whole tensor, on a single rank. `whole` must outlive the share.
   TensorShare(const NetworkTensor& whole)  // NOLINT(google-explicit-constructor): a tensor is such a share
       : own_(whole), ranks_(one_rank()), head_names_(whole.head_names) {}
-  /// `own` holds the heads of this rank, share_of(all heads, rank, ranks); `head_names` are the names of all heads.
-  /// `own` and `ranks` must outlive the share.
+  /// `own` holds the heads of this rank, partition_range(all heads, rank, ranks); `head_names` are the names of all
+  /// heads. `own` and `ranks` must outlive the share.
   TensorShare(const NetworkTensor& own, std::vector<std::string> head_names, Ranks& ranks)
       : own_(own), ranks_(ranks), head_names_(std::move(head_names)) {}
 
@@ -38,8 +38,10 @@ class TensorShare {
   [[nodiscard]] std::size_t size() const noexcept { return heads() * own_.map_size(); }
 
   /// The heads that a rank owns.
-  [[nodiscard]] Share heads_of(std::size_t rank) const noexcept { return share_of(heads(), rank, ranks_.size()); }
-  [[nodiscard]] Share own_heads() const noexcept { return heads_of(ranks_.rank()); }
+  [[nodiscard]] IndexRange heads_of(std::size_t rank) const noexcept {
+    return partition_range(heads(), rank, ranks_.size());
+  }
+  [[nodiscard]] IndexRange own_heads() const noexcept { return heads_of(ranks_.rank()); }
 
  private:
   const NetworkTensor& own_;

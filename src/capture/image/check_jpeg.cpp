@@ -14,7 +14,7 @@ namespace headscope {
 namespace {
 
 // Encoders write about ten. Each scan costs a pass over all pixels, even if it holds only three bytes.
-constexpr std::size_t kMostScans = 200;
+constexpr std::size_t kMaxScans = 200;
 
 constexpr unsigned kHuffmanTables = 0xC4;
 constexpr unsigned kEndOfImage = 0xD9;
@@ -33,8 +33,8 @@ bool begins_frame(unsigned marker) {
 
 class JpegReader {
  public:
-  JpegReader(std::span<const std::byte> file, std::string_view where, std::size_t most_pixels)
-      : file_(file), where_(where), most_pixels_(most_pixels) {}
+  JpegReader(std::span<const std::byte> file, std::string_view where, std::size_t max_pixels)
+      : file_(file), where_(where), max_pixels_(max_pixels) {}
 
   CheckedJpeg run() {
     std::size_t scans = 0;
@@ -46,8 +46,8 @@ class JpegReader {
       if (marker == kQuantizationTables) read_quantization(body);
       if (marker != kStartOfScan) continue;
       read_scan(body);
-      if (++scans > kMostScans) {
-        fail(fmt::format("holds more than {} JPEG scans, expected about ten", kMostScans), ErrorKind::kUnsupported);
+      if (++scans > kMaxScans) {
+        fail(fmt::format("holds more than {} JPEG scans, expected about ten", kMaxScans), ErrorKind::kUnsupported);
       }
     }
     if (scans == 0) fail("holds no JPEG pixel data");
@@ -106,7 +106,7 @@ class JpegReader {
     }
     const std::size_t height = number(1) << 8 | number(2);
     const std::size_t width = number(3) << 8 | number(4);
-    check_image_size(height, width, where_, most_pixels_);
+    check_image_size(height, width, where_, max_pixels_);
     jpeg_.height = height;
     jpeg_.width = width;
     progressive_ = marker == kProgressive;
@@ -165,7 +165,7 @@ class JpegReader {
 
   std::span<const std::byte> file_;
   std::string_view where_;
-  std::size_t most_pixels_;
+  std::size_t max_pixels_;
   std::size_t position_ = 0;
   CheckedJpeg jpeg_;
   bool progressive_ = false;
@@ -177,8 +177,8 @@ class JpegReader {
 
 }  // namespace
 
-CheckedJpeg check_jpeg(std::span<const std::byte> file, std::string_view where, std::size_t most_pixels) {
-  return JpegReader(file, where, most_pixels).run();
+CheckedJpeg check_jpeg(std::span<const std::byte> file, std::string_view where, std::size_t max_pixels) {
+  return JpegReader(file, where, max_pixels).run();
 }
 
 }  // namespace headscope

@@ -18,6 +18,6 @@ struct CheckedJpeg {
 /// past the end and silently makes the lower part gray.
 ///
 /// \throws Error  kFormat, kUnsupported as `decode_image`.
-[[nodiscard]] CheckedJpeg check_jpeg(std::span<const std::byte> file, std::string_view where, std::size_t most_pixels);
+[[nodiscard]] CheckedJpeg check_jpeg(std::span<const std::byte> file, std::string_view where, std::size_t max_pixels);
 
 }  // namespace headscope

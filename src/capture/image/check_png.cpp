@@ -35,8 +35,8 @@ bool is_critical(std::string_view type) {
 
 class PngReader {
  public:
-  PngReader(std::span<const std::byte> file, std::string_view where, std::size_t most_pixels)
-      : reader_(file, where), where_(where), most_pixels_(most_pixels) {}
+  PngReader(std::span<const std::byte> file, std::string_view where, std::size_t max_pixels)
+      : reader_(file, where), where_(where), max_pixels_(max_pixels) {}
 
   CheckedPng run() {
     static_cast<void>(reader_.take(8, "the PNG signature"));
@@ -84,7 +84,7 @@ class PngReader {
     header_ = chunk.data;
     png_.width = big_endian(header_);
     png_.height = big_endian(header_.subspan(4));
-    check_image_size(png_.height, png_.width, where_, most_pixels_);
+    check_image_size(png_.height, png_.width, where_, max_pixels_);
     depth_ = std::to_integer<unsigned>(header_[8]);
     color_ = std::to_integer<unsigned>(header_[9]);
     const auto rest = header_.subspan(10);
@@ -160,7 +160,7 @@ class PngReader {
 
   ByteReader reader_;
   std::string_view where_;
-  std::size_t most_pixels_;
+  std::size_t max_pixels_;
   CheckedPng png_;
   std::span<const std::byte> header_;
   unsigned depth_ = 0;
@@ -173,8 +173,8 @@ class PngReader {
 
 }  // namespace
 
-CheckedPng check_png(std::span<const std::byte> file, std::string_view where, std::size_t most_pixels) {
-  return PngReader(file, where, most_pixels).run();
+CheckedPng check_png(std::span<const std::byte> file, std::string_view where, std::size_t max_pixels) {
+  return PngReader(file, where, max_pixels).run();
 }
 
 }  // namespace headscope

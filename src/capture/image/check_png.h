@@ -23,6 +23,6 @@ struct CheckedPng {
 /// as an image.
 ///
 /// \throws Error  kFormat, kUnsupported as `decode_image`.
-[[nodiscard]] CheckedPng check_png(std::span<const std::byte> file, std::string_view where, std::size_t most_pixels);
+[[nodiscard]] CheckedPng check_png(std::span<const std::byte> file, std::string_view where, std::size_t max_pixels);
 
 }  // namespace headscope

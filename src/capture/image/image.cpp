@@ -99,16 +99,16 @@ void check_agreement(const Checked& checked, const Decoded& decoded, std::string
 
 }  // namespace
 
-void check_image_size(std::size_t height, std::size_t width, std::string_view where, std::size_t most_pixels) {
+void check_image_size(std::size_t height, std::size_t width, std::string_view where, std::size_t max_pixels) {
   if (height == 0 || width == 0) {
     throw Error(ErrorKind::kFormat, fmt::format("{}: is {} pixels high and {} wide", where, height, width));
   }
-  if (height > kLongestImageSide || width > kLongestImageSide || height > most_pixels / width) {
+  if (height > kMaxImageSideLength || width > kMaxImageSideLength || height > max_pixels / width) {
     throw Error(
         ErrorKind::kUnsupported,
         fmt::format("{}: is {} pixels high and {} wide, expected at most {} pixels and no side over {}; make it "
                     "smaller first",
-                    where, height, width, most_pixels, kLongestImageSide));
+                    where, height, width, max_pixels, kMaxImageSideLength));
   }
 }
 
@@ -119,13 +119,13 @@ Image decode_image(std::span<const std::byte> file, std::string_view where, cons
   }
   const std::string_view text = as_text(file);
   if (text.starts_with(kPng)) {
-    const CheckedPng png = check_png(file, where, options.most_pixels);
+    const CheckedPng png = check_png(file, where, options.max_pixels);
     Decoded decoded = stb_decode(png.file, "PNG", where, {png.largest_allocation, png.gray16});
     check_agreement(png, decoded, where);
     return to_image(std::move(decoded), options.channels);
   }
   if (text.starts_with(kJpeg)) {
-    const CheckedJpeg jpeg = check_jpeg(file, where, options.most_pixels);
+    const CheckedJpeg jpeg = check_jpeg(file, where, options.max_pixels);
     Decoded decoded = stb_decode(file, "JPEG", where, {jpeg.largest_allocation, false});
     check_agreement(jpeg, decoded, where);
     return to_image(std::move(decoded), options.channels);

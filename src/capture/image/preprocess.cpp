@@ -14,7 +14,7 @@ namespace headscope {
 namespace {
 
 // Limit for a resized image. Aspect ratios up to 1 to 65535 are possible, so a short edge of 224 bounds nothing.
-constexpr double kMostPixels = 64.0 * 1024 * 1024;
+constexpr double kMaxPixels = 64.0 * 1024 * 1024;
 
 void check(const Image& image, const Preprocessing& preprocessing, std::string_view where) {
   if (image.channels != preprocessing.channels) {
@@ -46,11 +46,11 @@ ImageSize resized(const ImageSize& from, const Preprocessing& preprocessing, std
     new_height = std::nearbyint(height / ratio);
     new_width = std::nearbyint(width / ratio);
   }
-  if (new_height < 1 || new_width < 1 || new_height * new_width > kMostPixels) {
+  if (new_height < 1 || new_width < 1 || new_height * new_width > kMaxPixels) {
     throw Error(
         ErrorKind::kUnsupported,
         fmt::format("{}: is {} pixels high and {} wide and would be resized to {} x {}, expected 1 to {} pixels", where,
-                    from.height, from.width, new_height, new_width, kMostPixels));
+                    from.height, from.width, new_height, new_width, kMaxPixels));
   }
   return {static_cast<std::size_t>(new_height), static_cast<std::size_t>(new_width)};
 }

@@ -92,9 +92,9 @@ std::optional<std::vector<float>> PreprocessConfigReader::divisors(std::string_v
 
 std::size_t PreprocessConfigReader::edge(JsonValue value, std::string_view name) const {
   const auto length = value.as_unsigned();
-  if (!length || *length == 0 || *length > kLongestEdge) {
+  if (!length || *length == 0 || *length > kMaxEdgeLength) {
     fail(fmt::format("'{}' is {}, expected an integer from 1 to {}", name,
-                     length ? std::to_string(*length) : "something else", kLongestEdge));
+                     length ? std::to_string(*length) : "something else", kMaxEdgeLength));
   }
   return static_cast<std::size_t>(*length);
 }

@@ -17,7 +17,7 @@ namespace headscope {
 class PreprocessConfigReader {
  public:
   /// Maximum edge length; no vision model takes larger images.
-  static constexpr std::size_t kLongestEdge = 4096;
+  static constexpr std::size_t kMaxEdgeLength = 4096;
 
   PreprocessConfigReader(JsonValue object, std::string_view where);
 

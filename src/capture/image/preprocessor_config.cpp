@@ -6,6 +6,7 @@
 
 #include "capture/image/preprocess_config_reader.h"
 #include "headscope/capture/preprocess.h"
+#include "headscope/io/path_exists.h"
 
 namespace headscope {
 namespace {
@@ -59,7 +60,7 @@ class PreprocessorConfig {
       : reader_(root, where), config_(config), channels_(channels_of(config, where)), defaults_(processor()) {}
 
   Preprocessing run() const {
-    refuse_other_steps();
+    reject_other_steps();
     Preprocessing result;
     result.channels = channels_;
     if (reader_.flag("do_resize").value_or(true)) read_resize(result);
@@ -103,7 +104,7 @@ class PreprocessorConfig {
                  ErrorKind::kUnsupported);
   }
 
-  void refuse_other_steps() const {
+  void reject_other_steps() const {
     for (const std::string_view key : {"do_pad", "do_flip_channel_order", "do_thumbnail", "use_square_size"}) {
       if (!reader_.flag(key).value_or(false)) continue;
       reader_.fail(
@@ -185,11 +186,6 @@ class PreprocessorConfig {
   const Defaults& defaults_;
 };
 
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
-
 }  // namespace
 
 Preprocessing parse_preprocessor_config(JsonValue root, JsonValue config, std::string_view where) {
@@ -203,11 +199,11 @@ Preprocessing load_preprocessing(const Checkpoint& checkpoint) {
                             checkpoint.path().string()));
   }
   const fs::path file = checkpoint.path() / "preprocessor_config.json";
-  if (is_there(file)) {
+  if (path_exists(file)) {
     const JsonDocument document = JsonDocument::open(file);
     return parse_preprocessor_config(document.root(), checkpoint.config(), file.string());
   }
-  if (const fs::path all = checkpoint.path() / "processor_config.json"; is_there(all)) {
+  if (const fs::path all = checkpoint.path() / "processor_config.json"; path_exists(all)) {
     const JsonDocument document = JsonDocument::open(all);
     if (const JsonValue root = document.root().find("image_processor"); !root.is_null()) {
       return parse_preprocessor_config(root, checkpoint.config(), fmt::format("{}: image_processor", all.string()));

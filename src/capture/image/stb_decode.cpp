@@ -48,7 +48,7 @@ void* limited_realloc(void* old, std::size_t size) {
 #define STBI_FREE(old) std::free(old)
 #include <stb_image.h>
 
-static_assert(STBI_MAX_DIMENSIONS == headscope::kLongestImageSide);
+static_assert(STBI_MAX_DIMENSIONS == headscope::kMaxImageSideLength);
 
 namespace headscope {
 namespace {

@@ -56,9 +56,9 @@ ImageSize enlarged(const ImageSize& size, const PreprocessConfigReader& reader) 
   const double part = reader.positive("crop_pct").value_or(kUsualCropPart);
   const auto enlarge = [&](std::size_t edge) {
     const double length = std::floor(static_cast<double>(edge) / part);
-    if (!(length >= 1 && length <= static_cast<double>(PreprocessConfigReader::kLongestEdge))) {
+    if (!(length >= 1 && length <= static_cast<double>(PreprocessConfigReader::kMaxEdgeLength))) {
       reader.fail(fmt::format("'crop_pct' is {}, which makes an edge of {} pixels {} long, expected 1 to {}", part,
-                              edge, length, PreprocessConfigReader::kLongestEdge));
+                              edge, length, PreprocessConfigReader::kMaxEdgeLength));
     }
     return static_cast<std::size_t>(length);
   };

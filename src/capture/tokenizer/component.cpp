@@ -62,8 +62,8 @@ void Component::unsupported(std::string_view what) const {
 }
 
 std::uint32_t checked_id(std::uint64_t id, const Component& component) {
-  if (id >= Vocabulary::kMostTokens) {
-    component.malformed(fmt::format("has token id {}, expected at most {}", id, Vocabulary::kMostTokens - 1));
+  if (id >= Vocabulary::kMaxTokens) {
+    component.malformed(fmt::format("has token id {}, expected at most {}", id, Vocabulary::kMaxTokens - 1));
   }
   return static_cast<std::uint32_t>(id);
 }

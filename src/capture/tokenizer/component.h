@@ -44,7 +44,7 @@ class Component {
   std::string where_;
 };
 
-/// Checks that a number from a file is a token id, i.e. below Vocabulary::kMostTokens.
+/// Checks that a number from a file is a token id, i.e. below Vocabulary::kMaxTokens.
 /// \throws Error  kFormat.
 [[nodiscard]] std::uint32_t checked_id(std::uint64_t id, const Component& component);
 

@@ -13,7 +13,7 @@ namespace headscope {
 namespace {
 
 // The longest decomposition, that of U+FDFA, has 18 characters.
-constexpr std::size_t kLongest = 32;
+constexpr std::size_t kMaxLength = 32;
 
 struct Changed {
   char32_t value;
@@ -48,11 +48,11 @@ class Decomposition {
       push({c, 0, 0}, emit);
       return;
     }
-    std::array<utf8proc_int32_t, kLongest> parts{};
+    std::array<utf8proc_int32_t, kMaxLength> parts{};
     int boundary = 0;
     const utf8proc_ssize_t count =
-        utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts.data(), kLongest, options_, &boundary);
-    if (count <= 0 || static_cast<std::size_t>(count) > kLongest) {  // not assigned
+        utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts.data(), kMaxLength, options_, &boundary);
+    if (count <= 0 || static_cast<std::size_t>(count) > kMaxLength) {  // not assigned
       push({c, 0, 0}, emit);
       return;
     }

@@ -106,15 +106,15 @@ class Replace : public Normalizer {
   Replace(Pattern pattern, std::string content) : pattern_(std::move(pattern)), content_(std::move(content)) {}
   void apply(PieceText& text) const override {
     Pattern::Search search(pattern_);
-    std::vector<Stretch> stretches;
+    std::vector<Segment> segments;
     text.rewrite([&](std::string_view old, const Piece&, PieceWriter& out) {
-      stretches.clear();
-      search.find_all(old, stretches);
-      for (const Stretch& stretch : stretches) {
-        if (stretch.is_match) {
-          out.put(content_, stretch.end - 1);
+      segments.clear();
+      search.find_all(old, segments);
+      for (const Segment& segment : segments) {
+        if (segment.is_match) {
+          out.put(content_, segment.end - 1);
         } else {
-          out.keep(stretch.begin, stretch.end);
+          out.keep(segment.begin, segment.end);
         }
       }
     });

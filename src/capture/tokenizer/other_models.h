@@ -30,7 +30,7 @@ class WordPieceModel : public TokenModel {
   struct Options {
     std::string unknown = "[UNK]";
     std::string continuing_prefix = "##";  ///< Prefix in the vocabulary of tokens that do not start a word.
-    std::size_t most_characters = 100;     ///< Longer words are unknown.
+    std::size_t max_characters = 100;      ///< Longer words are unknown.
   };
   WordPieceModel(TokenTable tokens, const Options& options);
 
@@ -39,7 +39,7 @@ class WordPieceModel : public TokenModel {
  private:
   ByteTrie trie_;
   ByteTrie::Node continuing_;
-  std::size_t most_characters_;
+  std::size_t max_characters_;
   std::optional<std::uint32_t> unknown_id_;
 };
 

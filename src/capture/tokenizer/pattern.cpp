@@ -13,19 +13,19 @@ Pattern Pattern::read(const Component& component) {
   return of_regex(*regex, pattern.where());
 }
 
-void Pattern::Search::find_all(std::string_view text, std::vector<Stretch>& stretches) {
+void Pattern::Search::find_all(std::string_view text, std::vector<Segment>& segments) {
   if (search_) {
-    search_->find_all(text, stretches);
+    search_->find_all(text, segments);
     return;
   }
   const std::string& wanted = pattern_.text_;
   std::size_t done = 0;
   for (std::size_t at = text.find(wanted); at != std::string_view::npos; at = text.find(wanted, done)) {
-    if (at != done) stretches.push_back({done, at, false});
+    if (at != done) segments.push_back({done, at, false});
     done = at + wanted.size();
-    stretches.push_back({at, done, true});
+    segments.push_back({at, done, true});
   }
-  if (done != text.size()) stretches.push_back({done, text.size(), false});
+  if (done != text.size()) segments.push_back({done, text.size(), false});
 }
 
 }  // namespace headscope

@@ -42,7 +42,7 @@ class Pattern::Search {
     if (pattern.regex_) search_.emplace(*pattern.regex_);
   }
   /// As RegexSearch::find_all.
-  void find_all(std::string_view text, std::vector<Stretch>& stretches);
+  void find_all(std::string_view text, std::vector<Segment>& segments);
 
  private:
   const Pattern& pattern_;

@@ -19,7 +19,7 @@ class WordTokens {
 
   // Valid until the next call.
   std::span<const WordToken> of(std::string_view word) {
-    if (word.size() > kLongestKept) {
+    if (word.size() > kMaxKeptLength) {
       single_.clear();
       model_.tokenize(word, single_);
       return single_;
@@ -34,7 +34,7 @@ class WordTokens {
   }
 
  private:
-  static constexpr std::size_t kLongestKept = 64;
+  static constexpr std::size_t kMaxKeptLength = 64;
   struct Range {
     std::size_t begin = 0;
     std::size_t end = 0;

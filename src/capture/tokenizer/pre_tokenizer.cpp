@@ -15,21 +15,21 @@
 namespace headscope {
 namespace {
 
-// Splits every piece at the stretches that `find(text, stretches)` finds.
+// Splits every piece at the segments that `find(text, segments)` finds.
 template <typename Find>
 void split_at(PieceText& text, SplitBehavior behavior, Find&& find) {
-  std::vector<Stretch> stretches;
+  std::vector<Segment> segments;
   text.split([&](std::string_view old, const Piece&, std::vector<PieceText::Cut>& cuts) {
-    stretches.clear();
-    find(old, stretches);
-    cut_stretches(stretches, behavior, cuts);
+    segments.clear();
+    find(old, segments);
+    split_segments(segments, behavior, cuts);
   });
 }
 
 template <typename Test>
 void split_at_characters(PieceText& text, SplitBehavior behavior, Test&& test) {
   split_at(text, behavior,
-           [&](std::string_view old, std::vector<Stretch>& found) { find_characters(old, test, found); });
+           [&](std::string_view old, std::vector<Segment>& found) { find_characters(old, test, found); });
 }
 
 class Split : public PreTokenizer {
@@ -38,10 +38,10 @@ class Split : public PreTokenizer {
       : pattern_(std::move(pattern)), behavior_(behavior), invert_(invert) {}
   void apply(PieceText& text) const override {
     Pattern::Search search(pattern_);
-    split_at(text, behavior_, [&](std::string_view old, std::vector<Stretch>& found) {
+    split_at(text, behavior_, [&](std::string_view old, std::vector<Segment>& found) {
       search.find_all(old, found);
       if (!invert_) return;
-      for (Stretch& stretch : found) stretch.is_match = !stretch.is_match;
+      for (Segment& segment : found) segment.is_match = !segment.is_match;
     });
   }
 
@@ -67,7 +67,7 @@ class ByteLevel : public PreTokenizer {
     if (!regex_) return;
     RegexSearch search(*regex_);
     split_at(text, SplitBehavior::kIsolated,
-             [&](std::string_view old, std::vector<Stretch>& found) { search.find_all(old, found); });
+             [&](std::string_view old, std::vector<Segment>& found) { search.find_all(old, found); });
   }
 
  private:

@@ -29,19 +29,19 @@ constexpr std::string_view kLlama3Regex =
 constexpr std::string_view kQwen2Regex =
     R"((?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-struct Cutting {
+struct PreTokenization {
   std::array<std::string_view, 4> regexes;
   bool ignore_merges = false;
   bool add_bos = false;
 };
-constexpr Cutting kGpt2 = {{kGpt2Regex}};
-constexpr Cutting kLlama3 = {{kLlama3Regex}, true, true};
-constexpr Cutting kLlama3WithMerges = {{kLlama3Regex}};
-constexpr Cutting kQwen2 = {{kQwen2Regex}};
-constexpr Cutting kDigits = {{R"(\p{N})", kGpt2Regex}};
-constexpr Cutting kDefault = {{R"([\p{P}\$\+<=>\^~\|]+)", kGpt2Regex, R"(\p{N}+)", "[0-9][0-9][0-9]"}};
+constexpr PreTokenization kGpt2 = {{kGpt2Regex}};
+constexpr PreTokenization kLlama3 = {{kLlama3Regex}, true, true};
+constexpr PreTokenization kLlama3WithMerges = {{kLlama3Regex}};
+constexpr PreTokenization kQwen2 = {{kQwen2Regex}};
+constexpr PreTokenization kDigits = {{R"(\p{N})", kGpt2Regex}};
+constexpr PreTokenization kDefault = {{R"([\p{P}\$\+<=>\^~\|]+)", kGpt2Regex, R"(\p{N}+)", "[0-9][0-9][0-9]"}};
 
-constexpr std::array<std::pair<std::string_view, const Cutting*>, 25> kCuttings = {{
+constexpr std::array<std::pair<std::string_view, const PreTokenization*>, 25> kCuttings = {{
     {"default", &kDefault},
     {"gpt-2", &kGpt2},
     {"phi-2", &kGpt2},
@@ -131,7 +131,7 @@ struct GgufTokens {
 
 GgufTokens read_tokens(const Metadata& metadata) {
   GgufTokens tokens;
-  const auto texts = metadata.list("tokens", Vocabulary::kMostTokens);
+  const auto texts = metadata.list("tokens", Vocabulary::kMaxTokens);
   for (const GgufValue& value : *texts) {
     const auto text = value.as_string();
     if (!text) metadata.fail(ErrorKind::kFormat, "tokenizer.ggml.tokens is not an array of texts");
@@ -144,11 +144,11 @@ GgufTokens read_tokens(const Metadata& metadata) {
     metadata.fail(ErrorKind::kFormat, fmt::format("tokenizer.ggml.{} has {} elements, expected {}", key, size, count));
   };
   tokens.types.assign(count, kNormal);
-  if (const auto types = metadata.list("token_type", Vocabulary::kMostTokens)) {
+  if (const auto types = metadata.list("token_type", Vocabulary::kMaxTokens)) {
     check_size("token_type", types->size());
     for (std::size_t i = 0; i < count; ++i) tokens.types[i] = (*types)[i].as_unsigned().value_or(kNormal);
   }
-  if (const auto scores = metadata.list("scores", Vocabulary::kMostTokens)) {
+  if (const auto scores = metadata.list("scores", Vocabulary::kMaxTokens)) {
     check_size("scores", scores->size());
     for (const GgufValue& value : *scores) {
       const auto score = value.as_number();
@@ -203,11 +203,11 @@ void read_gpt2(const Metadata& metadata, GgufTokens tokens, TokenizerPipeline& p
                     "with its tokenizer.json instead",
                     printable(name, 60)));
   }
-  const Cutting& cutting = *known->second;
+  const PreTokenization& cutting = *known->second;
   for (const std::string_view regex : cutting.regexes) {
     if (!regex.empty()) pipeline.pre_tokenizers.steps.push_back(make_isolating_split(regex, metadata.where()));
   }
-  const auto lines = metadata.list("merges", Vocabulary::kMostTokens);
+  const auto lines = metadata.list("merges", Vocabulary::kMaxTokens);
   if (!lines) metadata.fail(ErrorKind::kFormat, "tokenizer.ggml.merges is missing");
   MergeTable merges(lines->size());
   MergeReader reader(tokens.table, 0, fmt::format("{}: tokenizer.ggml.merges", metadata.where()));

@@ -69,7 +69,7 @@ std::unique_ptr<const TokenModel> read_word_piece(const Component& model) {
   options.continuing_prefix = model.text("continuing_subword_prefix");
   const auto most = model.value().find("max_input_chars_per_word").as_unsigned();
   if (!most) model.malformed("has no 'max_input_chars_per_word' that is a number from 0 on");
-  options.most_characters = *most;
+  options.max_characters = *most;
   return std::make_unique<WordPieceModel>(read_token_ids(model.member("vocab")), options);
 }
 

@@ -14,10 +14,10 @@ namespace headscope {
 namespace {
 
 // Expressions in use need a few steps per character; a match that needs more than this will practically never end.
-constexpr std::uint32_t kMostSteps = 10'000'000;
-constexpr std::uint32_t kMostHeapKiB = 64 * 1024;
+constexpr std::uint32_t kMaxSteps = 10'000'000;
+constexpr std::uint32_t kMaxHeapKiB = 64 * 1024;
 constexpr std::size_t kFirstStack = 32 * 1024;
-constexpr std::size_t kLargestStack = 8 * 1024 * 1024;
+constexpr std::size_t kMaxStack = 8 * 1024 * 1024;
 
 using MatchData = std::unique_ptr<pcre2_match_data, decltype(&pcre2_match_data_free)>;
 using MatchContext = std::unique_ptr<pcre2_match_context, decltype(&pcre2_match_context_free)>;
@@ -68,11 +68,11 @@ struct RegexSearch::State {
   State()
       : data(pcre2_match_data_create(1, nullptr), pcre2_match_data_free),
         context(pcre2_match_context_create(nullptr), pcre2_match_context_free),
-        stack(pcre2_jit_stack_create(kFirstStack, kLargestStack, nullptr), pcre2_jit_stack_free) {
+        stack(pcre2_jit_stack_create(kFirstStack, kMaxStack, nullptr), pcre2_jit_stack_free) {
     if (!data || !context || !stack) throw Error(ErrorKind::kResource, "no memory to match a regular expression");
-    pcre2_set_match_limit(context.get(), kMostSteps);
-    pcre2_set_depth_limit(context.get(), kMostSteps);
-    pcre2_set_heap_limit(context.get(), kMostHeapKiB);
+    pcre2_set_match_limit(context.get(), kMaxSteps);
+    pcre2_set_depth_limit(context.get(), kMaxSteps);
+    pcre2_set_heap_limit(context.get(), kMaxHeapKiB);
     pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
   }
 
@@ -86,7 +86,7 @@ RegexSearch::RegexSearch(RegexSearch&&) noexcept = default;
 RegexSearch& RegexSearch::operator=(RegexSearch&&) noexcept = default;
 RegexSearch::~RegexSearch() = default;
 
-void RegexSearch::find_all(std::string_view text, std::vector<Stretch>& stretches) {
+void RegexSearch::find_all(std::string_view text, std::vector<Segment>& segments) {
   if (text.empty()) return;
   const std::size_t* const found = pcre2_get_ovector_pointer(state_->data.get());
   std::size_t from = 0;
@@ -106,12 +106,12 @@ void RegexSearch::find_all(std::string_view text, std::vector<Stretch>& stretche
       from += from < text.size() ? decode_at(text, from).size : 1;
       continue;
     }
-    if (done != begin) stretches.push_back({done, begin, false});
-    stretches.push_back({begin, end, true});
+    if (done != begin) segments.push_back({done, begin, false});
+    segments.push_back({begin, end, true});
     from = done = end;
     matched = true;
   }
-  if (done != text.size()) stretches.push_back({done, text.size(), false});
+  if (done != text.size()) segments.push_back({done, text.size(), false});
 }
 
 }  // namespace headscope

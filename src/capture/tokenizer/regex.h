@@ -9,7 +9,7 @@
 namespace headscope {
 
 /// A part of a text that a pattern matches, or the part between two matches.
-struct Stretch {
+struct Segment {
   std::size_t begin;
   std::size_t end;
   bool is_match;
@@ -44,10 +44,10 @@ class RegexSearch {
   RegexSearch& operator=(RegexSearch&&) noexcept;
   ~RegexSearch();
 
-  /// Appends all stretches of `text` (UTF-8), matches and the parts between them, in order. A match may be empty, but
+  /// Appends all segments of `text` (UTF-8), matches and the parts between them, in order. A match may be empty, but
   /// not at the end of the previous match.
   /// \throws Error  kResource if the expression backtracks more than ten million times on one match.
-  void find_all(std::string_view text, std::vector<Stretch>& stretches);
+  void find_all(std::string_view text, std::vector<Segment>& segments);
 
  private:
   struct State;

@@ -8,23 +8,23 @@
 
 namespace headscope {
 
-/// Appends the parts of a text that remain after splitting it into these stretches.
-void cut_stretches(const std::vector<Stretch>& stretches, SplitBehavior behavior, std::vector<PieceText::Cut>& cuts);
+/// Appends the parts of a text that remain after splitting it into these segments.
+void split_segments(const std::vector<Segment>& segments, SplitBehavior behavior, std::vector<PieceText::Cut>& cuts);
 
-/// Appends the stretches of `text`: every character for which `test` holds is a match.
+/// Appends the segments of `text`: every character for which `test` holds is a match.
 template <typename Test>
-void find_characters(std::string_view text, Test&& test, std::vector<Stretch>& stretches) {
+void find_characters(std::string_view text, Test&& test, std::vector<Segment>& segments) {
   std::size_t done = 0;
   for (std::size_t i = 0; i < text.size();) {
     const DecodedChar c = decode_at(text, i);
     if (test(c.value)) {
-      if (done < i) stretches.push_back({done, i, false});
+      if (done < i) segments.push_back({done, i, false});
       done = i + c.size;
-      stretches.push_back({i, done, true});
+      segments.push_back({i, done, true});
     }
     i += c.size;
   }
-  if (done < text.size()) stretches.push_back({done, text.size(), false});
+  if (done < text.size()) segments.push_back({done, text.size(), false});
 }
 
 }  // namespace headscope

@@ -8,18 +8,14 @@
 #include "capture/tokenizer/pipeline.h"
 #include "capture/tokenizer/utf8.h"
 #include "headscope/base/error.h"
+#include "headscope/io/path_exists.h"
 
 namespace headscope {
 namespace {
 
 // Offsets into the text and its normalized form have 32 bits; this leaves room for the latter to be almost four times
 // as long.
-constexpr std::size_t kLongestText = std::size_t{1} << 30;
-
-bool is_there(const std::filesystem::path& path) {
-  std::error_code error;
-  return std::filesystem::exists(path, error);
-}
+constexpr std::size_t kMaxTextLength = std::size_t{1} << 30;
 
 }  // namespace
 
@@ -28,11 +24,11 @@ std::optional<Tokenizer> Tokenizer::load(const Checkpoint& checkpoint) {
   const std::filesystem::path& folder = checkpoint.path();
   if (checkpoint.is_gguf()) {
     pipeline = read_gguf_tokenizer(checkpoint);
-  } else if (const std::filesystem::path file = folder / "tokenizer.json"; is_there(file)) {
+  } else if (const std::filesystem::path file = folder / "tokenizer.json"; path_exists(file)) {
     pipeline = read_tokenizer_json(JsonDocument::open(file).root(), file.string());
-  } else if (is_there(folder / "vocab.json") && is_there(folder / "merges.txt")) {
+  } else if (path_exists(folder / "vocab.json") && path_exists(folder / "merges.txt")) {
     pipeline = read_bpe_files(checkpoint);
-  } else if (is_there(folder / "vocab.txt")) {
+  } else if (path_exists(folder / "vocab.txt")) {
     pipeline = read_word_piece_file(checkpoint);
   }
   if (!pipeline) return std::nullopt;
@@ -44,9 +40,9 @@ Tokenizer Tokenizer::from_json(std::string_view text, std::string_view where) {
 }
 
 std::vector<Token> Tokenizer::encode(std::string_view utf8, SpecialTokens special) const {
-  if (utf8.size() >= kLongestText) {
+  if (utf8.size() >= kMaxTextLength) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("text: {} bytes, expected fewer than {}", utf8.size(), kLongestText));
+                fmt::format("text: {} bytes, expected fewer than {}", utf8.size(), kMaxTextLength));
   }
   const std::size_t valid = valid_utf8_prefix(utf8);
   if (valid != utf8.size()) {

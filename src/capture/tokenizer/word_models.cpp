@@ -19,14 +19,14 @@ WordPieceModel::WordPieceModel(TokenTable tokens, const Options& options)
     : TokenModel(std::move(tokens)),
       trie_(this->tokens()),
       continuing_(trie_.walk(options.continuing_prefix)),
-      most_characters_(options.most_characters),
+      max_characters_(options.max_characters),
       unknown_id_(this->tokens().find(options.unknown)) {}
 
 void WordPieceModel::tokenize(std::string_view word, std::vector<WordToken>& out) const {
   const std::size_t before = out.size();
   const auto characters =
       static_cast<std::size_t>(std::ranges::count_if(word, [](char c) { return !is_continuation(c); }));
-  bool known = characters <= most_characters_;
+  bool known = characters <= max_characters_;
   for (std::size_t begin = 0; known && begin < word.size();) {
     ByteTrie::Node node = begin == 0 ? ByteTrie::kRoot : continuing_;
     std::size_t end = begin;

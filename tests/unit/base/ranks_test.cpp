@@ -31,16 +31,16 @@ TEST(Ranks, OneRankNeedsNobody) {
   ranks.begin_shift(bytes_of(5));
   EXPECT_EQ(number_of(ranks.finish_shift()), 5U);
   ranks.barrier();
-  EXPECT_EQ(ranks.any({0, 1}), (std::vector<std::uint8_t>{0, 1}));
-  EXPECT_EQ(ranks.largest(3), 3U);
-  EXPECT_EQ(ranks.together([] { return 4; }), 4);
+  EXPECT_EQ(ranks.all_reduce_or({0, 1}), (std::vector<std::uint8_t>{0, 1}));
+  EXPECT_EQ(ranks.all_reduce_max(3), 3U);
+  EXPECT_EQ(ranks.run_and_agree([] { return 4; }), 4);
   EXPECT_ERROR(ranks.agree(Error(ErrorKind::kNumeric, "a NaN")), ErrorKind::kNumeric, "a NaN");
 }
 
 // It may be one of a job of several that wait for it: those are told of an Error, not of what all know already.
 TEST(Ranks, OneRankAloneThrowsItsOwnError) {
   try {
-    (void)one_rank().together([]() -> int { throw Error(ErrorKind::kIo, "model: no such file"); });
+    (void)one_rank().run_and_agree([]() -> int { throw Error(ErrorKind::kIo, "model: no such file"); });
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(dynamic_cast<const AgreedError*>(&error), nullptr);
@@ -64,7 +64,7 @@ TEST(Ranks, AnExchangeGivesEveryRankWhatAllHaveForIt) {
     test::on_ranks(size, [&](Ranks& ranks) {
       std::vector<std::size_t> counts;  // not equally many
       for (std::size_t to = 0; to < size; ++to) counts.push_back(to == ranks.rank() ? 0 : to + 1);
-      const std::vector<std::span<float>> room = ranks.exchange_room(counts);
+      const std::vector<std::span<float>> room = ranks.exchange_buffers(counts);
       ASSERT_EQ(room.size(), size);
       for (std::size_t to = 0; to < size; ++to) {
         ASSERT_EQ(room[to].size(), counts[to]);
@@ -87,7 +87,7 @@ TEST(Ranks, AnExchangeOfWhatWasNotExpectedIsAnError) {
     const std::size_t other = 1 - ranks.rank();
     std::vector<std::size_t> counts(2, 0);
     counts[other] = 3;
-    std::ranges::fill(ranks.exchange_room(counts)[other], 0.0F);
+    std::ranges::fill(ranks.exchange_buffers(counts)[other], 0.0F);
     ranks.begin_exchange();
     static_cast<void>(ranks.finish_exchange(std::vector<std::size_t>(2, 4)));
   };
@@ -98,7 +98,7 @@ TEST(Ranks, SharesAreConsecutiveAndDifferByOne) {
   for (const std::size_t count : {0U, 1U, 7U, 100U}) {
     std::size_t next = 0;
     for (std::size_t rank = 0; rank < 3; ++rank) {
-      const Share share = share_of(count, rank, 3);
+      const IndexRange share = partition_range(count, rank, 3);
       EXPECT_EQ(share.begin, next);
       EXPECT_GE(share.size() + 1, (count + 2) / 3);
       next = share.end;
@@ -110,7 +110,7 @@ TEST(Ranks, SharesAreConsecutiveAndDifferByOne) {
 TEST(Ranks, ListsAreCombinedNumberByNumber) {
   test::on_ranks(3, [](Ranks& ranks) {
     const auto rank = static_cast<float>(ranks.rank());
-    EXPECT_EQ(ranks.largest_of_each({rank, -rank}), (std::vector<float>{2, 0}));
+    EXPECT_EQ(ranks.all_reduce_max(std::vector<float>{rank, -rank}), (std::vector<float>{2, 0}));
   });
 }
 
@@ -121,7 +121,7 @@ TEST(Ranks, ListsAreAddedUpNumberByNumber) {
       for (std::size_t i = 0; i < count; ++i) {
         numbers[i] = static_cast<std::int64_t>(i * (ranks.rank() + 1)) - (std::int64_t{1} << 60);
       }
-      ranks.add_up(numbers);
+      ranks.all_reduce_sum(numbers);
       for (std::size_t i = 0; i < count; ++i) {
         EXPECT_EQ(numbers[i], static_cast<std::int64_t>(6 * i) - 3 * (std::int64_t{1} << 60));
       }
@@ -136,8 +136,8 @@ TEST(Ranks, BroadcastAnyAndLargestAreTheSameEverywhere) {
     EXPECT_EQ(number_of(bytes), 7U);
     std::vector<std::uint8_t> flags(4, 0);
     flags[ranks.rank()] = 1;
-    EXPECT_EQ(ranks.any(flags), (std::vector<std::uint8_t>{1, 1, 1, 0}));
-    EXPECT_EQ(ranks.largest(ranks.rank() * ranks.rank()), 4U);
+    EXPECT_EQ(ranks.all_reduce_or(flags), (std::vector<std::uint8_t>{1, 1, 1, 0}));
+    EXPECT_EQ(ranks.all_reduce_max(ranks.rank() * ranks.rank()), 4U);
     ranks.barrier();
   });
 }
@@ -157,7 +157,7 @@ TEST(Ranks, WhatOneRankCannotReadIsABackendErrorOfAll) {
   std::atomic<int> thrown = 0;
   test::on_ranks(3, [&](Ranks& ranks) {
     try {
-      (void)ranks.together([&]() -> int {
+      (void)ranks.run_and_agree([&]() -> int {
         if (ranks.rank() == 2) throw Error(ErrorKind::kIo, "model: no such file");
         return 1;
       });
@@ -174,7 +174,7 @@ TEST(Ranks, WhatRankZeroCannotReadIsBadInput) {
   std::atomic<int> thrown = 0;
   test::on_ranks(3, [&](Ranks& ranks) {
     try {
-      (void)ranks.together([]() -> int { throw Error(ErrorKind::kIo, "model: no such file"); });
+      (void)ranks.run_and_agree([]() -> int { throw Error(ErrorKind::kIo, "model: no such file"); });
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kIo);
       EXPECT_STREQ(error.what(), "model: no such file");

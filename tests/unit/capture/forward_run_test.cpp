@@ -152,8 +152,8 @@ TEST(ForwardRun, HandsOutTheRowsAskedForAndEachOnce) {
   const std::vector<ModelInput> inputs = inputs_of_lengths({600, 9, 4});
   ForwardOptions options;
   options.first_query = 5;
-  options.last_query = 450;
-  options.last_layer = 1;
+  options.end_query = 450;
+  options.end_layer = 1;
   options.wants_map = [](std::size_t, std::size_t head) { return head % 3 == 0; };
   const ForwardRecord some = record_forward(model, inputs, options, /*with_output=*/false);
   const ForwardRecord all = record_forward(model, inputs);
@@ -166,7 +166,7 @@ TEST(ForwardRun, HandsOutTheRowsAskedForAndEachOnce) {
   for (const auto& [key, row] : some.scores) EXPECT_LT(largest_difference(row, all.scores.at(key)), 1e-5);
 
   options.first_query = 7;
-  options.last_query = 3;  // nothing is left, and nothing else happens
+  options.end_query = 3;  // nothing is left, and nothing else happens
   EXPECT_TRUE(record_forward(model, inputs, options).pattern.empty());
 }
 

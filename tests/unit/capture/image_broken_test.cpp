@@ -210,7 +210,7 @@ TEST(BrokenImage, IsTooLarge) {
   EXPECT_ERROR(decode(many), ErrorKind::kUnsupported, "is 65535 pixels high and 65535 wide, expected at most 67108864");
   const std::string huge = png_file(png_header(~0u, ~0u, 16, 6), kRow);
   EXPECT_ERROR(decode(huge), ErrorKind::kUnsupported, "4294967295 wide");
-  EXPECT_ERROR(decode(png_file(kGray, kRow), {.most_pixels = 1}), ErrorKind::kUnsupported, "at most 1 pixels");
+  EXPECT_ERROR(decode(png_file(kGray, kRow), {.max_pixels = 1}), ErrorKind::kUnsupported, "at most 1 pixels");
   EXPECT_ERROR(decode(frame('\xC0', 8, "\xFF\xFF", "\xFF\xFF", 3) + kScan + kEndOfJpeg), ErrorKind::kUnsupported,
                "65535 wide");
 }

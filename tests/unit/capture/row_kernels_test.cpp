@@ -21,7 +21,7 @@ using test::on_every_target;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // Lengths around every vector's and every unrolled loop's.
-constexpr std::size_t kLongest = 70;
+constexpr std::size_t kMaxLength = 70;
 
 double relative(float found, double expected, double scale) {
   return std::abs(static_cast<double>(found) - expected) / scale;
@@ -29,7 +29,7 @@ double relative(float found, double expected, double scale) {
 
 TEST(RowKernels, NormsAreWhatTheirFormulasSay) {
   on_every_target([] {
-    for (std::size_t n = 1; n <= kLongest; ++n) {
+    for (std::size_t n = 1; n <= kMaxLength; ++n) {
       const std::vector<float> x = normals(n, n);
       const std::vector<float> gain = normals(n, n + 100);
       const std::vector<float> bias = normals(n, n + 200);
@@ -55,7 +55,7 @@ TEST(RowKernels, NormsAreWhatTheirFormulasSay) {
 
 TEST(RowKernels, SoftmaxSumsToOneWhateverTheScale) {
   on_every_target([] {
-    for (std::size_t n = 1; n <= kLongest; ++n) {
+    for (std::size_t n = 1; n <= kMaxLength; ++n) {
       for (const float scale : {1e-30F, 1.0F, 30.0F, 1e30F}) {
         std::vector<float> x = normals(n, n);
         for (float& value : x) value *= scale;
@@ -123,7 +123,7 @@ TEST(RowKernels, ActivationsAreWithinAFewRoundingsOfTheirFormulas) {
 
 TEST(RowKernels, ActivationsAndCapsTakeEveryLength) {
   on_every_target([] {
-    for (std::size_t n = 0; n <= kLongest; ++n) {
+    for (std::size_t n = 0; n <= kMaxLength; ++n) {
       const std::vector<float> x = normals(n, n);
       std::vector<float> capped = x;
       for (float& value : capped) value *= 50;
@@ -141,7 +141,7 @@ TEST(RowKernels, ActivationsAndCapsTakeEveryLength) {
 
 TEST(RowKernels, AddsAndTurnsEveryLength) {
   on_every_target([] {
-    for (std::size_t n = 1; n <= kLongest; ++n) {
+    for (std::size_t n = 1; n <= kMaxLength; ++n) {
       const std::vector<float> x = normals(n, 1), y = normals(n, 2), scale = normals(n, 3);
       std::vector<float> plain = x, scaled = x;
       add_scaled(y, {}, plain);
@@ -166,7 +166,7 @@ TEST(RowKernels, AddsAndTurnsEveryLength) {
 
 TEST(RowKernels, EntropyCountsNoZeros) {
   on_every_target([] {
-    for (std::size_t n = 1; n <= kLongest; ++n) {
+    for (std::size_t n = 1; n <= kMaxLength; ++n) {
       const std::vector<float> even(n, 1 / static_cast<float>(n));
       EXPECT_NEAR(entropy(even), std::log(static_cast<double>(n)), 1e-5);
       std::vector<float> sharp(n, 0.0F);
@@ -216,7 +216,7 @@ TEST(RowKernels, HalvesAreTheNearestAndTiesAreEven) {
     std::vector<unsigned short> nan(1);
     to_half(std::vector<float>{std::numeric_limits<float>::quiet_NaN()}, nan);
     EXPECT_GT(nan[0] & 0x7FFF, 0x7C00);
-    for (std::size_t n = 0; n <= kLongest; ++n) {
+    for (std::size_t n = 0; n <= kMaxLength; ++n) {
       std::vector<unsigned short> some(n + 1, 7);
       to_half(std::span(x).first(n), std::span(some).first(n));
       EXPECT_TRUE(std::equal(some.begin(), some.end() - 1, expected.begin()));

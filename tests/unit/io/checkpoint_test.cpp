@@ -94,7 +94,7 @@ TEST(Checkpoint, NamesWhatIsMissing) {
 TEST(Checkpoint, SaysWhatKeepsAFileFromBeingLookedAt) {
   const TemporaryFolder folder;
   std::filesystem::create_symlink("loop", folder.path() / "loop");
-  EXPECT_ERROR(Checkpoint::open(folder.path() / "loop"), ErrorKind::kIo, "loop: cannot look at it: ");
+  EXPECT_ERROR(Checkpoint::open(folder.path() / "loop"), ErrorKind::kIo, "loop: cannot access: ");
 }
 
 TEST(Checkpoint, PrefersAWholeFileToAnIndex) {

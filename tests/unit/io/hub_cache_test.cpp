@@ -178,7 +178,7 @@ TEST(FindModel, NamesThatLookLikePathsAreOnlyPaths) {
   EXPECT_ERROR(find_model(""), ErrorKind::kIo, "'': no such file or folder");
   EXPECT_ERROR(find_model(std::string("a\0b", 3)), ErrorKind::kIo, "no such file or folder");
   EXPECT_ERROR(find_model(std::string(97, 'a')), ErrorKind::kIo, "no such file or folder; expected");
-  EXPECT_ERROR(find_model(std::string(100000, 'a')), ErrorKind::kIo, "cannot look at it");
+  EXPECT_ERROR(find_model(std::string(100000, 'a')), ErrorKind::kIo, "cannot access");
 }
 
 TEST(FindModel, NothingLeadsOutOfTheCache) {
@@ -224,7 +224,7 @@ TEST(FindModel, SurvivesACacheThatIsNone) {
   folder.write("hub/models--gpt2", "");
   EXPECT_ERROR(find_model("gpt2", "", folder.path() / "hub"), ErrorKind::kIo, "models--gpt2 is not a folder");
   fs::create_symlink("loop", folder.path() / "loop");
-  EXPECT_ERROR(find_model("gpt2", "", folder.path() / "loop"), ErrorKind::kIo, "cannot look at it");
+  EXPECT_ERROR(find_model("gpt2", "", folder.path() / "loop"), ErrorKind::kIo, "cannot access");
 }
 
 }  // namespace

@@ -286,11 +286,11 @@ TEST(RunFolder, InMemoryHoldsWhatWouldBeOnDiskAndCanBeSavedThere) {
   const TemporaryFolder folder;
   RunFolder on_disk(folder.path() / "disk", command("relate", "a"), false);
   fill(on_disk);
-  HeldRun held;
+  InMemoryRun held;
   RunFolder in_memory(command("relate", "a"), held);
   fill(in_memory);
   ASSERT_EQ(held.files.size(), 3u);
-  for (const HeldFile& one : held.files) {
+  for (const InMemoryFile& one : held.files) {
     const std::string text(reinterpret_cast<const char*>(one.bytes->data()), one.bytes->size());
     EXPECT_EQ(text, read(folder.path() / "disk" / one.file.name)) << one.file.name;
   }
@@ -301,7 +301,7 @@ TEST(RunFolder, InMemoryHoldsWhatWouldBeOnDiskAndCanBeSavedThere) {
 }
 
 TEST(RunFolder, InMemoryWithoutACommitHoldsNothing) {
-  HeldRun held;
+  InMemoryRun held;
   {
     RunFolder run(command("relate", "a"), held);
     run.add_text({.name = "edges.csv", .kind = "table", .about = "Edges."}, "x\n");

@@ -20,11 +20,11 @@ TEST(ProductSum, AddsUpTheProductsOfItsBatches) {
   const std::size_t m = 70, n = 9, k = 33, batches = 5;
   const auto a = test::normals(batches * m * k, 1);
   const auto b = test::normals(batches * n * k, 2);
-  for (const bool turned : {false, true}) {
+  for (const bool transposed : {false, true}) {
     // By rows, or the transpose of what is stored by rows.
     const auto view = [&](const std::vector<float>& values, std::size_t rows, std::size_t batch) {
       const float* data = values.data() + batch * rows * k;
-      return turned ? MatrixView(data, k, rows, rows).transposed() : MatrixView(data, rows, k, k);
+      return transposed ? MatrixView(data, k, rows, rows).transposed() : MatrixView(data, rows, k, k);
     };
     ProductSum products(bounds(m), bounds(n), batches * k);
     products.add(
@@ -47,10 +47,10 @@ TEST(ProductSum, AddsUpTheProductsOfItsBatches) {
 TEST(ProductSum, WithItselfIsTheSameAndSymmetric) {
   const std::size_t m = 300, k = 20, batches = 3;  // more than a tile
   const auto a = test::normals(batches * m * k, 1);
-  for (const bool turned : {false, true}) {
+  for (const bool transposed : {false, true}) {
     const auto view = [&](std::size_t batch) {
       const float* data = a.data() + batch * m * k;
-      return turned ? MatrixView(data, k, m, m).transposed() : MatrixView(data, m, k, k);
+      return transposed ? MatrixView(data, k, m, m).transposed() : MatrixView(data, m, k, k);
     };
     const auto product = [&](bool symmetric) {
       ProductSum sum(bounds(m), bounds(m), batches * k);
@@ -75,7 +75,7 @@ TEST(ProductSum, DoesNotDependOnThreadsNorOnHowBatchesAreDividedAmongRanks) {
     set_thread_count(threads);
     ProductSum all(bounds(m), bounds(m), batches * k);
     for (std::size_t part = 0; part < parts; ++part) {
-      const Share mine = share_of(batches, part, parts);
+      const IndexRange mine = partition_range(batches, part, parts);
       const auto view = [&](std::size_t batch) { return MatrixView(a.data() + (mine.begin + batch) * m * k, m, k, k); };
       ProductSum sum(bounds(m), bounds(m), batches * k);
       sum.add(mine.size(), view, view, true);

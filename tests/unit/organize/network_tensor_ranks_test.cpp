@@ -15,7 +15,7 @@
 namespace headscope {
 namespace {
 
-constexpr std::size_t kMostRanks = 4;
+constexpr std::size_t kMaxRanks = 4;
 
 // A network tensor of an array, with what it is made by.
 struct Case {
@@ -37,10 +37,10 @@ std::vector<float> maps(std::size_t heads, std::size_t size) {
 }
 
 std::vector<float> heads_last(const std::vector<float>& values, std::size_t heads) {
-  std::vector<float> turned(values.size());
+  std::vector<float> transposed(values.size());
   const std::size_t size = values.size() / heads;
-  for (std::size_t i = 0; i < values.size(); ++i) turned[i % size * heads + i / size] = values[i];
-  return turned;
+  for (std::size_t i = 0; i < values.size(); ++i) transposed[i % size * heads + i / size] = values[i];
+  return transposed;
 }
 
 // All axes with all masks.
@@ -105,7 +105,7 @@ NetworkTensor make(const Case& from, Ranks& ranks = one_rank()) {
 // This rank's part is what the whole has of its heads.
 void expect_part(const NetworkTensor& part, const NetworkTensor& whole, Ranks& ranks) {
   const TensorShare share(part, whole.head_names, ranks);
-  const Share own = share.own_heads();
+  const IndexRange own = share.own_heads();
   ASSERT_EQ(part.extents, (std::array<std::size_t, 3>{own.size(), whole.queries(), whole.keys()}));
   EXPECT_EQ(share.extents(), whole.extents);
   EXPECT_EQ(part.notes, whole.notes);
@@ -127,7 +127,7 @@ void expect_part(const NetworkTensor& part, const NetworkTensor& whole, Ranks& r
 TEST(NetworkTensorRanks, PartsPutTogetherAreTheTensorOfOneProcess) {
   for (const Case& one : cases()) {
     const NetworkTensor whole = make(one);
-    for (std::size_t size = 1; size <= kMostRanks; ++size) {
+    for (std::size_t size = 1; size <= kMaxRanks; ++size) {
       test::on_ranks(size, [&](Ranks& ranks) {
         SCOPED_TRACE(one.name + ", rank " + std::to_string(ranks.rank()) + " of " + std::to_string(size));
         expect_part(make(one, ranks), whole, ranks);
@@ -160,7 +160,7 @@ TEST(NetworkTensorRanks, ARankReadsNothingButItsHeads) {
   constexpr std::size_t kSize = 35;
   std::mutex mutex;
   test::on_ranks(3, [&](Ranks& ranks) {
-    const Share own = share_of(7, ranks.rank(), ranks.size());
+    const IndexRange own = partition_range(7, ranks.rank(), ranks.size());
     const auto read = [&](std::size_t first, std::span<float> out) {
       const std::lock_guard lock(mutex);
       EXPECT_GE(first, own.begin * kSize);
@@ -204,7 +204,7 @@ TEST(NetworkTensorRanks, WhatIsWrongWithTheWholeIsSaidByAll) {
     return options;
   };
   const auto expect = [](const Case& one, ErrorKind kind, const std::string& text) {
-    for (std::size_t size = 1; size <= kMostRanks; ++size) {
+    for (std::size_t size = 1; size <= kMaxRanks; ++size) {
       for (const std::string& message : messages(size, one, kind)) EXPECT_EQ(message, text);
     }
   };

@@ -100,7 +100,7 @@ TEST(TensorShare, HasAllHeadsOfItsPositionsAfterTheExchange) {
   for (const std::size_t size : {1u, 2u, 4u}) {
     test::on_shares(tensor, size, [&](const TensorShare& share) {
       const PositionShares positions(map, 1000, size);
-      const Share here = positions.of(share.ranks().rank());
+      const IndexRange here = positions.of(share.ranks().rank());
       Buffer<float> found;
       heads_to_positions(
           share, positions, [&](std::size_t head, std::span<float> entries) { fill_map(share.own(), head, entries); },

@@ -1,4 +1,4 @@
-#include "io/folder_refusals.h"
+#include "io/folder_rejections.h"
 
 #include <fmt/format.h>
 
@@ -41,7 +41,7 @@ bool is_pickle_name(const fs::path& path) {
   return std::ranges::find(kExtensions, path.extension().string()) != kExtensions.end();
 }
 
-void refuse_pickle(const fs::path& path) {
+void reject_pickle(const fs::path& path) {
   throw Error(ErrorKind::kUnsupported,
               fmt::format("{}: pickle files are never opened, since loading one runs whatever code it contains; "
                           "convert it where you trust it: model = AutoModel.from_pretrained(FOLDER); "
@@ -49,7 +49,7 @@ void refuse_pickle(const fs::path& path) {
                           path.string()));
 }
 
-void refuse_missing(const ModelLocation& location, const std::string& what, const std::string& file) {
+void reject_missing(const ModelLocation& location, const std::string& what, const std::string& file) {
   std::error_code ignored;
   const bool dangling = fs::is_symlink(location.path / file, ignored);
   std::string text =
@@ -65,7 +65,7 @@ void refuse_missing(const ModelLocation& location, const std::string& what, cons
   throw Error(ErrorKind::kIo, text);
 }
 
-void refuse_adapter(const fs::path& folder, std::span<const fs::path> files) {
+void reject_adapter(const fs::path& folder, std::span<const fs::path> files) {
   const auto named = [&](std::string_view name) {
     return std::ranges::any_of(files, [&](const fs::path& file) { return file.filename() == name; });
   };
@@ -87,7 +87,7 @@ void refuse_adapter(const fs::path& folder, std::span<const fs::path> files) {
                           folder.string(), text("peft_type"), base));
 }
 
-void refuse_unfinished(const fs::path& file) {
+void reject_unfinished(const fs::path& file) {
   fs::path control = file;
   control += ".aria2";
   std::error_code ignored;
@@ -96,10 +96,10 @@ void refuse_unfinished(const fs::path& file) {
                                           printable(control.filename().string())));
 }
 
-void refuse_without_weights(const ModelLocation& location, std::span<const fs::path> files) {
+void reject_without_weights(const ModelLocation& location, std::span<const fs::path> files) {
   const auto pickle = std::ranges::find_if(files, is_pickle_name);
-  if (pickle != files.end()) refuse_pickle(*pickle);
-  refuse_missing(location, "holds no safetensors file", "*.safetensors*");
+  if (pickle != files.end()) reject_pickle(*pickle);
+  reject_missing(location, "holds no safetensors file", "*.safetensors*");
 }
 
 }  // namespace headscope

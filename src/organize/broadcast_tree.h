@@ -10,6 +10,6 @@ namespace headscope {
 
 /// Broadcasts the tree that rank `maker` built. If every rank built it, processors of different kinds, which round
 /// differently, could build different trees, and the ranks' results would no longer fit together.
-[[nodiscard]] PartitionTree shared_tree(Ranks& ranks, std::size_t maker, const std::optional<PartitionTree>& made);
+[[nodiscard]] PartitionTree broadcast_tree(Ranks& ranks, std::size_t maker, const std::optional<PartitionTree>& made);
 
 }  // namespace headscope

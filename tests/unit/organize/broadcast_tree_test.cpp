@@ -1,4 +1,4 @@
-#include "organize/shared_tree.h"
+#include "organize/broadcast_tree.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ TEST(SharedTree, IsThatOfItsMakerOnEveryRank) {
       test::on_ranks(3, [&](Ranks& ranks) {
         std::optional<PartitionTree> made;
         if (ranks.rank() == maker) made = tree;
-        EXPECT_EQ(shared_tree(ranks, maker, made), tree) << "rank " << ranks.rank();
+        EXPECT_EQ(broadcast_tree(ranks, maker, made), tree) << "rank " << ranks.rank();
       });
     }
   }

@@ -1,4 +1,4 @@
-#include "organize/shared_tree.h"
+#include "organize/broadcast_tree.h"
 
 #include <cassert>
 #include <span>
@@ -42,7 +42,7 @@ PartitionTree unpack(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-PartitionTree shared_tree(Ranks& ranks, std::size_t maker, const std::optional<PartitionTree>& made) {
+PartitionTree broadcast_tree(Ranks& ranks, std::size_t maker, const std::optional<PartitionTree>& made) {
   if (ranks.rank() != maker) return unpack(ranks.receive(maker));
   assert(made);
   const std::vector<std::byte> bytes = pack(*made);
