@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "headscope/base/ranks.h"
+
+namespace headscope {
+
+class AffinityEngine;  // relate/affinity_engine.h
+class TreeDistance;    // organize/tree_distance.h
+
+/// How a computation runs, as opposed to what it computes: memory, device, ranks, progress, cancellation. Passed beside
+/// the options of every long computation. A copy is cheap.
+///
+/// Only the device engines affect a result, and of it only the last bits.
+struct Context {
+  /// Memory budget in bytes, per rank. What counts against it is stated by each computation.
+  std::size_t memory = std::size_t{2} << 30;
+  /// The processes that share the work. All of them make the same call with the same options. Must outlive the call.
+  std::reference_wrapper<Ranks> ranks = one_rank();
+  /// Engines of a device; null for the CPU.
+  std::shared_ptr<const AffinityEngine> affinity_engine = {};
+  std::shared_ptr<const TreeDistance> tree_distance = {};
+  /// Called periodically on the calling thread with the current stage and the fraction of it that is done. May throw to
+  /// cancel.
+  std::function<void(std::string_view stage, double fraction)> on_progress = {};
+  /// Called at least as often as `on_progress`, to ask whether the work should go on. Throws to cancel.
+  std::function<void()> poll = {};
+  /// Receives human-readable lines about circumstances, such as a device that falls back to the CPU for some heads.
+  std::function<void(std::string_view line)> log = {};
+  /// Name of the current stage, e.g. "comparing heads".
+  std::string stage = {};
+
+  /// Reports that this fraction of the stage is done. \throws  whatever `poll` or `on_progress` throw.
+  void report(double fraction) const {
+    if (poll) poll();
+    if (on_progress) on_progress(stage, fraction);
+  }
+  /// A context whose reports go to `on_progress` as the part of the stage between the fractions `begin` and `end`.
+  [[nodiscard]] Context part(double begin, double end) const;
+  /// A context that reports another stage.
+  [[nodiscard]] Context with_stage(std::string name) const;
+  /// A context with another memory budget.
+  [[nodiscard]] Context with_memory(std::size_t bytes) const;
+  /// A context for work that a single rank does on its own.
+  [[nodiscard]] Context on_one_rank() const;
+};
+
+}  // namespace headscope

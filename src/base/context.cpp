@@ -1,0 +1,35 @@
+#include "headscope/base/context.h"
+
+#include <utility>
+
+namespace headscope {
+
+Context Context::part(double begin, double end) const {
+  Context context = *this;
+  if (on_progress) {
+    context.on_progress = [report = on_progress, begin, end](std::string_view stage, double fraction) {
+      report(stage, begin + (end - begin) * fraction);
+    };
+  }
+  return context;
+}
+
+Context Context::with_stage(std::string name) const {
+  Context context = *this;
+  context.stage = std::move(name);
+  return context;
+}
+
+Context Context::with_memory(std::size_t bytes) const {
+  Context context = *this;
+  context.memory = bytes;
+  return context;
+}
+
+Context Context::on_one_rank() const {
+  Context context = *this;
+  context.ranks = one_rank();
+  return context;
+}
+
+}  // namespace headscope
