@@ -12,7 +12,7 @@
 #include "headscope/base/buffer.h"
 #include "headscope/base/parallel.h"
 #include "headscope/base/random.h"
-#include "headscope/capture/forward.h"
+#include "headscope/forward/forward.h"
 #include "headscope/linalg/matrix_product.h"
 #include "headscope/model/network.h"
 

@@ -22,9 +22,9 @@
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
 #include "headscope/base/system.h"
-#include "headscope/capture/ablation.h"
 #include "headscope/capture/capture.h"
-#include "headscope/capture/effect.h"
+#include "headscope/forward/ablation.h"
+#include "headscope/forward/effect.h"
 #include "headscope/io/csv.h"
 #include "headscope/model/fingerprint.h"
 

@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "headscope/base/error.h"
-#include "headscope/capture/ablation.h"
-#include "headscope/capture/effect.h"
 #include "headscope/capture/inputs.h"
+#include "headscope/forward/ablation.h"
+#include "headscope/forward/effect.h"
 
 namespace headscope::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "cli/common_options.h"
 #include "cli/session.h"
 #include "headscope/base/shape.h"
-#include "headscope/capture/forward.h"
+#include "headscope/forward/forward.h"
 #include "headscope/io/run_folder.h"
 #include "headscope/model/model.h"
 

@@ -10,7 +10,7 @@
 #include "headscope/apply/head_structure.h"
 #include "headscope/apply/head_weight_scores.h"
 #include "headscope/base/error.h"
-#include "headscope/capture/ablation.h"
+#include "headscope/forward/ablation.h"
 
 namespace headscope {
 namespace {

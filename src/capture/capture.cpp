@@ -9,7 +9,7 @@
 #include <numeric>
 #include <optional>
 
-#include "capture/row_kernels.h"
+#include "forward/row_kernels.h"
 #include "headscope/base/error.h"
 #include "headscope/capture/tokens_json.h"
 #include "headscope/io/csv.h"

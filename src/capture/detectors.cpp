@@ -10,7 +10,7 @@
 
 #include "headscope/base/error.h"
 #include "headscope/base/random.h"
-#include "headscope/capture/forward.h"
+#include "headscope/forward/forward.h"
 #include "headscope/model/network.h"
 
 namespace headscope {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "headscope/base/error.h"
-#include "headscope/capture/image.h"
+#include "headscope/image/image.h"
 #include "support/png_bytes.h"
 
 namespace headscope {

@@ -17,7 +17,7 @@
 
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
-#include "headscope/capture/forward.h"
+#include "headscope/forward/forward.h"
 #include "headscope/model/model.h"
 #include "headscope/model/network.h"
 #include "headscope/model/readiness.h"

@@ -9,7 +9,7 @@
 
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
-#include "headscope/capture/preprocess.h"
+#include "headscope/image/preprocess.h"
 
 namespace headscope {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "headscope/base/error.h"
-#include "headscope/capture/tokenizer.h"
+#include "headscope/tokenize/tokenizer.h"
 
 namespace headscope {
 namespace {

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "headscope/capture/forward.h"
+#include "headscope/forward/forward.h"
 
 namespace headscope::test {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "headscope/capture/forward.h"
+#include "headscope/forward/forward.h"
 #include "headscope/io/json.h"
 #include "headscope/io/npz.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "headscope/capture/forward.h"
+#include "headscope/forward/forward.h"
 #include "support/random.h"
 #include "support/safetensors_writer.h"
 #include "support/temporary_folder.h"

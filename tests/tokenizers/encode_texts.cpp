@@ -12,9 +12,9 @@
 #include <string_view>
 
 #include "headscope/base/error.h"
-#include "headscope/capture/tokenizer.h"
 #include "headscope/io/byte_reader.h"
 #include "headscope/io/mapped_file.h"
+#include "headscope/tokenize/tokenizer.h"
 
 namespace headscope {
 namespace {

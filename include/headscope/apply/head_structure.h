@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "headscope/base/matrix.h"
-#include "headscope/capture/forward.h"
+#include "headscope/forward/forward.h"
 #include "headscope/model/model.h"
 #include "headscope/organize/questionnaire.h"
 

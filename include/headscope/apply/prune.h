@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "headscope/capture/effect.h"
-#include "headscope/capture/forward.h"
+#include "headscope/forward/effect.h"
+#include "headscope/forward/forward.h"
 #include "headscope/model/head_id.h"
 #include "headscope/model/model.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "headscope/capture/forward.h"
 #include "headscope/capture/inputs.h"
+#include "headscope/forward/forward.h"
 #include "headscope/io/run_folder.h"
 #include "headscope/model/head_id.h"
 

@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "headscope/capture/forward.h"
-#include "headscope/capture/preprocess.h"
-#include "headscope/capture/tokenizer.h"
+#include "headscope/forward/forward.h"
+#include "headscope/image/preprocess.h"
 #include "headscope/model/model.h"
 #include "headscope/model/vocabulary.h"
+#include "headscope/tokenize/tokenizer.h"
 
 namespace headscope {
 

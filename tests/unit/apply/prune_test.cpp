@@ -18,7 +18,7 @@
 #include "headscope/apply/pruned_checkpoint.h"
 #include "headscope/base/parallel.h"
 #include "headscope/base/random.h"
-#include "headscope/capture/ablation.h"
+#include "headscope/forward/ablation.h"
 #include "headscope/io/safetensors.h"
 #include "support/expect_error.h"
 #include "support/golden_inputs.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "headscope/capture/ablation.h"
+#include "headscope/forward/ablation.h"
 #include "headscope/io/mapped_file.h"
 #include "headscope/io/npz.h"
 #include "support/expect_error.h"

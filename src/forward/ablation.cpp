@@ -1,0 +1,63 @@
+#include "headscope/forward/ablation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "headscope/base/error.h"
+
+namespace headscope {
+namespace {
+
+void check_heads(const Model& model, std::span<const HeadId> heads) {
+  const HeadSizes& sizes = model.info().sizes;
+  for (const HeadId& id : heads) {
+    if (id.key_value || id.layer >= sizes.layers || id.head >= sizes.heads) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("{} is not a query head of the model, which has {} layers of {}", to_string(id),
+                              sizes.layers, sizes.heads));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<HeadReplacement> zero_ablation(const Model& model, std::span<const HeadId> heads) {
+  check_heads(model, heads);
+  std::vector<HeadReplacement> all;
+  for (const HeadId& id : heads) all.push_back({id.layer, id.head, std::vector<float>(model.info().sizes.d_head)});
+  return all;
+}
+
+std::vector<HeadReplacement> mean_ablation(const Model& model, std::span<const HeadId> heads,
+                                           std::span<const ModelInput> inputs, const ForwardOptions& options) {
+  check_heads(model, heads);
+  if (inputs.empty()) throw Error(ErrorKind::kInvalidArgument, "a mean over inputs needs at least one");
+  std::vector<HeadReplacement> all = zero_ablation(model, heads);
+  if (heads.empty()) return all;
+  const std::size_t width = model.info().sizes.d_head;
+  std::vector<std::vector<double>> sums(all.size(), std::vector<double>(width));
+  std::vector<double> tokens(all.size());
+  ForwardOptions pass;
+  pass.memory = options.memory;
+  pass.progress = options.progress;
+  pass.end_layer = 1 + std::ranges::max(heads, {}, &HeadId::layer).layer;
+  pass.on_heads = [&](const HeadOutputs& outputs) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i].layer != outputs.layer) continue;
+      tokens[i] += static_cast<double>(outputs.values.rows());
+      for (std::size_t t = 0; t < outputs.values.rows(); ++t) {
+        for (std::size_t j = 0; j < width; ++j) {
+          sums[i][j] += static_cast<double>(outputs.values(t, all[i].head * width + j));
+        }
+      }
+    }
+  };
+  run_forward(model, inputs, pass);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t j = 0; j < width; ++j) all[i].value[j] = static_cast<float>(sums[i][j] / tokens[i]);
+  }
+  return all;
+}
+
+}  // namespace headscope

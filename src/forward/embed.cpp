@@ -1,0 +1,215 @@
+#include "forward/embed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "forward/interpolate.h"
+#include "forward/parallel_rows.h"
+#include "forward/row_kernels.h"
+#include "forward/weights.h"
+#include "headscope/base/error.h"
+#include "headscope/linalg/matrix_product.h"
+#include "headscope/model/read_weights.h"
+
+namespace headscope {
+namespace {
+
+[[noreturn]] void refuse(std::size_t index, const std::string& why) {
+  throw Error(ErrorKind::kFormat, fmt::format("input {}: {}", index, why));
+}
+
+std::size_t rows(const StoredTensor* table) {
+  if (table == nullptr) return 0;
+  return static_cast<std::size_t>(element_count(table->shape).value_or(0)) / table->shape.back();
+}
+
+std::size_t leading_tokens(const NetworkInput& in) {
+  std::size_t count = 0;
+  for (const StoredTensor* token : in.leading) count += rows(token);
+  return count;
+}
+
+struct Grid {
+  std::size_t height;
+  std::size_t width;
+  [[nodiscard]] std::size_t size() const { return height * width; }
+};
+
+Grid patch_grid(const NetworkInput& in, std::size_t height, std::size_t width) {
+  const Shape& kernel = in.patches.weight->shape;
+  return {height / kernel[2], width / kernel[3]};
+}
+
+std::size_t image_tokens(const NetworkInput& in, const Pixels& pixels, std::size_t index) {
+  const Shape& kernel = in.patches.weight->shape;
+  if (pixels.values.empty()) refuse(index, "the model takes images, and this is none");
+  if (pixels.channels != kernel[1]) {
+    refuse(index, fmt::format("the image has {} channels, the model takes {}", pixels.channels, kernel[1]));
+  }
+  const bool other_size = in.image_height > 0 && (pixels.height != in.image_height || pixels.width != in.image_width);
+  if (other_size && !in.interpolate) {
+    refuse(index, fmt::format("the image is {} x {}, the model takes {} x {}", pixels.height, pixels.width,
+                              in.image_height, in.image_width));
+  }
+  if (element_count(Shape{pixels.channels, pixels.height, pixels.width}) != pixels.values.size()) {
+    refuse(index, fmt::format("{} pixels for {} channels of {} x {}", pixels.values.size(), pixels.channels,
+                              pixels.height, pixels.width));
+  }
+  const Grid grid = patch_grid(in, pixels.height, pixels.width);
+  if (grid.size() == 0) {
+    refuse(index, fmt::format("the image is {} x {}, smaller than a patch of {} x {}", pixels.height, pixels.width,
+                              kernel[2], kernel[3]));
+  }
+  const std::size_t leading = leading_tokens(in);
+  const std::size_t positions = rows(in.positions);
+  const bool fits =
+      in.interpolate ? positions > leading : positions == grid.size() + leading || positions == grid.size();
+  if (!fits) {
+    refuse(index, fmt::format("the image gives {} patches, the model has {} positions for them", grid.size(),
+                              positions - std::min(positions, leading)));
+  }
+  return leading + rows(in.registers) + grid.size();
+}
+
+std::size_t text_tokens(const NetworkInput& in, const ModelInput& input, std::size_t index) {
+  if (!input.pixels.values.empty()) refuse(index, "the model takes tokens, and this is an image");
+  if (input.ids.empty()) refuse(index, "there are no tokens to run the model on");
+  const std::size_t vocabulary = in.embedding->shape[0];
+  for (std::size_t i = 0; i < input.ids.size(); ++i) {
+    if (input.ids[i] >= vocabulary) {
+      refuse(index, fmt::format("token {} has id {}, the model's vocabulary has {}", i, input.ids[i], vocabulary));
+    }
+  }
+  if (in.positions != nullptr) {
+    const std::size_t places = rows(in.positions) - std::min(rows(in.positions), in.position_offset);
+    if (input.ids.size() > places) {
+      refuse(index, fmt::format("{} tokens, the model has positions for {}", input.ids.size(), places));
+    }
+  }
+  return input.ids.size();
+}
+
+// Returns the row of the position table for every token.
+std::vector<std::size_t> position_rows(const NetworkInput& in, std::span<const std::uint32_t> ids) {
+  std::vector<std::size_t> positions(ids.size());
+  std::size_t next = in.position_offset;
+  for (std::size_t i = 0; i < ids.size(); ++i) positions[i] = in.padding == ids[i] ? *in.padding : next++;
+  return positions;
+}
+
+void embed_text(const Model& model, const NetworkInput& in, const ModelInput& input, MatrixSpan stream) {
+  const std::size_t d = stream.columns();
+  const std::size_t embedded = in.embedding->shape[1];
+  std::vector<float> types(d);
+  if (in.token_types != nullptr) read_part(*in.token_types, 0, types);
+  Matrix tokens(in.project ? stream.rows() : 0, embedded);
+  parallel_for_rows(stream.rows(), [&](std::size_t i) {
+    const std::span<float> row = in.project ? tokens.row(i) : stream.row(i);
+    read_part(*in.embedding, input.ids[i] * embedded, row);
+    for (float& value : row) value *= in.embedding_scale;
+  });
+  Buffer<float> scratch;
+  if (in.project) apply_linear(model.checkpoint(), *in.project, tokens.view(), stream, scratch);
+  const std::vector<std::size_t> positions = position_rows(in, input.ids);
+  parallel_for_rows(stream.rows(), [&](std::size_t i) {
+    std::vector<float> position(in.positions != nullptr ? d : 0);
+    if (in.positions != nullptr) {
+      read_part(*in.positions, positions[i] * d, position);
+      add_scaled(position, {}, stream.row(i));
+    }
+    if (in.token_types != nullptr) add_scaled(types, {}, stream.row(i));
+  });
+}
+
+// One row per patch: its pixels, channel by channel, in the order of the convolution's weights.
+Matrix unfold(const Pixels& pixels, const Shape& kernel, const Grid& grid) {
+  const std::size_t height = kernel[2];
+  const std::size_t width = kernel[3];
+  Matrix patches(grid.size(), kernel[1] * height * width);
+  for (std::size_t p = 0; p < grid.size(); ++p) {
+    auto out = patches.row(p).begin();
+    for (std::size_t c = 0; c < kernel[1]; ++c) {
+      for (std::size_t y = 0; y < height; ++y) {
+        const std::size_t line = (c * pixels.height + p / grid.width * height + y) * pixels.width;
+        const auto begin = pixels.values.begin() + static_cast<std::ptrdiff_t>(line + p % grid.width * width);
+        out = std::copy_n(begin, width, out);
+      }
+    }
+  }
+  return patches;
+}
+
+// Returns the table of positions for this image, class tokens first. DINOv2 interpolates the square it was trained on.
+std::vector<float> image_positions(const Model& model, const NetworkInput& in, const Grid& grid, std::size_t d) {
+  std::vector<float> table = read_vector(model.checkpoint(), *in.positions);
+  const std::size_t leading = leading_tokens(in);
+  const std::size_t patches = table.size() / d - leading;
+  if (!in.interpolate) return table;
+  const auto side = static_cast<std::size_t>(std::sqrt(static_cast<double>(patches)));
+  // The same number of patches in another shape, e.g. 2 x 8 for 4 x 4, is interpolated too.
+  if (side == grid.height && side == grid.width) return table;
+  if (side * side != patches) {
+    throw Error(ErrorKind::kUnsupported, fmt::format("{}: {} positions do not make a square to be stretched",
+                                                     model.checkpoint().path().string(), patches));
+  }
+  const std::span<const float> square = std::span(table).subspan(leading * d);
+  const std::vector<float> stretched = interpolate_bicubic(square, side, side, d, grid.height, grid.width);
+  table.resize(leading * d);
+  table.insert(table.end(), stretched.begin(), stretched.end());
+  return table;
+}
+
+void embed_image(const Model& model, const NetworkInput& in, const Pixels& pixels, MatrixSpan stream) {
+  const std::size_t d = stream.columns();
+  const Grid grid = patch_grid(in, pixels.height, pixels.width);
+  const std::size_t leading = leading_tokens(in);
+  const std::size_t registers = rows(in.registers);
+  std::size_t next = 0;
+  const auto append = [&](const StoredTensor& tokens) {
+    const std::vector<float> values = read_vector(model.checkpoint(), tokens);
+    for (std::size_t i = 0; i < values.size() / d; ++i) {
+      std::ranges::copy(std::span(values).subspan(i * d, d), stream.row(next++).begin());
+    }
+  };
+  for (const StoredTensor* token : in.leading) append(*token);
+  if (in.registers != nullptr) append(*in.registers);
+
+  const MatrixSpan patch_rows = stream.block(next, grid.size(), 0, d);
+  const Matrix patches = unfold(pixels, in.patches.weight->shape, grid);
+  Buffer<float> scratch;
+  const std::span<const float> weights = read_weights(model.checkpoint(), *in.patches.weight, scratch);
+  const MatrixView kernel(weights.data(), d, patches.columns(), patches.columns());
+  parallel_multiply(patches.view(), kernel.transposed(), patch_rows);
+  if (in.patches.bias != nullptr) {
+    const std::vector<float> bias = read_vector(model.checkpoint(), *in.patches.bias);
+    for (std::size_t i = 0; i < grid.size(); ++i) add_scaled(bias, {}, patch_rows.row(i));
+  }
+
+  const std::vector<float> positions = image_positions(model, in, grid, d);
+  // In some timm models the class tokens have no position.
+  const std::size_t first = !in.interpolate && positions.size() / d == grid.size() ? leading : 0;
+  for (std::size_t i = 0; i < positions.size() / d; ++i) {
+    const std::size_t token = i + first;
+    add_scaled(std::span(positions).subspan(i * d, d), {}, stream.row(token < leading ? token : token + registers));
+  }
+}
+
+}  // namespace
+
+std::size_t input_tokens(const Model&, const Network& network, const ModelInput& input, std::size_t index) {
+  return network.input.embedding != nullptr ? text_tokens(network.input, input, index)
+                                            : image_tokens(network.input, input.pixels, index);
+}
+
+void embed(const Model& model, const Network& network, const ModelInput& input, MatrixSpan stream) {
+  if (network.input.embedding != nullptr) {
+    embed_text(model, network.input, input, stream);
+  } else {
+    embed_image(model, network.input, input.pixels, stream);
+  }
+  if (const auto norm = load_norm(model.checkpoint(), network.input.norm)) norm->apply(stream.view(), stream);
+}
+
+}  // namespace headscope

@@ -1,0 +1,429 @@
+#include "headscope/forward/forward.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "forward/attention.h"
+#include "forward/embed.h"
+#include "forward/output.h"
+#include "forward/parallel_rows.h"
+#include "forward/rotary_table.h"
+#include "forward/row_kernels.h"
+#include "forward/weights.h"
+#include "headscope/base/error.h"
+#include "headscope/io/decode.h"
+#include "headscope/io/mapped_file.h"
+#include "headscope/model/network.h"
+#include "headscope/model/read_weights.h"
+
+namespace headscope {
+namespace {
+
+// Rows the MLP processes at a time: its hidden layer is about four times as wide as the stream.
+constexpr std::size_t kMlpRows = 1024;
+// Larger batches do not make the matrix products faster.
+constexpr std::size_t kBatchTokens = 4096;
+
+// Approximate fractions of a layer's work that are done after the projections and after attention.
+constexpr double kProjected = 0.2;
+constexpr double kAttended = 0.5;
+
+// One input of a batch: its index and the location of its rows in the stream.
+struct Member {
+  std::size_t input;
+  std::size_t first;
+  std::size_t tokens;
+};
+
+// Returns the layer's distinct projections of Q, K and V: a single one if the family has fused them.
+std::vector<const StoredLinear*> projections(const NetworkLayer& layer) {
+  std::vector<const StoredLinear*> distinct;
+  for (std::size_t r = 0; r < 3; ++r) {
+    const auto same = [&](const StoredLinear* other) { return other->weight == layer.linear[r].weight; };
+    if (std::ranges::none_of(distinct, same)) distinct.push_back(&layer.linear[r]);
+  }
+  return distinct;
+}
+
+std::size_t hidden_width(const NetworkLayer& layer) {
+  return layer.up.out() + (layer.gate ? layer.gate->out() : 0);
+}
+
+// Returns every tensor that a layer reads.
+std::vector<const StoredTensor*> tensors_of(const NetworkLayer& layer) {
+  std::vector<const StoredTensor*> all = {layer.attention_scale, layer.mlp_scale};
+  for (const StoredLinear& linear : layer.linear) all.insert(all.end(), {linear.weight, linear.bias});
+  all.insert(all.end(), {layer.up.weight, layer.up.bias, layer.down.weight, layer.down.bias});
+  if (layer.gate) all.insert(all.end(), {layer.gate->weight, layer.gate->bias});
+  for (const auto* norm : {&layer.norm, &layer.q_norm, &layer.k_norm, &layer.norm_after_attention, &layer.mlp_norm,
+                           &layer.norm_after_mlp}) {
+    if (*norm) all.insert(all.end(), {(*norm)->gain, (*norm)->bias});
+  }
+  std::erase(all, nullptr);
+  return all;
+}
+
+std::size_t decoded_size(const StoredTensor* tensor) {
+  if (tensor == nullptr || is_read_in_place(*tensor)) return 0;
+  return static_cast<std::size_t>(element_count(tensor->shape).value_or(0)) * sizeof(float);
+}
+
+// Bytes a pass needs to hold, besides the blocks of maps. Must not depend on the number of threads: it determines which
+// inputs share a batch, which shows in the last bits of a result.
+struct MemoryPlan {
+  std::size_t per_token = 0;
+  std::size_t fixed = 0;
+};
+
+MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size_t longest) {
+  // Stream, branch input, branch output, heads, sines and cosines.
+  const std::size_t written = network.parallel ? 2 : 1;
+  std::size_t floats = (2 + written) * sizes.d_model + sizes.heads * sizes.d_head;
+  floats += network.rotary.width + network.local_rotary.width;
+  std::size_t projected = 0;
+  std::size_t inside = 0;
+  std::size_t matrix = decoded_size(network.output.unembedding ? network.output.unembedding->weight : nullptr);
+  for (const NetworkLayer& layer : network.layers) {
+    std::size_t width = 0;
+    for (const StoredLinear* linear : projections(layer)) width += linear->out();
+    projected = std::max(projected, width);
+    inside = std::max(inside, hidden_width(layer));
+    for (const StoredTensor* tensor : tensors_of(layer)) matrix = std::max(matrix, decoded_size(tensor));
+  }
+  floats += projected;
+  MemoryPlan plan;
+  plan.per_token = floats * sizeof(float);
+  plan.fixed = matrix + kMlpRows * inside * sizeof(float) + output_memory(network, longest);
+  return plan;
+}
+
+class Pass {
+ public:
+  Pass(const Model& model, std::span<const ModelInput> inputs, const ForwardOptions& options)
+      : model_(model),
+        checkpoint_(model.checkpoint()),
+        network_(resolve_network(model)),
+        inputs_(inputs),
+        options_(options),
+        sizes_(model.info().sizes),
+        layers_(std::min(options.end_layer, sizes_.layers)) {
+    if (options.on_output) layers_ = sizes_.layers;
+    replacements_.resize(sizes_.layers * sizes_.heads);
+    for (const HeadReplacement& one : options.replacements) {
+      if (one.layer >= sizes_.layers || one.head >= sizes_.heads || one.value.size() != sizes_.d_head) {
+        throw Error(ErrorKind::kInvalidArgument,
+                    fmt::format("there is no head {} of width {} in layer {}", one.head, one.value.size(), one.layer));
+      }
+      replacements_[one.layer * sizes_.heads + one.head] = one.value;
+    }
+  }
+
+  void run() {
+    std::vector<Member> members;
+    std::size_t longest = 1;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      members.push_back({i, 0, input_tokens(model_, network_, inputs_[i], i)});
+      longest = std::max(longest, members.back().tokens);
+    }
+    const std::vector<std::vector<Member>> batches = pack(members, longest);
+    steps_ = batches.size() * (layers_ + (options_.on_output ? 1 : 0));
+    for (const std::vector<Member>& batch : batches) run_batch(batch);
+  }
+
+ private:
+  // Groups inputs into batches that share each read of the weights: as many as fit.
+  std::vector<std::vector<Member>> pack(const std::vector<Member>& members, std::size_t longest) {
+    const MemoryPlan plan = plan_memory(network_, sizes_, longest);
+    const std::size_t block = block_memory(longest);
+    const std::size_t needed = plan.fixed + plan.per_token * longest + block;
+    if (needed > options_.memory) {
+      throw Error(ErrorKind::kResource,
+                  fmt::format("running {} tokens takes {} MB, the budget is {} MB; give a larger --memory", longest,
+                              needed >> 20, options_.memory >> 20));
+    }
+    // Reserves a quarter for the blocks of maps, if that leaves room for the longest input.
+    const std::size_t rest = options_.memory - plan.fixed;
+    const std::size_t blocks = std::max(block, options_.memory / 4);
+    const std::size_t fitting = rest > blocks ? (rest - blocks) / plan.per_token : 0;
+    const std::size_t room = std::clamp(fitting, longest, std::max(longest, kBatchTokens));
+    max_blocks_ = (rest - room * plan.per_token) / block;
+    std::vector<std::vector<Member>> batches;
+    std::size_t used = room + 1;
+    for (Member member : members) {
+      if (used + member.tokens > room) {
+        batches.emplace_back();
+        used = 0;
+      }
+      member.first = used;
+      used += member.tokens;
+      batches.back().push_back(member);
+    }
+    return batches;
+  }
+
+  void run_batch(const std::vector<Member>& batch) {
+    const std::size_t tokens = batch.back().first + batch.back().tokens;
+    const std::size_t d = sizes_.d_model;
+    stream_ = Matrix(tokens, d);
+    read_ = Matrix(tokens, d);
+    written_ = Matrix(tokens, d);
+    heads_ = Matrix(tokens, sizes_.heads * sizes_.d_head);
+    tables_.clear();
+    local_tables_.clear();
+    for (const Member& member : batch) {
+      embed(model_, network_, inputs_[member.input], rows(stream_, member));
+      if (!tables_.contains(member.tokens)) {
+        tables_.emplace(member.tokens, RotaryTable(network_.rotary, member.tokens));
+        local_tables_.emplace(member.tokens, RotaryTable(network_.local_rotary, member.tokens));
+      }
+    }
+    check_embedding();
+    for (std::size_t i = 0; i < layers_; ++i) {
+      run_layer(i, batch);
+      step();
+    }
+    if (!options_.on_output) return;
+    for (const Member& member : batch) {
+      write_output(model_, network_, member.input, rows(stream_, member), options_.on_output, scratch_);
+      report(0);
+    }
+    step();
+  }
+
+  static MatrixSpan rows(Matrix& matrix, const Member& member) {
+    return matrix.span().block(member.first, member.tokens, 0, matrix.columns());
+  }
+
+  void step() {
+    ++done_;
+    report(0);
+  }
+
+  // Also called inside a step, which may take seconds, with the fraction of it that is done.
+  void report(double part) const {
+    if (options_.progress) options_.progress((static_cast<double>(done_) + part) / static_cast<double>(steps_));
+  }
+
+  // The only block implementation: every family's block is this one with some parts omitted.
+  void run_layer(std::size_t index, const std::vector<Member>& batch) {
+    const NetworkLayer& layer = network_.layers[index];
+    const auto norm = load_norm(checkpoint_, layer.norm);
+    const auto mlp_norm = load_norm(checkpoint_, layer.mlp_norm);
+    const auto after_attention = load_norm(checkpoint_, layer.norm_after_attention);
+    const auto after_mlp = load_norm(checkpoint_, layer.norm_after_mlp);
+    const bool post = network_.order == NormOrder::kPost;
+
+    read_stream(norm);
+    attention(index, layer, batch);
+    if (network_.parallel) {
+      // The MLP reads the input of the block, so its output is added last.
+      Matrix attended = std::move(written_);
+      written_ = Matrix(stream_.rows(), stream_.columns());
+      if (mlp_norm) read_stream(mlp_norm);
+      mlp(layer);
+      add_branch(attended, layer.attention_scale, after_attention, post);
+    } else {
+      add_branch(written_, layer.attention_scale, after_attention, post);
+      read_stream(mlp_norm);
+      mlp(layer);
+    }
+    add_branch(written_, layer.mlp_scale, after_mlp, post);
+    check_layer(index, layer);
+    if (releases_pages()) {
+      for (const StoredTensor* tensor : tensors_of(layer)) checkpoint_.release(*tensor);
+    }
+  }
+
+  // Computes a branch's input: the stream, normalized if the branch has a norm.
+  void read_stream(const std::optional<Norm>& norm) {
+    if (norm) {
+      norm->apply(stream_.view(), read_.span());
+    } else {
+      std::ranges::copy(stream_.values(), read_.values().begin());
+    }
+  }
+
+  // Adds a branch's output to the stream. Pre-norm models normalize the branch, post-norm models the sum.
+  void add_branch(Matrix& branch, const StoredTensor* scale, const std::optional<Norm>& norm, bool post) {
+    std::vector<float> factors;
+    if (scale != nullptr) factors = read_vector(checkpoint_, *scale);
+    parallel_for_rows(stream_.rows(), [&](std::size_t i) {
+      if (norm && !post) norm->apply_row(branch.row(i), branch.row(i));
+      add_scaled(branch.row(i), factors, stream_.row(i));
+      if (norm && post) norm->apply_row(stream_.row(i), stream_.row(i));
+    });
+  }
+
+  void attention(std::size_t index, const NetworkLayer& layer, const std::vector<Member>& batch) {
+    const std::vector<const StoredLinear*> distinct = projections(layer);
+    std::vector<Matrix> projected;
+    std::array<HeadColumns, 3> columns;
+    for (const StoredLinear* linear : distinct) {
+      Matrix& result = projected.emplace_back(stream_.rows(), linear->out());
+      apply_linear(checkpoint_, *linear, read_.view(), result.span(), scratch_);
+      for (std::size_t r = 0; r < 3; ++r) {
+        if (layer.linear[r].weight != linear->weight) continue;
+        columns[r] = {result.values().data(), result.columns(), layer.slices[r].first, layer.slices[r].stride};
+      }
+      report(kProjected);
+    }
+    for (const Member& member : batch) {
+      std::array<HeadColumns, 3> own = columns;
+      for (HeadColumns& one : own) one.data += member.first * one.row_stride;
+      place(layer, own, member);
+      attend(task(index, layer, own, member));
+      if (options_.on_heads) options_.on_heads({member.input, index, rows(heads_, member).view()});
+      report(kAttended);
+    }
+    apply_linear(checkpoint_, layer.linear[3], heads_.view(), written_.span(), scratch_);
+  }
+
+  // Applies norms and rotary positions to queries and keys.
+  void place(const NetworkLayer& layer, const std::array<HeadColumns, 3>& columns, const Member& member) const {
+    const RotaryTable& table = (layer.local_rotary ? local_tables_ : tables_).at(member.tokens);
+    const std::array<std::optional<Norm>, 2> norms = {load_norm(checkpoint_, layer.q_norm),
+                                                      load_norm(checkpoint_, layer.k_norm)};
+    const std::array<std::size_t, 2> heads = {sizes_.heads, sizes_.kv_heads};
+    if (!norms[0] && !norms[1] && table.empty()) return;
+    parallel_for_rows(member.tokens, [&](std::size_t t) {
+      for (std::size_t r = 0; r < 2; ++r) {
+        for (std::size_t a = 0; a < heads[r]; ++a) {
+          float* head = columns[r].at(t, a);
+          const std::span<float> components(head, sizes_.d_head);
+          if (norms[r]) norms[r]->apply_row(components, components);
+          table.rotate(t, head);
+        }
+      }
+    });
+  }
+
+  AttentionTask task(std::size_t index, const NetworkLayer& layer, const std::array<HeadColumns, 3>& columns,
+                     const Member& member) {
+    AttentionTask task{.q = columns[0],
+                       .k = columns[1],
+                       .v = columns[2],
+                       .out = rows(heads_, member),
+                       .heads = sizes_.heads,
+                       .kv_heads = sizes_.kv_heads,
+                       .d_head = sizes_.d_head,
+                       .scale = layer.score_scale,
+                       .cap = network_.score_cap,
+                       .causal = network_.causal,
+                       .window = layer.window,
+                       .replacements = std::span(replacements_).subspan(index * sizes_.heads, sizes_.heads),
+                       .wanted = {},
+                       .first_query = std::min(options_.first_query, member.tokens),
+                       .end_query = std::min(options_.end_query, member.tokens),
+                       .max_blocks = max_blocks_,
+                       .on_scores = {},
+                       .on_pattern = {}};
+    const bool asked = static_cast<bool>(options_.on_scores) || static_cast<bool>(options_.on_pattern);
+    for (std::size_t a = 0; a < sizes_.heads; ++a) {
+      task.wanted.push_back(asked && (!options_.wants_map || options_.wants_map(index, a)));
+    }
+    const auto receiver = [&](const std::function<void(const MapRows&)>& to) {
+      std::function<void(std::size_t, std::size_t, MatrixView)> pass;
+      if (to) {
+        pass = [&to, index, input = member.input](std::size_t head, std::size_t query, MatrixView values) {
+          to({input, index, head, query, values});
+        };
+      }
+      return pass;
+    };
+    task.on_scores = receiver(options_.on_scores);
+    task.on_pattern = receiver(options_.on_pattern);
+    return task;
+  }
+
+  void mlp(const NetworkLayer& layer) {
+    const std::size_t inner = layer.down.in();
+    for (std::size_t first = 0; first < stream_.rows(); first += kMlpRows) {
+      const std::size_t count = std::min(kMlpRows, stream_.rows() - first);
+      const MatrixView x = read_.view().block(first, count, 0, read_.columns());
+      Matrix up(count, layer.up.out());
+      apply_linear(checkpoint_, layer.up, x, up.span(), scratch_);
+      Matrix gate(layer.gate ? count : 0, layer.gate ? inner : 0);
+      if (layer.gate) apply_linear(checkpoint_, *layer.gate, x, gate.span(), scratch_);
+      parallel_for_rows(count, [&](std::size_t i) {
+        const std::span<float> row = up.row(i);
+        if (layer.gate) {
+          activate_gate(network_.activation, gate.row(i), row);
+        } else if (layer.gate_in_up) {
+          activate_gate(gate_activation(), row.first(inner), row.subspan(inner));
+        } else {
+          activate(network_.activation, row);
+        }
+      });
+      const MatrixView hidden = up.view().block(0, count, up.columns() - inner, inner);
+      apply_linear(checkpoint_, layer.down, hidden, written_.span().block(first, count, 0, written_.columns()),
+                   scratch_);
+      report(kAttended);
+    }
+  }
+
+  // DINOv2's gated MLP is SwiGLU, whatever activation its configuration names for the plain MLP.
+  [[nodiscard]] Activation gate_activation() const {
+    return network_.input.embedding == nullptr ? Activation::kSilu : network_.activation;
+  }
+
+  // Bad weights are more likely than overflow, but they are searched only after something went wrong.
+  void check_finite(const std::vector<const StoredTensor*>& tensors, const std::string& after) const {
+    if (!find_non_finite(stream_.values())) return;
+    for (const StoredTensor* tensor : tensors) {
+      if (tensor != nullptr) reject_non_finite(checkpoint_, *tensor);
+    }
+    throw Error(ErrorKind::kNumeric,
+                fmt::format("{}: activations are NaN or infinite after {}", checkpoint_.path().string(), after));
+  }
+
+  void check_embedding() const {
+    const NetworkInput& in = network_.input;
+    const StoredTensor* project = in.project ? in.project->weight : nullptr;
+    check_finite({in.embedding, in.positions, in.token_types, project, in.patches.weight}, "the embedding");
+  }
+
+  void check_layer(std::size_t index, const NetworkLayer& layer) const {
+    check_finite(tensors_of(layer), fmt::format("layer {}", index));
+  }
+
+  // Mapped weights count as this process's memory until they are released.
+  [[nodiscard]] bool releases_pages() const {
+    std::size_t bytes = 0;
+    for (const StoredTensor* tensor : checkpoint_.tensors()) bytes += tensor->bytes.size();
+    return bytes > options_.memory / 4;
+  }
+
+  const Model& model_;
+  const Checkpoint& checkpoint_;
+  Network network_;
+  std::span<const ModelInput> inputs_;
+  const ForwardOptions& options_;
+  const HeadSizes& sizes_;
+  std::size_t layers_;
+  std::vector<std::vector<float>> replacements_;  // by layer * heads + head; empty if not replaced
+  std::size_t max_blocks_ = 1;                    // maximum number of blocks of maps held at a time
+  std::size_t steps_ = 0;
+  std::size_t done_ = 0;
+
+  Matrix stream_;
+  Matrix read_;     // input of a branch
+  Matrix written_;  // output of a branch
+  Matrix heads_;
+  Buffer<float> scratch_;
+  std::map<std::size_t, RotaryTable> tables_;  // by number of tokens, since some scalings depend on it
+  std::map<std::size_t, RotaryTable> local_tables_;
+};
+
+}  // namespace
+
+void run_forward(const Model& model, std::span<const ModelInput> inputs, const ForwardOptions& options) {
+  Pass(model, inputs, options).run();
+}
+
+std::size_t token_count(const Model& model, const ModelInput& input) {
+  return input_tokens(model, resolve_network(model), input, 0);
+}
+
+}  // namespace headscope

@@ -1,0 +1,28 @@
+#include "forward/rotary_table.h"
+
+#include <cmath>
+
+#include "forward/row_kernels.h"
+
+namespace headscope {
+
+RotaryTable::RotaryTable(const Rotary& rotary, std::size_t length)
+    : interleaved_(rotary.interleaved), cosine_(length, rotary.width / 2), sine_(length, rotary.width / 2) {
+  if (rotary.width == 0) return;
+  const std::vector<float> frequencies = rotary_frequencies(rotary, length);
+  const auto amplitude = static_cast<float>(rotary.amplitude);
+  for (std::size_t t = 0; t < length; ++t) {
+    for (std::size_t i = 0; i < frequencies.size(); ++i) {
+      // The angle is rounded to float like in PyTorch: the sine of a large angle depends on it.
+      const float angle = static_cast<float>(t) * frequencies[i];
+      cosine_(t, i) = std::cos(angle) * amplitude;
+      sine_(t, i) = std::sin(angle) * amplitude;
+    }
+  }
+}
+
+void RotaryTable::rotate(std::size_t position, float* head) const {
+  if (!empty()) turn_pairs(cosine_.row(position), sine_.row(position), interleaved_, head);
+}
+
+}  // namespace headscope

@@ -1,0 +1,54 @@
+#include "forward/weights.h"
+
+#include <algorithm>
+
+#include "forward/parallel_rows.h"
+#include "forward/row_kernels.h"
+#include "headscope/linalg/matrix_product.h"
+#include "headscope/model/read_weights.h"
+
+namespace headscope {
+
+void apply_linear(const Checkpoint& checkpoint, const StoredLinear& linear, MatrixView x, MatrixSpan y,
+                  Buffer<float>& scratch) {
+  const std::span<const float> weights = read_weights(checkpoint, *linear.weight, scratch);
+  const std::size_t in = linear.in();
+  const std::size_t out = linear.out();
+  // W as the right factor of the product, in x out: y = x W.
+  const MatrixView matrix = linear.storage == Storage::kInOut ? MatrixView(weights.data(), in, out, out)
+                                                              : MatrixView(weights.data(), out, in, in).transposed();
+  if (linear.bias == nullptr) {
+    parallel_multiply(x, matrix, y);
+    return;
+  }
+  const std::vector<float> bias = read_vector(checkpoint, *linear.bias);
+  parallel_for_rows(y.rows(), [&](std::size_t i) { std::ranges::copy(bias, y.row(i).begin()); });
+  parallel_multiply(x, matrix, y, 1, 1);
+}
+
+Norm::Norm(const Checkpoint& checkpoint, const StoredNorm& stored)
+    : kind_(stored.kind), gain_(read_vector(checkpoint, *stored.gain)), epsilon_(static_cast<float>(stored.epsilon)) {
+  for (float& gain : gain_) gain += stored.offset;
+  if (stored.bias != nullptr) bias_ = read_vector(checkpoint, *stored.bias);
+}
+
+void Norm::apply_row(std::span<const float> x, std::span<float> out) const {
+  if (kind_ == NormKind::kLayerNorm) {
+    layer_norm(x, gain_, bias_, epsilon_, out);
+  } else {
+    rms_norm(x, gain_, epsilon_, out);
+  }
+}
+
+void Norm::apply(MatrixView x, MatrixSpan out) const {
+  parallel_for_rows(x.rows(), [&](std::size_t i) {
+    apply_row({x.data() + i * x.row_stride(), x.columns()}, out.row(i));
+  });
+}
+
+std::optional<Norm> load_norm(const Checkpoint& checkpoint, const std::optional<StoredNorm>& stored) {
+  if (!stored) return std::nullopt;
+  return Norm(checkpoint, *stored);
+}
+
+}  // namespace headscope
