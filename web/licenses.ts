@@ -8,7 +8,11 @@ function packageFolder(module: string): string | undefined {
 }
 
 function license(folder: string): string {
-  const about = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  const about = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
+    name: string;
+    version: string;
+    license: string;
+  };
   const file = readdirSync(folder).find((name) => /^licen[cs]e/i.test(name));
   if (file === undefined) throw new Error(`${about.name} has no license file`);
   return `${about.name} ${about.version} (${about.license})\n\n${readFileSync(join(folder, file), "utf8").trim()}\n`;

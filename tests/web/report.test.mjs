@@ -304,9 +304,7 @@ function parseCsv(text) {
   const rows = [];
   for (const line of text.trimEnd().match(/(?:[^"\n]|"(?:[^"]|"")*")+/g))
     rows.push(
-      [...line.matchAll(/("(?:[^"]|"")*"|[^,]*)(,|$)/g)]
-        .map((m) => m[1])
-        .slice(0, line.endsWith(",") ? undefined : -1 || undefined),
+      [...line.matchAll(/("(?:[^"]|"")*"|[^,]*)(,|$)/g)].map((m) => m[1]).slice(0, line.endsWith(",") ? undefined : -1),
     );
   return rows.map((row) => row.map((cell) => (cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell)));
 }

@@ -89,7 +89,7 @@ export class Run {
         this.tokens.set(name, roles);
       }
     }
-    return this.tokens.get(head) ?? new Map();
+    return this.tokens.get(head) ?? new Map<string, string[]>();
   }
 
   array(packed: PackedArray): Promise<NumberArray> {

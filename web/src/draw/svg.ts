@@ -104,7 +104,7 @@ function paint(style: ShapeStyle): string {
 function cellRuns(cells: Cells, x: number, y: number, width: number, height: number): string[] {
   const runs: string[] = [`<g shape-rendering="crispEdges">`];
   for (let row = 0; row < cells.rows; ++row) {
-    for (let column = 0; column < cells.columns; ) {
+    for (let column = 0; column < cells.columns;) {
       const color = cells.colors[row * cells.columns + column] ?? 0;
       let end = column + 1;
       while (end < cells.columns && cells.colors[row * cells.columns + end] === color) ++end;

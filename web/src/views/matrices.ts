@@ -39,8 +39,14 @@ function choices(run: Run): Choice[] {
   const organized = run.axis("head")?.affinity;
   const heads = run.organizedHeads().map((name) => run.head(name));
   if (organized && heads.length === organized.shape[0] && heads.every((head) => head !== undefined)) {
-    const list = heads as Head[];
-    found.push({ value: "maps", label: "of attention maps", rows: list, columns: list, array: organized, same: true });
+    found.push({
+      value: "maps",
+      label: "of attention maps",
+      rows: heads,
+      columns: heads,
+      array: organized,
+      same: true,
+    });
   }
   return found;
 }

@@ -52,13 +52,11 @@ export function readGroups(table: Table): Group[] {
     if (!groups.has(name)) groups.set(name, { title: name, strips: [] });
     const beside = control(column);
     const label = column.replace(/^(error|alpha)_/, "").replace(/^(scores|softmax)_(softmax|approximation)_/, "");
-    groups
-      .get(name)!
-      .strips.push({
-        label: words[label] ?? label.replaceAll("_", " "),
-        found: values(column),
-        control: beside ? values(beside) : [],
-      });
+    groups.get(name)!.strips.push({
+      label: words[label] ?? label.replaceAll("_", " "),
+      found: values(column),
+      control: beside ? values(beside) : [],
+    });
   }
   return [...groups.values()];
 }

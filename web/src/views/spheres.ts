@@ -82,8 +82,8 @@ export class Spheres {
       this.mesh!.setMatrixAt(i, matrix);
       this.mesh!.setColorAt(i, color.set(name));
     });
-    this.mesh!.instanceMatrix.needsUpdate = true;
-    if (this.mesh!.instanceColor) this.mesh!.instanceColor.needsUpdate = true;
-    this.mesh!.computeBoundingSphere();
+    this.mesh.instanceMatrix.needsUpdate = true;
+    if (this.mesh.instanceColor) this.mesh.instanceColor.needsUpdate = true;
+    this.mesh.computeBoundingSphere();
   }
 }
