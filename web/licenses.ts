@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Plugin } from "vite";
 
-/** The folder of the npm package that a module belongs to; nothing for the page's own code. */
+/** Returns the folder of the npm package that contains a module; undefined for the page's own code. */
 function packageFolder(module: string): string | undefined {
   return /^\0?(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(module)?.[1];
 }
@@ -18,7 +18,7 @@ function license(folder: string): string {
   return `${about.name} ${about.version} (${about.license})\n\n${readFileSync(join(folder, file), "utf8").trim()}\n`;
 }
 
-/** Writes licenses.txt beside the page: the licenses of all npm packages whose code is in it. */
+/** Writes licenses.txt next to the page: the licenses of all npm packages whose code is in the page. */
 export function licenses(): Plugin {
   return {
     name: "licenses",
