@@ -132,12 +132,14 @@ fuzz: debian-build debian-fuzz
 	cmake --build --preset fuzz
 	tests/fuzz/run.sh build/fuzz/tests/fuzz $(FUZZ_SECONDS)
 
-lint: debian-build debian-mpi debian-test debian-lint
+lint: debian-build debian-mpi debian-test debian-lint web/node_modules/installed
 	cmake --preset dev -DHEADSCOPE_BENCHMARKS=ON -DHEADSCOPE_MPI=ON
 	tools/lint.sh build/dev
+	cd web && npm run --silent lint
 
-format: debian-lint
+format: debian-lint web/node_modules/installed
 	git ls-files '*.h' '*.cpp' | xargs clang-format -i
+	cd web && npm run --silent format
 
 clean:
 	rm -rf build dist .venv .venv-bench .venv-package .venv-python web/node_modules

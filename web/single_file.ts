@@ -3,13 +3,13 @@ import type { Plugin } from "vite";
 
 const hash = (text: string) => `'sha256-${createHash("sha256").update(text, "utf8").digest("base64")}'`;
 
-// Inside a <script> element only these two sequences mean something to the HTML parser, and in JavaScript both can only
-// stand in strings, templates and regular expressions, where the backslash changes nothing.
+// Inside a <script> element, the HTML parser reacts only to these two sequences. In JavaScript both occur only in
+// strings, templates and regular expressions, where the added backslash has no effect.
 const inScript = (code: string) => code.replace(/<\/(script)/gi, "<\\/$1").replace(/<!--/g, "<\\!--");
 
 /**
- * Puts the one script and the one style sheet into the page, and a policy that lets nothing else run and nothing be
- * loaded: the only script is the one with this hash.
+ * Writes the script and the style sheet into the page, so that it is a single file. Adds a content security policy that
+ * allows only the script with this hash and loads nothing.
  */
 export function singleFile(): Plugin {
   return {

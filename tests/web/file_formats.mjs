@@ -1,8 +1,8 @@
-// npy and zip files, and random numbers, as the made-up runs need them.
+// Writers for npy and zip files, and a random number generator, for the synthetic runs.
 
 import * as zlib from "node:zlib";
 
-/** A small generator of uniform numbers (mulberry32): the same on every machine. */
+/** Returns a generator of uniform random numbers (mulberry32), the same on every machine. */
 export function random(seed) {
   let state = seed >>> 0;
   return () => {
@@ -13,7 +13,7 @@ export function random(seed) {
   };
 }
 
-/** The bytes of an npy file of float32 or int64. */
+/** Returns the bytes of an npy file of float32 or int64. */
 export function npy(values, shape, type = "<f4") {
   const text = `{'descr': '${type}', 'fortran_order': False, 'shape': (${shape.join(", ")}${shape.length === 1 ? "," : ""}), }`;
   const header = text.padEnd(Math.ceil((text.length + 11) / 64) * 64 - 11) + "\n";
@@ -36,7 +36,7 @@ function crc32(bytes) {
   return ~crc >>> 0;
 }
 
-/** A zip archive, stored, as np.savez writes it. */
+/** Returns an uncompressed zip archive, like np.savez. */
 export function zip(entries) {
   const parts = [];
   const directory = [];

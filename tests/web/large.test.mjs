@@ -1,4 +1,4 @@
-// A page of 1,024 heads and 512 tokens: small enough, soon open, and not sluggish.
+// A page with 1,024 heads and 512 tokens must be small, open fast, and respond fast.
 
 import assert from "node:assert/strict";
 import { statSync } from "node:fs";
@@ -25,7 +25,7 @@ test("a run of 1,024 heads gives a page that is usable", async (t) => {
   await page.waitForSelector("html[data-ready]", { timeout: 60_000 });
 
   await show(page, "wiring");
-  // The best of three rounds: other programs may be in the way of one.
+  // Use the best of three rounds, because other programs may slow down one of them.
   const drag = () =>
     page.evaluate(async () => {
       const slider = document.querySelector("#figure-wiring input[type=range]");

@@ -1,4 +1,4 @@
-/** A tree of n elements by halving shuffled ones, as levels of folders. */
+/** Returns a tree of n shuffled elements, built by splitting folders into two parts, and the order of its leaves. */
 export function halvedTree(n, uniform, names) {
   const order = Array.from({ length: n }, (_, i) => i);
   for (let i = n - 1; i > 0; --i) {

@@ -1,5 +1,5 @@
-// Folders of results as the commands write them, made up from a seed: for tests of the report that need every kind of
-// file, or more heads than a bundled model has. The numbers mean nothing.
+// Writes synthetic RUN folders from a seed, for tests of the report that need every kind of file or more heads than the
+// bundled models have. The numbers have no meaning.
 //
 //   node make_run.mjs FOLDER [full|large|hostile|image|prune|compare]
 
@@ -30,7 +30,7 @@ export const hostileTokens = [
   "constructor",
 ];
 
-/** What relate writes. */
+/** Adds the files of relate. */
 function addRelate(run, { layers, heads, tokens, top, pairs }, uniform) {
   run.begin("relate", { metrics: "pk", pairs: pairs.join(",") });
   const names = [];
@@ -203,7 +203,7 @@ function addRelate(run, { layers, heads, tokens, top, pairs }, uniform) {
   return names.map(({ name }) => name);
 }
 
-/** A causal or a full pattern with a kind of its own for every head. */
+/** Fills a causal or full attention pattern. The kind of pattern depends on the head. */
 function fillPattern(out, offset, n, head, causal, uniform) {
   for (let q = 0; q < n; ++q) {
     let sum = 0;
@@ -234,7 +234,7 @@ function fillPattern(out, offset, n, head, causal, uniform) {
   }
 }
 
-/** What capture writes for one input. */
+/** Adds the files of capture for one input. */
 function addMaps(run, prefix, heads, tokens, { causal, image, scores }, uniform) {
   const n = tokens.length;
   const pattern = new Float32Array(heads.length * n * n);
@@ -271,7 +271,7 @@ function addMaps(run, prefix, heads, tokens, { causal, image, scores }, uniform)
   );
 }
 
-/** What organize writes. */
+/** Adds the files of organize. */
 function addOrganize(run, heads, tokens, uniform) {
   run.begin("organize", { maps: "pattern axes hqk mask default skip 0 layers  heads  queries  keys " });
   for (const [axis, names] of [
@@ -329,7 +329,7 @@ function addOrganize(run, heads, tokens, uniform) {
   );
 }
 
-/** What softmax writes. */
+/** Adds the files of softmax. */
 function addSoftmax(run, heads, n, uniform) {
   run.begin("softmax");
   const pairs = ["scores_softmax", "scores_approximation", "softmax_approximation"];
@@ -403,7 +403,7 @@ const words =
     /(?= )/,
   );
 
-/** Runs that hold the results of one command alone. */
+/** Writes a run with the results of prune or compare only. */
 function makeUse(run, kind, uniform) {
   const heads = Array.from({ length: 32 }, (_, i) => `L${i >> 3}H${i & 7}`);
   if (kind === "prune") addPrune(run, heads, uniform);
@@ -430,7 +430,7 @@ export function makeRun(folder, kind = "full") {
     addMaps(run, "", heads, patches, { causal: false, image: [7, 7], scores: false }, uniform);
     addOrganize(run, heads, patches, uniform);
   } else {
-    // 1,024 heads of 512 x 512 numbers would be 1 GB on disk; 128 heads of them show the same.
+    // Maps of 1,024 heads of 512 x 512 numbers would take 1 GB on disk. 128 heads are enough for the test.
     const mapped = large ? heads.slice(0, 128) : heads;
     addMaps(run, "", mapped, tokens, { causal: true, scores: !large }, uniform);
     if (!large) addMaps(run, "inputs/1/", mapped, tokens.slice(0, 24), { causal: true, scores: true }, uniform);

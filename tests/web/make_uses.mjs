@@ -1,8 +1,8 @@
-// What prune and compare write, made up from a seed.
+// Synthetic results of prune and compare, generated from a seed.
 
 import { halvedTree } from "./made_up_tree.mjs";
 
-/** Orders of six criteria and 20 random ones; pk beats chance, norm does not. */
+/** Adds orders of six criteria and 20 random orders. pk beats chance, norm does not. */
 export function addPrune(run, heads, uniform) {
   run.begin("prune", { damage: "loss", protected: heads.at(-1) });
   const ranked = heads.slice(0, -1);
@@ -63,7 +63,7 @@ export function addPrune(run, heads, uniform) {
 const shares = [0.001, 0.01, 0.1, 0.5];
 const figures = ["l1", "gain", "alpha", "head depth", "head branching", "head balance"];
 
-/** The first two runs are alike, the others are not; the last has one input, so that nothing is tested with it. */
+/** Adds a comparison. The first two runs are alike, the others differ; the last has one input, so it is not tested. */
 export function addCompare(run, names, tokens, uniform) {
   run.begin("compare", { what: "pattern" });
   const inputs = (at) => (names.length > 2 && at === names.length - 1 ? 1 : 5);

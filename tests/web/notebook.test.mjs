@@ -1,4 +1,4 @@
-// The page as notebooks show it: inside a frame that has no address and no origin (python/headscope/_html.py).
+// The page in a notebook: inside a frame without address and origin (python/headscope/_html.py).
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -27,7 +27,7 @@ test("the page works inside a notebook's frame", async () => {
   const frame = shown.frames()[1];
   await frame.waitForSelector("html[data-ready]", { timeout: 60_000 });
 
-  // Its own links lead within it, and the address of the section in sight is written without a fault.
+  // Links stay within the frame, and writing the address of the visible section raises no error.
   const last = await frame.$$eval("nav a", (links) => links.at(-1).getAttribute("data-view"));
   await frame.click(`nav a[data-view="${last}"]`);
   await frame.waitForFunction((id) => document.getElementById(id).getBoundingClientRect().top < innerHeight, last);

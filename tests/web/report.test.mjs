@@ -1,5 +1,5 @@
-// The report in a real browser: every view draws, figures follow the chosen head, exports are what they say they are,
-// and nothing in the data can do more than be shown.
+// The report in a browser: every view draws, figures show the chosen head, exports are valid files, and text in the
+// data is never executed.
 
 import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
@@ -68,7 +68,7 @@ const sections = {
 describe("every view", () => {
   for (const [kind, expected] of Object.entries(sections)) {
     for (const colorScheme of kind === "full" ? ["light", "dark"] : ["light"]) {
-      test(`of the ${kind} run draws in ${colorScheme}, without a fault or a request`, async () => {
+      test(`of the ${kind} run draws in ${colorScheme} without errors or requests`, async () => {
         const { page, faults, close } = await open(pages[kind], { colorScheme });
         assert.deepEqual(await sectionIds(page), expected);
         for (const id of await figureIds(page))
@@ -80,7 +80,7 @@ describe("every view", () => {
     }
   }
 
-  test("stays within the window from 1280 to 2560 pixels", async () => {
+  test("fits into windows of 1280 and 2560 pixels", async () => {
     for (const width of [1280, 2560]) {
       const { page, faults, close } = await open(pages.full, { width });
       const sizes = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
@@ -90,7 +90,7 @@ describe("every view", () => {
     }
   });
 
-  test("tells of its head's tokens under the pointer", async () => {
+  test("shows the tokens of the head under the pointer", async () => {
     const { page, close } = await open(pages.full);
     const hub = await page.locator(".card button.head").first().textContent();
     const figure = await show(page, "wiring");
@@ -113,7 +113,7 @@ describe("every view", () => {
 });
 
 describe("the chosen head", () => {
-  test("is followed by every part of the page, and stands in the address", async () => {
+  test("is shown in every figure and in the address", async () => {
     const { page, faults, close } = await open(pages.full);
     const drawn = () =>
       page.$$eval("figure", (all) => Object.fromEntries(all.map((one) => [one.id, Number(one.dataset.drawn ?? 0)])));
@@ -126,7 +126,7 @@ describe("the chosen head", () => {
     await page.waitForFunction(() => document.querySelector(".chosen strong")?.textContent === "L1H1");
     assert.match(page.url(), /head=L1H1/);
     assert.equal(await page.locator(".card h2").textContent(), "L1H1");
-    // Figures are drawn with the next frame.
+    // Figures are drawn in the next frame.
     await page.waitForFunction(
       (count) => Number(document.getElementById("figure-wiring").dataset.drawn) > count,
       before_["figure-wiring"],
@@ -150,7 +150,7 @@ describe("the chosen head", () => {
       await page.evaluate(() => document.querySelector(".chosen button").click());
       await page.waitForFunction(() => !document.querySelector(".chosen strong"));
       await show(page, id);
-      // The map keeps the last head; all others change, with the next frame, when no head is chosen.
+      // When no head is chosen, the map keeps the last head. All other figures change in the next frame.
       if (id !== "map") {
         await page
           .waitForFunction(
@@ -166,7 +166,7 @@ describe("the chosen head", () => {
     await close();
   });
 
-  test("comes back with the address, and a wrong one does no harm", async () => {
+  test("is read from the address, and an invalid address is ignored", async () => {
     const first = await open(pages.full, { hash: "#at=tree&head=L2H3" });
     assert.equal(await first.page.locator(".chosen strong").textContent(), "L2H3");
     await first.close();
@@ -176,7 +176,7 @@ describe("the chosen head", () => {
     await second.close();
   });
 
-  test("is chosen from text, card, tree and matrix alike", async () => {
+  test("can be chosen in the text and in the matrix", async () => {
     const { page, close } = await open(pages.full);
     const chosen = () => page.locator(".chosen strong").textContent();
     const named = await page.locator(".story button.head").first().textContent();
@@ -191,7 +191,7 @@ describe("the chosen head", () => {
 });
 
 describe("filters", () => {
-  test("change what is drawn and what is exported", async () => {
+  test("change which edges are drawn", async () => {
     const { page, close } = await open(pages.full);
     await show(page, "wiring");
     const edges = async () =>
@@ -239,7 +239,7 @@ describe("filters", () => {
 });
 
 describe("exports", () => {
-  test("of every figure are a valid SVG, PNG and CSV", async () => {
+  test("of every figure are valid SVG, PNG and CSV files", async () => {
     const { PNG } = require("pngjs");
     const { page, faults, close } = await open(pages.full);
     for (const id of await figureIds(page)) {
@@ -281,7 +281,7 @@ describe("exports", () => {
     await close();
   });
 
-  test("of edges have the numbers of the run", async () => {
+  test("of edges contain the numbers of the run", async () => {
     const { page, close } = await open(pages.relate);
     const figure = await show(page, "wiring");
     const rows = parseCsv(readFileSync((await download(page, figure, "csv")).path, "utf8"));
@@ -290,7 +290,7 @@ describe("exports", () => {
     await close();
   });
 
-  test("are shown as a table too", async () => {
+  test("are also available as a table", async () => {
     const { page, close } = await open(pages.full);
     const figure = await show(page, "detectors");
     await figure.locator(".export > button").click();
@@ -304,15 +304,13 @@ function parseCsv(text) {
   const rows = [];
   for (const line of text.trimEnd().match(/(?:[^"\n]|"(?:[^"]|"")*")+/g))
     rows.push(
-      [...line.matchAll(/("(?:[^"]|"")*"|[^,]*)(,|$)/g)]
-        .map((m) => m[1])
-        .slice(0, line.endsWith(",") ? undefined : -1 || undefined),
+      [...line.matchAll(/("(?:[^"]|"")*"|[^,]*)(,|$)/g)].map((m) => m[1]).slice(0, line.endsWith(",") ? undefined : -1),
     );
   return rows.map((row) => row.map((cell) => (cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell)));
 }
 
 describe("hostile data", () => {
-  test("is only ever shown", async () => {
+  test("is shown as text and never executed", async () => {
     const { page, faults, close } = await open(pages.hostile);
     for (const id of await figureIds(page)) {
       const figure = await show(page, id);
@@ -341,9 +339,9 @@ describe("hostile data", () => {
     await close();
   });
 
-  test("stays out of exported SVGs", async () => {
+  test("is escaped in exported SVG files", async () => {
     const { page, close } = await open(pages.hostile);
-    for (const id of ["map", "gaze", "tree"]) {
+    for (const id of ["map", "query-attention", "tree"]) {
       const figure = await show(page, id);
       const xml = readFileSync((await download(page, figure, "svg")).path, "utf8");
       const found = await page.evaluate((source) => {
@@ -359,7 +357,7 @@ describe("hostile data", () => {
     await close();
   });
 
-  test("leaves no bytes in the file that are not base64 or the template", () => {
+  test("is in the file only as base64", () => {
     const html = readFileSync(pages.hostile, "utf8");
     for (const token of hostileTokens.filter((one) => /[^\w ]/.test(one) && one.length > 4))
       assert.ok(!html.includes(token), token);
@@ -374,7 +372,7 @@ describe("accessibility", () => {
     test(`has no serious violation in ${colorScheme} (axe-core)`, async () => {
       const { page, close } = await open(pages.full, { colorScheme, hash: "#head=L1H1" });
       for (const id of await figureIds(page)) await show(page, id);
-      // The page lets no script in but its own, so the checker comes in by the debugger.
+      // The policy of the page blocks other scripts, so the checker is loaded through the debugger.
       await page.evaluate(readFileSync(require.resolve("axe-core/axe.min.js"), "utf8"));
       const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
       const serious = result.violations.filter((one) => ["serious", "critical"].includes(one.impact));
@@ -416,7 +414,7 @@ describe("accessibility", () => {
     });
   }
 
-  test("opens and leaves the export menu with the keyboard", async () => {
+  test("opens and closes the export menu with the keyboard", async () => {
     const { page, close } = await open(pages.relate);
     const menu = page.locator("#figure-wiring .export");
     await menu.locator("> button").focus();
@@ -431,7 +429,7 @@ describe("accessibility", () => {
 });
 
 describe("print", () => {
-  test("has every figure as vectors on paper", async () => {
+  test("uses vector images for all figures", async () => {
     const { page, close } = await open(pages.full, { colorScheme: "dark" });
     const pdf = await page.pdf({ format: "A4" });
     assert.ok(pdf.length > 50_000);
@@ -443,6 +441,6 @@ describe("print", () => {
   });
 });
 
-test("the page without data stays below 3 MB", () => {
+test("a page with little data is below 3 MB", () => {
   assert.ok(statSync(pages.relate).size < 3e6);
 });

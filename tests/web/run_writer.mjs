@@ -5,7 +5,7 @@ import { npy } from "./file_formats.mjs";
 
 const csvCell = (cell) => (/[",\r\n]/.test(String(cell)) ? `"${String(cell).replaceAll('"', '""')}"` : String(cell));
 
-/** Files of a RUN and its manifest. */
+/** Writes the files of a RUN and its manifest. */
 export class RunWriter {
   constructor(folder, command) {
     this.folder = folder;
@@ -17,7 +17,7 @@ export class RunWriter {
     const path = join(this.folder, name);
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, bytes);
-    this.files[name] = { kind: "test", about: `Made up for a test: ${name}.`, command: this.command, ...entry };
+    this.files[name] = { kind: "test", about: `Synthetic test data: ${name}.`, command: this.command, ...entry };
   }
   table(name, columns, rows) {
     this.put(name, [columns, ...rows].map((row) => row.map(csvCell).join(",")).join("\n") + "\n", {

@@ -1,4 +1,4 @@
-// What the tests of the report share: pages made by the program, and a browser that tells of every fault.
+// Shared by the tests of the report: pages written by the program, and a browser that records all errors.
 
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { makeRun } from "./make_run.mjs";
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
-// Packages are installed beside the sources of the page.
+// Packages are installed in web/node_modules.
 export const require = createRequire(join(root, "web/package.json"));
 const program = process.env.HEADSCOPE ?? join(root, "build/headscope");
 const { chromium } = require("playwright-core");
@@ -20,7 +20,7 @@ process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 export const headscope = (...args) =>
   execFileSync(program, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 
-/** The page of a made-up run, or of what relate finds in the bundled model. */
+/** Writes the page of a synthetic run, or of a run of relate on the bundled model. Returns its path. */
 export function makePage(kind) {
   const run = join(folder, kind);
   if (kind === "relate") headscope("relate", join(root, "models/induction"), "-o", run, "--pairs", "all", "--quiet");
@@ -31,7 +31,7 @@ export function makePage(kind) {
 }
 
 let browser;
-/** One browser a test file. `webgl`: with WebGL computed by the processor, which slows everything else down. */
+/** Starts one browser per test file. `webgl`: enables WebGL on the CPU, which slows down everything else. */
 export async function launch({ webgl = true } = {}) {
   browser ??= await chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
@@ -47,7 +47,7 @@ export async function quit() {
   await browser?.close();
 }
 
-/** Opens a page and gathers what goes wrong: errors, warnings, and requests for anything but the page itself. */
+/** Opens a page and records errors, warnings, and requests for anything but the page itself. */
 export async function open(file, { width = 1440, height = 900, hash = "", colorScheme = "light" } = {}) {
   const context = await (
     await launch()
@@ -69,7 +69,7 @@ export async function open(file, { width = 1440, height = 900, hash = "", colorS
   return { page, faults, close: () => context.close() };
 }
 
-/** Brings a figure into sight and waits until it has been drawn. */
+/** Scrolls to a figure and waits until it has been drawn. */
 export async function show(page, id) {
   const figure = page.locator(`#figure-${id}`);
   await figure.evaluate((element) => element.scrollIntoView({ block: "center", behavior: "instant" }));
@@ -80,9 +80,9 @@ export async function show(page, id) {
 
 const downloads = new WeakMap();
 
-/** Exports a figure as the menu does; the menu itself is tested with the keyboard. */
+/** Exports a figure by clicking the hidden menu entry. A separate test opens the menu with the keyboard. */
 export async function download(page, figure, format) {
-  // Chromium drops what a page downloads beyond ten files in a second, without a word.
+  // Chromium silently drops downloads beyond ten per second.
   const times = downloads.get(page) ?? [];
   downloads.set(page, times);
   await page.waitForTimeout(Math.max(0, (times.at(-9) ?? 0) + 1100 - Date.now()));
@@ -97,7 +97,7 @@ export async function download(page, figure, format) {
 export const figureIds = (page) => page.$$eval("figure", (all) => all.map((one) => one.id.replace("figure-", "")));
 export const sectionIds = (page) => page.$$eval("main > section", (all) => all.map((one) => one.id));
 
-/** How many colors the canvas of a figure has, of a sample of its pixels. */
+/** Counts the colors in a sample of the pixels of a figure. */
 export function colorsOf(figure) {
   return figure.evaluate((element) => {
     const canvas = element.querySelector("canvas[tabindex]");

@@ -1,4 +1,4 @@
-// The sections of prune and compare: what they say, and that choices in them are followed.
+// The sections on pruning and comparison: their text, and the effect of their controls.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -28,7 +28,7 @@ async function csv(page, figure) {
 }
 
 describe("pruning", () => {
-  test("says whether structure beats chance, and puts numbers to it", async () => {
+  test("states whether structure beats chance, with numbers", async () => {
     const { page, faults, close } = await open(pages.prune);
     assert.match(await page.locator("#prune .verdict").textContent(), /^pk \(0\.30 nats\).*structure beats chance/);
     assert.match(await page.locator(".story").textContent(), /Pruned to 16 of 32 heads: pk/);
@@ -42,16 +42,19 @@ describe("pruning", () => {
     assert.match(rows[7][2], /^1\.\d+ to 2\.\d+$/);
     assert.match(
       await page.locator("#prune article .about").textContent(),
-      /Chosen on 4 inputs, measured on 12 others/,
+      /chosen on 4 inputs; damage was measured on 12 other inputs/,
     );
     assert.deepEqual(faults, []);
     await close();
   });
 
-  test("draws another measure when asked", async () => {
+  test("draws the selected measure", async () => {
     const { page, close } = await open(pages.prune);
     const figure = await show(page, "prune-curves");
-    assert.match(await label(figure), /loss gained, nats with 16 heads removed: .*pk 0\.3,.*random 1\.\d+ to 2\.\d+/);
+    assert.match(
+      await label(figure),
+      /increase in loss, nats with 16 heads removed: .*pk 0\.3,.*random 1\.\d+ to 2\.\d+/,
+    );
     const first = await drawing(figure);
     await figure.locator("label:text-is('accuracy')").click();
     await settle(page);
@@ -63,7 +66,7 @@ describe("pruning", () => {
     await close();
   });
 
-  test("walks along the curves with the keyboard", async () => {
+  test("moves along the curves with the keyboard", async () => {
     const { page, close } = await open(pages.prune);
     const figure = await show(page, "prune-curves");
     await figure.locator("canvas[tabindex]").focus();
@@ -72,7 +75,7 @@ describe("pruning", () => {
     await close();
   });
 
-  test("shows the heads of one criterion, and follows the chosen head", async () => {
+  test("shows the heads of one criterion and marks the chosen head", async () => {
     const { page, close } = await open(pages.prune);
     const grids = await show(page, "prune-heads");
     assert.equal((await label(grids)).match(/removes/g).length, 6);
@@ -103,7 +106,7 @@ describe("pruning", () => {
 });
 
 describe("comparison", () => {
-  test("says plainly that there is no difference", async () => {
+  test("states that there is no difference", async () => {
     const { page, faults, close } = await open(pages.compare);
     const said = "1 and 1.0: no difference beyond the spread over inputs in 9 features";
     assert.equal(await page.locator("#compare .verdicts").textContent(), `${said}.`);
@@ -111,12 +114,12 @@ describe("comparison", () => {
     const rows = await cells(page, "#compare article");
     assert.equal(rows.length, 10);
     assert.equal(rows.filter((row) => row.at(-1) === "no difference beyond the spread").length, 9);
-    assert.equal(rows[9].at(-1), "not tested: one input");
+    assert.equal(rows[9].at(-1), "not tested: only one input");
     assert.deepEqual(faults, []);
     await close();
   });
 
-  test("lets two runs be chosen in the matrix, from the list and with the keyboard", async () => {
+  test("selects a pair of runs in the list and with the keyboard", async () => {
     const { page, close } = await open(pages.full);
     const distances = await show(page, "distances");
     const differences = await show(page, "differences");
@@ -135,7 +138,7 @@ describe("comparison", () => {
     await close();
   });
 
-  test("lays curves and figures of all runs over each other", async () => {
+  test("exports curves and numbers of all runs", async () => {
     const { page, close } = await open(pages.full);
     const curves = await csv(page, await show(page, "compared-curves"));
     assert.deepEqual([...new Set(curves.slice(1).map((row) => row[0]))], ["decay", "head spectrum", "query spectrum"]);
@@ -145,7 +148,7 @@ describe("comparison", () => {
     await close();
   });
 
-  test("follows a head that only a compared run has", async () => {
+  test("shows a head that only a compared run has", async () => {
     const { page, faults, close } = await open(pages.compare, { hash: "#head=L3H3" });
     const matrices = await show(page, "compared-matrices");
     assert.equal(await page.locator(".chosen strong").textContent(), "L3H3");

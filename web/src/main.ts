@@ -1,6 +1,6 @@
 import "./style.css";
 import { openRun, type Run } from "./data/run";
-import { largest } from "./data/stats";
+import { maxOf } from "./data/stats";
 import { button } from "./ui/controls";
 import type { Context, View } from "./ui/context";
 import { el } from "./ui/dom";
@@ -14,11 +14,11 @@ function makeStore(run: Run): Store {
   const circuit = pairs.filter((pair) => ["OQ", "OK", "OV"].includes(pair));
   const wanted = parseAddress(location.hash).head;
   return new Store({
-    head: run.knows(wanted) ? wanted : null,
+    head: run.hasHead(wanted) ? wanted : null,
     hover: null,
     filter: {
       pairs: circuit.length > 0 ? circuit : pairs.slice(0, 4),
-      top: Math.min(10, Math.max(1, largest(run.edges.map((edge) => edge.rank)))),
+      top: Math.min(10, Math.max(1, maxOf(run.edges.map((edge) => edge.rank)))),
       null_: run.nulls[0] ?? "",
       q: 1,
     },
@@ -38,7 +38,7 @@ function header(context: Context): HTMLElement {
     if (changed.has("theme")) toggle.textContent = name();
   });
   const chosen = el("div", { class: "chosen" });
-  const tell = () => {
+  const update = () => {
     const head = store.state.head;
     chosen.replaceChildren(
       ...(head
@@ -47,11 +47,11 @@ function header(context: Context): HTMLElement {
             el("strong", {}, head),
             button("Clear", () => store.set({ head: null }), { class: "quiet" }),
           ]
-        : [el("span", {}, "No head chosen")]),
+        : [el("span", {}, "No head selected")]),
     );
   };
-  tell();
-  store.subscribe((_, changed) => changed.has("head") && tell());
+  update();
+  store.subscribe((_, changed) => changed.has("head") && update());
   return el(
     "header",
     { class: "top" },
@@ -75,7 +75,7 @@ function navigation(shown: View[]): HTMLElement {
   return el("nav", { "aria-label": "Sections" }, list);
 }
 
-/** When there is nothing else to do, or soon. */
+/** Resolves when the browser is idle, after at most 80 ms. */
 function idle(): Promise<void> {
   return new Promise((done) => {
     if ("requestIdleCallback" in window) requestIdleCallback(() => done(), { timeout: 80 });
@@ -83,7 +83,7 @@ function idle(): Promise<void> {
   });
 }
 
-/** Fills sections as they come near, and the others when there is time. */
+/** Fills sections when they are about to scroll into view. The returned function fills all others in idle time. */
 function mountSections(sections: Map<View, HTMLElement>, context: Context): () => Promise<void> {
   const mounted = new Map<View, Promise<void>>();
   const mount = (view: View) => {
@@ -121,7 +121,7 @@ function followAddress(context: Context, sections: Map<View, HTMLElement>): void
   store.subscribe((_, changed) => changed.has("head") && write());
   addEventListener("hashchange", () => {
     const wanted = parseAddress(location.hash);
-    if (wanted.head === null || run.knows(wanted.head)) store.set({ head: wanted.head });
+    if (wanted.head === null || run.hasHead(wanted.head)) store.set({ head: wanted.head });
     if (wanted.at) document.getElementById(wanted.at)?.scrollIntoView();
   });
   const watch = new IntersectionObserver(
@@ -138,7 +138,7 @@ function followAddress(context: Context, sections: Map<View, HTMLElement>): void
   );
   const wanted = parseAddress(location.hash).at;
   if (wanted) document.getElementById(wanted)?.scrollIntoView();
-  // After the page has come to rest, or the address would be lost before it is followed.
+  // Wait until scrolling has ended. Otherwise the address would be overwritten before the page has scrolled to it.
   setTimeout(() => [...sections.values()].forEach((section) => watch.observe(section)), 300);
 }
 

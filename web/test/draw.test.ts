@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { formatNumber, formatPower, logScale } from "../src/draw/axes";
 import { categorical, inkOn, lookup, packColor, viridis } from "../src/draw/color";
-import { colorCells, endsOf, range } from "../src/draw/heatmap";
+import { colorCells, minMax, range } from "../src/draw/heatmap";
 import { cellColor, escapeXml, SvgSurface } from "../src/draw/svg";
 import { Camera } from "../src/views/camera";
 import { labelStep } from "../src/views/grid";
@@ -14,12 +14,12 @@ const surface = () =>
   );
 
 describe("SVG", () => {
-  it("escapes text, and what XML cannot hold", () => {
+  it("escapes text and replaces characters that XML cannot represent", () => {
     const text = escapeXml(`</text><script>"&'\u0000\ud83d`);
     expect(text).toBe("&lt;/text&gt;&lt;script&gt;&quot;&amp;'\ufffd\ufffd");
     expect(escapeXml("\u{1f600}")).toBe("\u{1f600}");
   });
-  it("writes one rectangle for a run of equal cells and none for blank ones", () => {
+  it("writes one rectangle per run of equal cells and none for blank cells", () => {
     const s = surface();
     const red = packColor("#ff0000");
     s.cells({ rows: 1, columns: 4, colors: Uint32Array.from([red, red, 0, red]) }, 0, 0, 40, 10);
@@ -27,7 +27,7 @@ describe("SVG", () => {
     expect(svg.match(/fill="#ff0000"/g)).toHaveLength(2);
     expect(svg).toContain('width="20"');
   });
-  it("takes an image where there are too many cells", () => {
+  it("writes an image if there are too many cells", () => {
     const s = surface();
     s.cells({ rows: 300, columns: 300, colors: new Uint32Array(90000) }, 0, 0, 10, 10);
     expect(s.document(10, 10, "#ffffff", "t")).toContain("<image");
@@ -35,11 +35,11 @@ describe("SVG", () => {
 });
 
 describe("colors", () => {
-  it("go through 0xAABBGGRR and back", () => {
+  it("are converted to 0xAABBGGRR and back", () => {
     expect(cellColor(packColor("#0072b2"))).toEqual({ fill: "#0072b2", opacity: 1 });
     expect(packColor("rgb(1, 2, 3)")).toBe(0xff030201);
   });
-  it("have ink that reads: contrast of at least 4.5 on every step of the ramp and every category", () => {
+  it("have text with a contrast of at least 4.5 on every step of the ramp and every category", () => {
     const luminance = (color: string) => {
       const { fill } = cellColor(packColor(color));
       const [r, g, b] = [1, 3, 5]
@@ -52,7 +52,7 @@ describe("colors", () => {
       expect((Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), color).toBeGreaterThanOrEqual(4.5);
     }
   });
-  it("rise in lightness along the ramp", () => {
+  it("get lighter along the ramp", () => {
     const steps = lookup(viridis);
     const light = (color: number) =>
       0.2126 * (color & 255) + 0.7152 * ((color >> 8) & 255) + 0.0722 * ((color >> 16) & 255);
@@ -62,7 +62,7 @@ describe("colors", () => {
 
 describe("heat maps", () => {
   const colors = Uint32Array.from({ length: 256 }, (_, i) => i + 1);
-  it("leave NaN blank and clamp to the ends", () => {
+  it("leave NaN blank and clamp values to the scale", () => {
     const values = [
       [-1, 0],
       [0.5, NaN],
@@ -70,14 +70,14 @@ describe("heat maps", () => {
     const cells = colorCells(2, 2, (r, c) => values[r]![c]!, [0, 1], colors);
     expect([...cells.colors]).toEqual([1, 1, 129, 0]);
   });
-  it("find the ends of what is there", () => {
-    expect(endsOf(1, 3, (_, c) => [NaN, 2, -1][c]!)).toEqual([-1, 2]);
-    expect(endsOf(1, 1, () => NaN)).toEqual([0, 0]);
+  it("ignore NaN in min and max", () => {
+    expect(minMax(1, 3, (_, c) => [NaN, 2, -1][c]!)).toEqual([-1, 2]);
+    expect(minMax(1, 1, () => NaN)).toEqual([0, 0]);
   });
 });
 
 describe("numbers", () => {
-  it("are short", () => {
+  it("have few digits", () => {
     expect([0, 1.2345, 12345, 1234567, 0.00012345, -0.5, NaN].map((v) => formatNumber(v))).toEqual([
       "0",
       "1.23",
@@ -89,11 +89,11 @@ describe("numbers", () => {
     ]);
     expect([0.001, 1, 1000, 1e-5].map(formatPower)).toEqual(["0.001", "1", "1,000", "1e-5"]);
   });
-  it("have ticks at powers of ten, thinned", () => {
+  it("have ticks at some powers of ten", () => {
     expect(logScale([1, 1000], [0, 1]).ticks).toEqual([1, 10, 100, 1000]);
     expect(logScale([1e-12, 1], [0, 1], 4).ticks.length).toBeLessThanOrEqual(5);
   });
-  it("of labels leave room between them", () => {
+  it("of labels keep a min distance", () => {
     expect(labelStep(30, 20)).toBe(1);
     expect(labelStep(3, 11)).toBe(4);
     for (const spacing of [0.1, 0.7, 3, 12]) expect(labelStep(spacing, 11) * spacing).toBeGreaterThanOrEqual(11);
@@ -101,7 +101,7 @@ describe("numbers", () => {
 });
 
 describe("camera", () => {
-  it("sees the origin in the middle and near points larger", () => {
+  it("shows the origin in the middle and near points larger", () => {
     const camera = new Camera();
     camera.fit(800, 600);
     expect(camera.project([0, 0, 0])).toMatchObject({ x: 400, y: 300, scale: 1 });
@@ -109,7 +109,7 @@ describe("camera", () => {
     expect(camera.project([x, y, z]).scale).toBeGreaterThan(1);
     expect(camera.project([x, y, z]).x).toBeCloseTo(400, 9);
   });
-  it("has the third coordinate upwards", () => {
+  it("shows the third coordinate upwards", () => {
     const camera = new Camera();
     camera.fit(800, 600);
     expect(camera.project([0, 0, 1]).y).toBeLessThan(300);

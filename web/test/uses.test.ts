@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { Blocks } from "../src/data/blocks";
-import { readComparison, verdictWords } from "../src/data/comparison";
+import { readComparison, verdictText } from "../src/data/comparison";
 import type { Doc } from "../src/data/doc";
-import { atBudget, beaten, between, randomSpread, readPruning } from "../src/data/pruning";
+import { atBudget, beatenRandomOrders, interpolate, randomRange, readPruning } from "../src/data/pruning";
 import { Run } from "../src/data/run";
 import { mean, median } from "../src/data/stats";
-import { apart, ending, shortened } from "../src/views/labels";
+import { spreadApart, truncateStart, truncateEnd } from "../src/views/labels";
 
 type Row = (string | number | null)[];
 const table = (names: string[], rows: Row[]) => ({
@@ -41,11 +41,11 @@ describe("pruning", () => {
   const run = open(tables);
   const pruned = readPruning(run)!;
 
-  it("is absent where there is none", () => expect(readPruning(open({}))).toBeNull());
-  it("knows heads of the ranking and those that were to stay", () => {
+  it("is null if the run has none", () => expect(readPruning(open({}))).toBeNull());
+  it("includes heads of the ranking and protected heads", () => {
     expect(run.heads.map((head) => head.name)).toEqual(["L0H0", "L0H1", "L1H0", "L1H1"]);
   });
-  it("counts damage from where nothing is removed", () => {
+  it("measures damage relative to the unpruned model", () => {
     expect(pruned.orders.map((order) => atBudget(order, "damage"))).toEqual([0.5]);
     expect([pruned.budget, pruned.basis, pruned.measures]).toEqual([
       2,
@@ -55,9 +55,9 @@ describe("pruning", () => {
     const byKl = open(tables, { prune: { measure: "kl", structural: [] as string[] } as Doc["prune"] & object });
     expect(atBudget(readPruning(byKl)!.orders[0]!, "damage")).toBe(1.25);
   });
-  it("puts the criterion among the random orders", () => {
-    expect(beaten(pruned, pruned.orders[0]!)).toBe(2);
-    const last = randomSpread(pruned.random, "damage").at(-1)!;
+  it("compares a criterion with the random orders", () => {
+    expect(beatenRandomOrders(pruned, pruned.orders[0]!)).toBe(2);
+    const last = randomRange(pruned.random, "damage").at(-1)!;
     expect(last.removed).toBe(2);
     for (const [found, wanted] of [
       [last.low, 0.2],
@@ -66,10 +66,10 @@ describe("pruning", () => {
     ])
       expect(found).toBeCloseTo(wanted!, 12);
   });
-  it("lies on straight lines between points", () => {
+  it("is interpolated linearly between points", () => {
     const order = pruned.orders[0]!;
-    expect([0, 1, 2].map((removed) => between(order, removed, "damage"))).toEqual([0, 0.25, 0.5]);
-    expect(between(order, 3, "damage")).toBeNaN();
+    expect([0, 1, 2].map((removed) => interpolate(order, removed, "damage"))).toEqual([0, 0.25, 0.5]);
+    expect(interpolate(order, 3, "damage")).toBeNaN();
   });
 });
 
@@ -118,7 +118,7 @@ describe("comparison", () => {
   );
   const compared = readComparison(run)!;
 
-  it("keeps curves by input and place, and leaves out runs that are not named", () => {
+  it("groups curves by run and input, and ignores unknown runs", () => {
     expect(compared.features).toEqual([
       {
         name: "decay",
@@ -134,36 +134,36 @@ describe("comparison", () => {
       { name: "l1", x: [], samples: [[], [[7]]] },
     ]);
   });
-  it("says what a verdict means", () => {
-    expect(compared.differences.map(verdictWords)).toEqual([
+  it("gives the verdict as text", () => {
+    expect(compared.differences.map(verdictText)).toEqual([
       "no difference beyond the spread",
-      "no more than chance",
+      "not significant",
       "differs",
-      "not tested: one input",
+      "not tested: only one input",
     ]);
   });
-  it("knows heads of compared runs without making them the run's own", () => {
+  it("accepts heads of compared runs but does not add them to the run", () => {
     expect(run.heads.map((head) => head.name)).toEqual(["L1H1"]);
-    expect([run.knows("L7H7"), run.knows("<b>"), run.knows(null)]).toEqual([true, false, false]);
+    expect([run.hasHead("L7H7"), run.hasHead("<b>"), run.hasHead(null)]).toEqual([true, false, false]);
     expect(run.head("L7H7")).toBeUndefined();
   });
 });
 
 describe("labels", () => {
-  it("are moved apart and stay inside", () => {
-    expect(apart([10, 50, 90], 15, [0, 100])).toEqual([10, 50, 90]);
-    expect(apart([50, 50, 51], 10, [0, 100])).toEqual([50, 60, 70]);
-    expect(apart([99, 98, 100], 10, [0, 100])).toEqual([90, 80, 100]);
-    expect(apart([], 10, [0, 1])).toEqual([]);
+  it("are moved apart and stay within the ends", () => {
+    expect(spreadApart([10, 50, 90], 15, [0, 100])).toEqual([10, 50, 90]);
+    expect(spreadApart([50, 50, 51], 10, [0, 100])).toEqual([50, 60, 70]);
+    expect(spreadApart([99, 98, 100], 10, [0, 100])).toEqual([90, 80, 100]);
+    expect(spreadApart([], 10, [0, 1])).toEqual([]);
   });
-  it("are cut by code points", () => {
-    expect(shortened("\u{1f600}".repeat(3), 2)).toBe("\u{1f600}\u2026");
-    expect([ending("runs/step-900", 9), ending("short", 5)]).toEqual(["\u2026step-900", "short"]);
+  it("are truncated by code points", () => {
+    expect(truncateEnd("\u{1f600}".repeat(3), 2)).toBe("\u{1f600}\u2026");
+    expect([truncateStart("runs/step-900", 9), truncateStart("short", 5)]).toEqual(["\u2026step-900", "short"]);
   });
 });
 
-describe("middles", () => {
-  it("of odd and even numbers, and of nothing", () => {
+describe("median and mean", () => {
+  it("of an odd and an even count, and of no values", () => {
     expect([median([3, 1, 2]), median([4, 1, 2, 3]), mean([1, 2, 6])]).toEqual([2, 2.5, 3]);
     expect([median([]), mean([])]).toEqual([NaN, NaN]);
   });

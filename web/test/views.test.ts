@@ -6,7 +6,7 @@ import { Table } from "../src/data/table";
 import { stepHead } from "../src/ui/context";
 import { visibleToken } from "../src/ui/dom";
 import { formatAddress, parseAddress } from "../src/ui/store";
-import { shellWord } from "../src/views/details";
+import { shellQuote } from "../src/views/details";
 import { chosenIn, filterEdges } from "../src/views/edges";
 import { HeadGrid } from "../src/views/grid";
 import { clip } from "../src/views/maps";
@@ -55,7 +55,7 @@ const doc: Doc = {
 const run = new Run(doc, new Blocks({} as Document));
 
 describe("run", () => {
-  it("gathers heads with their classes", () => {
+  it("collects heads with their classes", () => {
     expect(run.heads.map((head) => head.name)).toEqual(["L0H0", "L0H1", "L0KV0", "L1H0", "L1H1"]);
     expect(run.head("L0H1")?.classes).toEqual(["a", "b"]);
     expect(run.nulls).toEqual(["span"]);
@@ -64,13 +64,13 @@ describe("run", () => {
 
 describe("edges", () => {
   const filter = { pairs: ["OQ", "OK"], top: 2, null_: "span", q: 1 };
-  it("pass by pair, rank and q, weakest first", () => {
+  it("are filtered by pair, rank and q, weakest first", () => {
     expect(filterEdges(run.edges, filter).map((edge) => edge.score)).toEqual([1, 2, 3]);
     expect(filterEdges(run.edges, { ...filter, top: 1 })).toHaveLength(2);
     expect(filterEdges(run.edges, { ...filter, pairs: ["OK"] })).toHaveLength(2);
     expect(filterEdges(run.edges, { ...filter, q: 0.05 }).map((edge) => edge.pair)).toEqual(["OQ"]);
   });
-  it("fade only for a head that they touch", () => {
+  it("fade only if the chosen head has a visible edge", () => {
     expect(chosenIn(run.edges, { hover: null, head: "L1H0" })).toBe("L1H0");
     expect(chosenIn(run.edges, { hover: "L9H9", head: "L1H0" })).toBe("L1H0");
     expect(chosenIn([], { hover: null, head: "L1H0" })).toBeNull();
@@ -97,7 +97,7 @@ describe("grid of heads", () => {
     }
     expect(grid.at(0, 0, box)).toBeNull();
   });
-  it("is walked by arrow keys and not left", () => {
+  it("is navigated with arrow keys up to its border", () => {
     expect(stepHead(run, "L0H0", "ArrowRight")).toBe("L1H0");
     expect(stepHead(run, "L0H0", "ArrowUp")).toBe("L0H0");
     expect(stepHead(run, null, "ArrowDown")).toBe("L0H0");
@@ -106,7 +106,7 @@ describe("grid of heads", () => {
 });
 
 describe("address", () => {
-  it("comes back as it went", () => {
+  it("is parsed to what was formatted", () => {
     for (const address of [
       { at: "wiring", head: "L0H6" },
       { at: null, head: "a&b=c#" },
@@ -117,15 +117,16 @@ describe("address", () => {
 });
 
 describe("text", () => {
-  it("shows blanks and controls of tokens", () => expect(visibleToken(" a\n\u0000")).toBe("\u00b7a\u21b5\ufffd"));
-  it("is cut by code points", () => expect(clip("\u{1f600}".repeat(12))).toBe(`${"\u{1f600}".repeat(8)}\u2026`));
+  it("shows spaces and control characters of tokens", () =>
+    expect(visibleToken(" a\n\u0000")).toBe("\u00b7a\u21b5\ufffd"));
+  it("is truncated by code points", () => expect(clip("\u{1f600}".repeat(12))).toBe(`${"\u{1f600}".repeat(8)}\u2026`));
   it("is quoted for a shell", () => {
-    expect(["a/b.c", "a b", "it's", "$(x)"].map(shellWord)).toEqual(["a/b.c", "'a b'", `'it'\\''s'`, "'$(x)'"]);
+    expect(["a/b.c", "a b", "it's", "$(x)"].map(shellQuote)).toEqual(["a/b.c", "'a b'", `'it'\\''s'`, "'$(x)'"]);
   });
 });
 
 describe("tables of organize and softmax", () => {
-  it("give curves by name", () => {
+  it("are read as curves by name", () => {
     const table = new Table({
       rows: 3,
       columns: [
@@ -142,7 +143,7 @@ describe("tables of organize and softmax", () => {
     ]);
     expect(curves[0]!.points[1]).toEqual({ rank: 2, found: 0.5, shuffled: 0.7 });
   });
-  it("put figures beside their shuffled control", () => {
+  it("pair values with their shuffled control", () => {
     const table = new Table({
       rows: 1,
       columns: [
@@ -159,7 +160,7 @@ describe("tables of organize and softmax", () => {
       "relative error of the approximation",
       "H\u00f6lder exponent",
       "agreement of scores and softmax",
-      "other figures",
+      "other values",
     ]);
     expect(groups[0]!.strips).toEqual([{ label: "first order", found: [0], control: [1] }]);
     expect(groups[2]!.strips[0]!.label).toBe("Rand index of keys");

@@ -1,10 +1,10 @@
 import type { PackedArray } from "./doc";
 
-/** An array of the page, its numbers decoded one at a time. */
+/** A packed array of the page. Numbers are decoded one at a time. */
 export class NumberArray {
   readonly shape: readonly number[];
   readonly codes: Uint8Array | Uint16Array | Float32Array;
-  /** The largest code of a value; the one above stands for none. 0 for floats. */
+  /** Max code of a value; the next code means "no value". 0 for floats. */
   readonly top: number;
   private readonly slice: number;
 
@@ -15,7 +15,7 @@ export class NumberArray {
     this.shape = packed.shape;
     const size = packed.shape.reduce((a, b) => a * b, 1);
     const width = { u8: 1, u16: 2, f32: 4 }[packed.type];
-    if (bytes.length !== size * width) throw new Error(`a block of ${bytes.length} bytes for ${size} numbers`);
+    if (bytes.length !== size * width) throw new Error(`block has ${bytes.length} bytes, expected ${size * width}`);
     this.codes =
       packed.type === "u8"
         ? bytes
@@ -27,7 +27,7 @@ export class NumberArray {
     this.slice = slices > 1 ? size / slices : size;
   }
 
-  /** The number at a flat index, NaN where there is none. */
+  /** Returns the number at a flat index; NaN if there is no value. */
   at(index: number): number {
     const code = this.codes[index] ?? NaN;
     if (this.top === 0) return code;
@@ -36,7 +36,7 @@ export class NumberArray {
     return low + (high - low) * (code / this.top) ** (this.packed.power ?? 1);
   }
 
-  /** Least and largest value of the slice that holds an index. */
+  /** Returns the min and max of the slice that contains an index. */
   range(index = 0): { low: number; high: number } {
     const slice = Math.floor(index / Math.max(1, this.slice));
     return { low: this.packed.low?.[slice] ?? 0, high: this.packed.high?.[slice] ?? 1 };

@@ -1,4 +1,4 @@
-/** The bytes of a base64 text. */
+/** Decodes base64. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);
@@ -12,7 +12,7 @@ export async function inflate(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Arra
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** The blocks of this page: read when asked for, and their text let go once read. */
+/** The data blocks of the page. A block is decoded on first use; its text is then removed to free memory. */
 export class Blocks {
   private readonly read = new Map<number, Promise<Uint8Array<ArrayBuffer>>>();
 
@@ -22,7 +22,7 @@ export class Blocks {
     let bytes = this.read.get(number);
     if (!bytes) {
       const element = this.page.getElementById(`block-${number}`);
-      if (!element) throw new Error(`the page has no block ${number}`);
+      if (!element) throw new Error(`block ${number} is missing from the page`);
       bytes = inflate(fromBase64(element.textContent ?? ""));
       element.remove();
       this.read.set(number, bytes);

@@ -2,7 +2,7 @@ import type { Run } from "./run";
 
 export type Verdict = "none" | "differs" | "untested";
 
-/** How a feature differs between two runs. */
+/** Difference of one feature between two runs. */
 export interface Difference {
   a: number;
   b: number;
@@ -15,12 +15,12 @@ export interface Difference {
   verdict: Verdict;
 }
 
-/** A figure, or a curve at places x, of every run on every input. */
+/** A number, or a curve sampled at x, for every run and input. */
 export interface Feature {
   name: string;
-  /** Empty for a figure. */
+  /** Empty for a number. */
   x: number[];
-  /** [run][input][place] */
+  /** [run][input][index in x] */
   samples: number[][][];
 }
 
@@ -30,7 +30,7 @@ export interface ComparedRuns {
   features: Feature[];
 }
 
-/** Null where compare has not been run. */
+/** Returns null if the run has no comparison. */
 export function readComparison(run: Run): ComparedRuns | null {
   const { comparison } = run.doc;
   if (!comparison) return null;
@@ -77,9 +77,9 @@ function readFeatures(run: Run, names: string[]): Feature[] {
   return [...features.values()];
 }
 
-/** What the verdict on one feature is, in words. */
-export function verdictWords({ verdict, difference, spread }: Difference): string {
+/** Returns the verdict on one feature as text. */
+export function verdictText({ verdict, difference, spread }: Difference): string {
   if (verdict === "differs") return "differs";
-  if (verdict === "untested") return "not tested: one input";
-  return Math.abs(difference) > spread ? "no more than chance" : "no difference beyond the spread";
+  if (verdict === "untested") return "not tested: only one input";
+  return Math.abs(difference) > spread ? "not significant" : "no difference beyond the spread";
 }

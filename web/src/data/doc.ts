@@ -1,6 +1,6 @@
-// What the program writes into a page; src/report/ is the other side of it.
+// Format of the data that the program writes into a page. src/report/ writes it.
 
-/** Numbers in a block of the page. u8, u16: low + (high - low) * (code / top)^power, all ones stand for no value. */
+/** Numbers in a block of the page. u8, u16: low + (high - low) * (code / top)^power; all bits set means "no value". */
 export interface PackedArray {
   block: number;
   type: "u8" | "u16" | "f32";
@@ -31,7 +31,7 @@ export interface PackedAffinity {
   array?: PackedArray;
 }
 
-/** Leaves in their order, and for each level, root first, where its folders end in that order. */
+/** `order`: the leaves from left to right. `levels`, root first: the end of each folder in that order. */
 export interface PackedTree {
   n: number;
   order: number[];
@@ -68,10 +68,10 @@ export interface MapSet {
   queries: number;
   keys: number;
   maps: PackedArray;
-  /** Which rows and columns organize put where. */
+  /** Rows and columns in the order of organize. */
   rows?: number[];
   columns?: number[];
-  /** The maps in that order, where they had to be averaged. */
+  /** The averaged maps in that order; only if side > 1. */
   organized?: PackedArray;
 }
 
@@ -91,11 +91,11 @@ export interface Panel {
   array: PackedArray;
 }
 
-/** What prune found, beside its tables. */
+/** Results of prune that are not in its tables. */
 export interface Pruning {
-  /** Whether structure beats chance, as a sentence. */
+  /** One sentence: whether structure beats chance. */
   said: string;
-  /** What damage is: "loss", "kl" or "change". */
+  /** Measure of damage: "loss", "kl" or "change". */
   measure: string;
   heads: number;
   removed: number;
@@ -105,17 +105,17 @@ export interface Pruning {
   structural: string[];
 }
 
-/** What compare found, beside its tables. */
+/** Results of compare that are not in its tables. */
 export interface Comparison {
   runs: { name: string; kind: string; inputs: number; heads: number; tokens: string }[];
-  /** Runs by their place in the list. */
+  /** a and b are indices of runs. */
   pairs: { a: number; b: number; differ: number; tested: number; verdict: string }[];
   /** [run, run] */
   distances: (number | null)[];
   axes: ComparedAxis[];
 }
 
-/** How a run's first input is organized: affinities in the order of the tree, averaged over blocks of side x side. */
+/** Organization of the first input of a run. Affinities are in tree order, averaged over blocks of side x side. */
 export interface ComparedAxis {
   run: number;
   axis: "head" | "query" | "key";

@@ -6,14 +6,14 @@ export interface Head {
   classes: string[];
 }
 
-/** "L4H7", "L4KV1"; nothing for any other text. */
+/** Parses "L4H7" or "L4KV1". Returns null for any other text. */
 export function parseHead(name: string): Head | null {
   const match = /^L(\d{1,6})(H|KV)(\d{1,6})$/.exec(name);
   if (!match) return null;
   return { name, layer: Number(match[1]), number: Number(match[3]), kv: match[2] === "KV", classes: [] };
 }
 
-/** By layer, query heads before KV heads, then by number. */
+/** Orders heads by layer, then query heads before KV heads, then by number. */
 export function compareHeads(a: Head, b: Head): number {
   return a.layer - b.layer || Number(a.kv) - Number(b.kv) || a.number - b.number;
 }

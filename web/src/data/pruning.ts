@@ -1,7 +1,7 @@
 import type { Run } from "./run";
-import { largest, least, median } from "./stats";
+import { maxOf, minOf, median } from "./stats";
 
-/** What is measured of a pruned model; damage is what prune went by. */
+/** Measures of a pruned model. Damage is the measure by which prune compares criteria. */
 export const measures = ["damage", "loss", "accuracy", "kl", "agreement", "change"] as const;
 export type Measure = (typeof measures)[number];
 
@@ -14,20 +14,20 @@ export interface RankedHead {
   head: string;
   score: number;
   removed: boolean;
-  /** Wrote nothing to begin with. */
+  /** The head was already zero before pruning. */
   zero: boolean;
 }
 
-/** Heads in the order a criterion removes them, and what that does. */
+/** Heads in the order in which a criterion removes them, and the resulting curve. */
 export interface Order {
   criterion: string;
-  /** Of random orders. */
+  /** Seed of a random order; NaN for other criteria. */
   seed: number;
   heads: RankedHead[];
   points: CurvePoint[];
 }
 
-/** Random orders at one budget. */
+/** Min, median and max of all random orders after `removed` heads. */
 export interface Spread {
   removed: number;
   low: number;
@@ -38,17 +38,17 @@ export interface Spread {
 export interface PrunedModel {
   orders: Order[];
   random: Order[];
-  /** Heads that the budget takes. */
+  /** Number of heads to remove. */
   budget: number;
-  /** Those with numbers. */
+  /** Measures that have values. */
   measures: Measure[];
-  /** The column that damage comes from. */
+  /** Column from which damage is computed. */
   basis: "loss" | "kl" | "change";
 }
 
 const read = new WeakMap<Run, PrunedModel | null>();
 
-/** Null where prune has not been run. */
+/** Returns null if the run has no pruning. */
 export function readPruning(run: Run): PrunedModel | null {
   if (!read.has(run)) read.set(run, parsePruning(run));
   return read.get(run)!;
@@ -95,14 +95,14 @@ function parsePruning(run: Run): PrunedModel | null {
   return {
     orders: complete.filter((one) => one.criterion !== "random"),
     random: complete.filter((one) => one.criterion === "random"),
-    budget: largest(points.map((point) => point.removed)),
+    budget: maxOf(points.map((point) => point.removed)),
     measures: measures.filter((name) => points.some((point) => Number.isFinite(point.values[name]))),
     basis,
   };
 }
 
-/** Least, middle and largest of the random orders, budget by budget. */
-export function randomSpread(orders: readonly Order[], measure: Measure): Spread[] {
+/** Computes min, median and max over the random orders, for each number of removed heads. */
+export function randomRange(orders: readonly Order[], measure: Measure): Spread[] {
   const byBudget = new Map<number, number[]>();
   for (const { removed, values } of orders.flatMap((one) => one.points)) {
     if (!byBudget.has(removed)) byBudget.set(removed, []);
@@ -110,20 +110,20 @@ export function randomSpread(orders: readonly Order[], measure: Measure): Spread
   }
   return [...byBudget]
     .sort(([a], [b]) => a - b)
-    .map(([removed, values]) => ({ removed, low: least(values), middle: median(values), high: largest(values) }));
+    .map(([removed, values]) => ({ removed, low: minOf(values), middle: median(values), high: maxOf(values) }));
 }
 
-/** A measure where the budget is used up. */
+/** Returns a measure at the end of a curve, where the whole budget is used. */
 export const atBudget = (order: Order, measure: Measure) => order.points.at(-1)?.values[measure] ?? NaN;
 
-/** Random orders that do more damage. */
-export function beaten(pruned: PrunedModel, order: Order): number {
+/** Counts the random orders that do more damage. */
+export function beatenRandomOrders(pruned: PrunedModel, order: Order): number {
   const damage = atBudget(order, "damage");
   return pruned.random.filter((one) => atBudget(one, "damage") > damage).length;
 }
 
-/** The measure after so many heads: straight lines between points. */
-export function between(order: Order, removed: number, measure: Measure): number {
+/** Returns a measure after `removed` heads, linearly interpolated between the points of the curve. */
+export function interpolate(order: Order, removed: number, measure: Measure): number {
   const after = order.points.findIndex((point) => point.removed >= removed);
   const right = order.points[after];
   const left = order.points[Math.max(0, after - 1)];

@@ -2,7 +2,7 @@ import { NumberArray } from "./array";
 import { Blocks } from "./blocks";
 import type { Axis, Doc, PackedAffinity, PackedArray } from "./doc";
 import { compareHeads, parseHead, type Head } from "./head";
-import { largest } from "./stats";
+import { maxOf } from "./stats";
 import { Table } from "./table";
 
 export interface Edge {
@@ -23,7 +23,7 @@ export interface Hub {
   reason: string;
 }
 
-/** The data of the page, as views ask for it. */
+/** The data of the page, with lookups for the views. */
 export class Run {
   readonly heads: Head[];
   readonly layers: number;
@@ -45,7 +45,7 @@ export class Run {
     this.byName = new Map(this.heads.map((head) => [head.name, head]));
     const others = (doc.comparison?.axes ?? []).flatMap((one) => (one.axis === "head" ? (one.tree.names ?? []) : []));
     this.compared = new Set(others.filter((name) => parseHead(name) !== null));
-    this.layers = Math.max(0, largest(this.heads.map((head) => head.layer + 1)));
+    this.layers = Math.max(0, maxOf(this.heads.map((head) => head.layer + 1)));
     this.nulls = (this.table("edges")?.columns ?? []).filter((c) => c.startsWith("z_")).map((c) => c.slice(2));
     this.edges = this.readEdges();
     this.hubs = this.readHubs();
@@ -60,23 +60,23 @@ export class Run {
   head(name: string | null): Head | undefined {
     return name === null ? undefined : this.byName.get(name);
   }
-  /** Whether a head of this name is in the run, or in one that it compares. */
-  knows(name: string | null): boolean {
+  /** Whether the run, or one of the runs it compares, has a head of this name. */
+  hasHead(name: string | null): boolean {
     return name !== null && (this.byName.has(name) || this.compared.has(name));
   }
   axis(name: "head" | "query" | "key"): Axis | undefined {
     return this.doc.axes?.[name];
   }
-  /** Heads along the rows or columns of an affinity. */
+  /** Returns the heads along the rows or columns of an affinity. */
   headsOf(kind: PackedAffinity["rows"]): Head[] {
     return this.heads.filter((head) => head.kv === (kind === "kv"));
   }
-  /** The names of the elements of the head axis of organize. */
+  /** Returns the heads that organize used, in the order of its head axis. */
   organizedHeads(): string[] {
     return this.doc.trees?.head?.names ?? this.doc.inputs?.[0]?.tokens.heads ?? [];
   }
 
-  /** Tokens closest to a head's subspaces, best first, by role. */
+  /** Returns the tokens closest to the subspaces of a head, best first, by role. */
   tokensOf(head: string): Map<string, string[]> {
     if (!this.tokens) {
       this.tokens = new Map();
@@ -89,7 +89,7 @@ export class Run {
         this.tokens.set(name, roles);
       }
     }
-    return this.tokens.get(head) ?? new Map();
+    return this.tokens.get(head) ?? new Map<string, string[]>();
   }
 
   array(packed: PackedArray): Promise<NumberArray> {
@@ -113,7 +113,7 @@ export class Run {
     }
     for (const input of this.doc.inputs ?? []) input.tokens.heads.forEach(add);
     this.doc.trees?.head?.names?.forEach(add);
-    // Heads that prune was told to keep are in no ranking.
+    // Heads protected from pruning are not in the ranking.
     (this.doc.manifest.commands.prune?.identity?.protected ?? "").split(",").forEach(add);
     const heads = this.tables.get("heads");
     for (let row = 0; heads && row < heads.rows; ++row) {
@@ -154,11 +154,11 @@ export class Run {
   }
 }
 
-/** Reads the page's own data. */
+/** Reads the data of the page. */
 export async function openRun(page: Document): Promise<Run> {
   const blocks = new Blocks(page);
   const main = page.querySelector<HTMLMetaElement>('meta[name="headscope-main"]');
-  if (!main) throw new Error("the page holds no data");
+  if (!main) throw new Error("the page contains no data");
   const text = new TextDecoder().decode(await blocks.get(Number(main.content)));
   return new Run(JSON.parse(text) as Doc, blocks);
 }

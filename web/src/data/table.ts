@@ -2,7 +2,7 @@ import type { PackedTable } from "./doc";
 
 export type Cell = number | string | null;
 
-/** A table by columns. */
+/** A table, stored by columns. */
 export class Table {
   private readonly byName: Map<string, Cell[]>;
 
@@ -23,12 +23,12 @@ export class Table {
     const cell = this.byName.get(column)?.[row];
     return cell === null || cell === undefined ? "" : String(cell);
   }
-  /** NaN where the cell is empty or no number. */
+  /** Returns NaN if the cell is empty or not a number. */
   number(column: string, row: number): number {
     const cell = this.byName.get(column)?.[row];
     return typeof cell === "number" ? cell : NaN;
   }
-  /** Columns of numbers, a gap here and there. */
+  /** Returns the columns that contain only numbers and empty cells, and at least one number. */
   numericColumns(): string[] {
     return this.packed.columns
       .filter((column) => column.values.some((v) => typeof v === "number"))
@@ -40,12 +40,12 @@ export class Table {
   }
 }
 
-/** The first of these columns that the table has. */
+/** Returns the first of these columns that the table has. */
 export function firstColumn(table: Table, names: string[]): string | undefined {
   return names.find((name) => table.has(name));
 }
 
-/** RFC 4180. Cells that a spreadsheet would run as a formula are kept from it by a leading apostrophe. */
+/** Writes CSV (RFC 4180). Cells that a spreadsheet would run as a formula get a leading apostrophe. */
 export function toCsv(columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const quote = (cell: Cell) => {
     if (cell === null || (typeof cell === "number" && Number.isNaN(cell))) return "";

@@ -1,16 +1,16 @@
 import type { PackedTree } from "./doc";
 
-/** A folder of a partition tree; folders that only repeat the one above are left out. */
+/** A folder of a partition tree. Folders equal to their parent are left out. */
 export interface Folder {
-  /** Unique within its tree, the same in every session. */
+  /** Unique within its tree, and the same in every session. */
   id: string;
   level: number;
-  /** The elements, in the order of the leaves. */
+  /** In the order of the leaves. */
   elements: number[];
   children: Folder[];
 }
 
-/** The tree as nested folders. */
+/** Converts a tree to nested folders. */
 export function nestFolders(tree: PackedTree): Folder {
   const make = (level: number, begin: number, end: number): Folder => {
     let below = level + 1;
@@ -36,13 +36,13 @@ export function nestFolders(tree: PackedTree): Folder {
   return make(0, 0, tree.n);
 }
 
-/** Where the folders of a level within [begin, end) end. */
+/** Returns the ends of the folders of a level that lie within [begin, end). */
 export function endsWithin(ends: readonly number[] | undefined, begin: number, end: number): number[] {
   return (ends ?? []).filter((one) => one > begin && one <= end);
 }
 
-/** Folders to open at first, so that about so many lines show: the largest ones, from the root on. */
-export function openAtFirst(root: Folder, lines: number): Set<string> {
+/** Returns the folders to open at start: the largest ones from the root down, until about `lines` lines are visible. */
+export function initiallyOpen(root: Folder, lines: number): Set<string> {
   const open = new Set<string>();
   const waiting = [root];
   let shown = 1;

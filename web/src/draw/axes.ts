@@ -10,7 +10,7 @@ export interface Box {
   height: number;
 }
 
-/** Which of the boxes holds a point; -1: none. */
+/** Returns the index of the box that contains a point, or -1. */
 export function boxAt(boxes: Box[], x: number, y: number): number {
   return boxes.findIndex(
     (box) => x >= box.left && x < box.left + box.width && y >= box.top && y < box.top + box.height,
@@ -39,7 +39,7 @@ export function logScale(domain: [number, number], range: [number, number], coun
   return Object.assign((value: number) => scale(value), { ticks, format: formatPower });
 }
 
-/** 0.01, 1, 100; 10^-5 as 1e-5. */
+/** Formats a power of ten: 0.01, 1, 100; 10^-5 as 1e-5. */
 export function formatPower(value: number): string {
   const power = Math.round(Math.log10(value));
   if (power >= -3 && power <= 4)
@@ -47,7 +47,7 @@ export function formatPower(value: number): string {
   return `1e${power}`;
 }
 
-/** Three significant digits, without zeros that say nothing. */
+/** Formats a number with `digits` significant digits, without trailing zeros. */
 export function formatNumber(value: number, digits = 3): string {
   if (!Number.isFinite(value)) return "\u2013";
   if (value === 0) return "0";
@@ -59,7 +59,7 @@ export function formatNumber(value: number, digits = 3): string {
   return size >= 1000 ? Math.round(value).toLocaleString("en-US") : String(Number(value.toPrecision(digits)));
 }
 
-/** Frame of a plot: ticks and labels at the left and below, faint lines across. */
+/** Draws the axes of a plot: ticks and labels on the left and at the bottom, and horizontal grid lines. */
 export function drawAxes(
   s: Surface,
   box: Box,
@@ -82,7 +82,7 @@ export function drawAxes(
   s.text(labels.y, 14, box.top + box.height / 2, { anchor: "middle", fill: theme.ink, rotate: -90 });
 }
 
-/** A bar of colors with the values at its ends and its name above; 150 wide, 34 high. */
+/** Draws a color bar, 36 pixels high, with its label above and the values of its ends below. */
 export function drawColorBar(
   s: Surface,
   x: number,
@@ -101,7 +101,7 @@ export function drawColorBar(
   s.text(ends[1], x + width, y + 36, { fill: theme.muted, size: 11, anchor: "end" });
 }
 
-/** Swatches in a row, wrapped at a width. Returns the height used. */
+/** Draws a legend in rows, wrapped at a width. Returns the height used. */
 export function drawLegend(
   s: Surface,
   x: number,

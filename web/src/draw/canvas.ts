@@ -104,7 +104,7 @@ export class CanvasSurface implements Surface {
 
 const rasters = new WeakMap<Uint32Array, HTMLCanvasElement>();
 
-/** The cells as an image of one pixel a cell; made once as long as the colors live. */
+/** Returns the cells as an image with one pixel per cell. The image is cached for as long as the color array exists. */
 export function rasterOf(cells: Cells): HTMLCanvasElement {
   let raster = rasters.get(cells.colors);
   if (!raster) {

@@ -1,11 +1,11 @@
 import { interpolateCividis, interpolateViridis } from "d3-scale-chromatic";
 
-/** Okabe and Ito's colors, told apart by all common kinds of color vision; yellow last, for it is faint on white. */
+/** Colors of Okabe and Ito, distinguishable with color blindness. Yellow is last because it is hard to see on white. */
 export const categorical = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#B8A900"];
 
 export const categoryColor = (index: number) => categorical[index % categorical.length]!;
 
-/** For classes of heads, which stand beside lines in the first three colors above; the last three are Tol's. */
+/** Colors of classes, without the first three above, which lines in the same figure use. The last three: Tol. */
 const classColors = ["#CC79A7", "#E69F00", "#56B4E9", "#B8A900", "#7F7F7F", "#882255", "#332288", "#44AA99"];
 
 export const classColor = (index: number) => classColors[index % classColors.length]!;
@@ -16,12 +16,12 @@ export const cividis: Ramp = (share) => interpolateCividis(clamp(share));
 
 const clamp = (share: number) => Math.min(1, Math.max(0, share));
 
-/** 256 steps of a ramp as cells have colors, 0xAABBGGRR. */
+/** Returns 256 steps of a ramp as colors of cells, 0xAABBGGRR. */
 export function lookup(ramp: Ramp): Uint32Array {
   return Uint32Array.from({ length: 256 }, (_, i) => packColor(ramp(i / 255)));
 }
 
-/** "#rrggbb" or "rgb(r, g, b)" as 0xAABBGGRR. */
+/** Converts "#rrggbb" or "rgb(r, g, b)" to 0xAABBGGRR. */
 export function packColor(color: string): number {
   const hex = /^#(..)(..)(..)$/.exec(color);
   const parts = hex
@@ -31,7 +31,7 @@ export function packColor(color: string): number {
   return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 }
 
-/** Black or white, whichever reads better on a color: contrast as WCAG 2 defines it. */
+/** Returns black or white, whichever has the higher contrast (WCAG 2) on a color. */
 export function inkOn(color: string): string {
   const packed = packColor(color);
   const channel = (shift: number) => {

@@ -1,7 +1,7 @@
 import type { NumberArray } from "../data/array";
 import type { Cells } from "./surface";
 
-/** Cells colored by value: `value(row, column)` between low and high; NaN is left blank. */
+/** Colors cells by `value(row, column)` on a scale between `ends`, and clamps values outside. NaN stays blank. */
 export function colorCells(
   rows: number,
   columns: number,
@@ -23,8 +23,8 @@ export function colorCells(
   return cells;
 }
 
-/** Least and largest of the values that are there; 0, 0 if there are none. */
-export function endsOf(
+/** Returns the min and max of all values that are not NaN; [0, 0] if there are none. */
+export function minMax(
   rows: number,
   columns: number,
   value: (row: number, column: number) => number,
@@ -42,7 +42,7 @@ export function endsOf(
   return low > high ? [0, 0] : [low, high];
 }
 
-/** A matrix, or a slice of a stack of them, its rows and columns in an order. */
+/** Reads a matrix, or one slice of a stack of matrices, with its rows and columns reordered. */
 export function orderedMatrix(array: NumberArray, rows: readonly number[], columns: readonly number[], slice = 0) {
   const [height, width] = array.shape.slice(-2) as [number, number];
   const base = slice * height * width;

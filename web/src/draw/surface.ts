@@ -1,22 +1,22 @@
-/** What figures are drawn on: a canvas on the screen, an SVG for export and print. Units are CSS pixels. */
+/** Figures draw on a surface: a canvas on the screen, an SVG for export and print. Units are CSS pixels. */
 export interface Surface {
-  /** On the screen, where something may lie underneath; else for a file or for print. */
+  /** True on the screen, where another canvas may be underneath; false for a file or for print. */
   readonly screen: boolean;
   rect(x: number, y: number, width: number, height: number, style: ShapeStyle & { radius?: number }): void;
   line(x1: number, y1: number, x2: number, y2: number, style: StrokeStyle): void;
   circle(x: number, y: number, radius: number, style: ShapeStyle): void;
-  /** `d` as in SVG. */
+  /** `d` is an SVG path. */
   path(d: string, style: ShapeStyle): void;
   text(text: string, x: number, y: number, style?: TextStyle): void;
-  /** Cells of one color each, stretched over a rectangle. */
+  /** Fills a rectangle with a grid of colored cells. */
   cells(cells: Cells, x: number, y: number, width: number, height: number): void;
-  /** What `draw` draws, kept on a screen as long as the key and the size stay the same. */
+  /** Calls `draw`. On the screen, reuses the cached drawing while key and size are unchanged. */
   layer(cache: LayerCache, key: string, draw: (s: Surface) => void): void;
-  /** Width a text would have. */
+  /** Returns the width of a text. */
   measure(text: string, size: number, weight?: number): number;
 }
 
-/** Holds one drawing. */
+/** Cache of one drawing. */
 export class LayerCache {
   key = "";
   canvas: HTMLCanvasElement | null = null;
@@ -41,12 +41,12 @@ export interface TextStyle {
   anchor?: "start" | "middle" | "end";
   baseline?: "top" | "middle" | "bottom";
   weight?: number;
-  /** Degrees, about the point. */
+  /** Degrees, around the point (x, y). */
   rotate?: number;
   opacity?: number;
 }
 
-/** rows x columns colors, as 0xAABBGGRR (the bytes R, G, B, A in memory). 0 is nothing. */
+/** rows x columns colors as 0xAABBGGRR (bytes R, G, B, A in memory). 0 is transparent. */
 export interface Cells {
   rows: number;
   columns: number;

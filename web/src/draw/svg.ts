@@ -9,12 +9,12 @@ import {
   type TextStyle,
 } from "./surface";
 
-/** More cells than this go into an SVG as an image instead of rectangles. */
-export const mostRectangles = 40000;
+/** Above this number of cells, an SVG contains an image instead of rectangles. */
+export const maxRectangles = 40000;
 
 const round = (value: number) => String(Math.round(value * 100) / 100);
 
-/** Text as XML may hold it: escaped, and without the characters that XML has no way to write. */
+/** Escapes text for XML and replaces the characters that XML cannot represent. */
 export function escapeXml(text: string): string {
   return text
     .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd")
@@ -25,25 +25,25 @@ export function escapeXml(text: string): string {
     .replaceAll('"', "&quot;");
 }
 
-/** "#rrggbb" and opacity of a cell's color. */
+/** Returns the color of a cell as "#rrggbb" and opacity. */
 export function cellColor(color: number): { fill: string; opacity: number } {
   const hex = (shift: number) => ((color >>> shift) & 255).toString(16).padStart(2, "0");
   return { fill: `#${hex(0)}${hex(8)}${hex(16)}`, opacity: (color >>> 24) / 255 };
 }
 
-/** Collects what is drawn as SVG elements. */
+/** Collects the drawing as SVG elements. */
 export class SvgSurface implements Surface {
   readonly screen = false;
   private readonly parts: string[] = [];
 
-  /** `measure` tells the width of a text, `encode` an image's address. */
+  /** `measure` returns the width of a text, `encode` the data URL of an image. */
   constructor(
     private readonly ink: string,
     readonly measure: (text: string, size: number, weight?: number) => number,
     private readonly encode: (cells: Cells) => string,
   ) {}
 
-  /** The drawing as a document of its own. */
+  /** Returns the drawing as a complete SVG document. */
   document(width: number, height: number, background: string, title: string): string {
     const size = `width="${round(width)}" height="${round(height)}" viewBox="0 0 ${round(width)} ${round(height)}"`;
     return (
@@ -81,7 +81,7 @@ export class SvgSurface implements Surface {
     draw(this);
   }
   cells(cells: Cells, x: number, y: number, width: number, height: number): void {
-    if (cells.rows * cells.columns > mostRectangles) {
+    if (cells.rows * cells.columns > maxRectangles) {
       const box = `x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}"`;
       this.parts.push(
         `<image ${box} preserveAspectRatio="none" style="image-rendering:pixelated" href="${this.encode(cells)}"/>`,
@@ -100,11 +100,11 @@ function paint(style: ShapeStyle): string {
   return fill + stroke + dash + opacity;
 }
 
-/** One rectangle for every run of equal cells in a row. */
+/** Returns one rectangle per run of equal cells in a row. */
 function cellRuns(cells: Cells, x: number, y: number, width: number, height: number): string[] {
   const runs: string[] = [`<g shape-rendering="crispEdges">`];
   for (let row = 0; row < cells.rows; ++row) {
-    for (let column = 0; column < cells.columns; ) {
+    for (let column = 0; column < cells.columns;) {
       const color = cells.colors[row * cells.columns + column] ?? 0;
       let end = column + 1;
       while (end < cells.columns && cells.colors[row * cells.columns + end] === color) ++end;

@@ -7,26 +7,26 @@ import type { Figure } from "./figure";
 import type { Store } from "./store";
 import type { TipLine } from "./tooltip";
 
-/** What a view is given. */
+/** Passed to every view. */
 export interface Context {
   run: Run;
   store: Store;
-  /** Figures made so far, for print. */
+  /** All figures of the page, for printing. */
   figures: Figure[];
 }
 
-/** A part of the page. Views that have nothing to show are left out. */
+/** A section of the page. Views without data are left out. */
 export interface View {
   id: string;
   title: string;
-  /** One sentence under the title. */
+  /** Explanation under the title. */
   about: string;
   available(run: Run): boolean;
-  /** Fills the section; what takes long comes later, by itself. */
+  /** Fills the section. Slow parts may be added later, until the promise resolves. */
   mount(section: HTMLElement, context: Context): void | Promise<void>;
 }
 
-/** Class names of labeled heads, in the order of their colors. */
+/** Returns the class names of labeled heads, sorted. */
 export function classNames(run: Run): string[] {
   return [...new Set(run.heads.flatMap((head) => head.classes))].sort();
 }
@@ -36,7 +36,7 @@ export interface PairStyle {
   dash?: number[];
 }
 
-/** Lines of the pairs of roles: the circuit pairs first, dashed once the colors have been used up. */
+/** Returns the line style per pair of roles, circuit pairs first. Beyond the number of colors, lines are dashed. */
 export function pairStyles(pairs: readonly string[]): Map<string, PairStyle> {
   const first = ["OQ", "OK", "OV"].filter((pair) => pairs.includes(pair));
   const all = [...first, ...pairs.filter((pair) => !first.includes(pair))];
@@ -44,12 +44,12 @@ export function pairStyles(pairs: readonly string[]): Map<string, PairStyle> {
   return new Map(all.map((pair, i) => [pair, { color: categoryColor(i), ...dash(i) }]));
 }
 
-/** A head's name as a button that chooses it. */
+/** Returns a button with the name of a head that chooses the head. */
 export function headButton(store: Store, name: string): HTMLButtonElement {
   return button(name, () => store.choose(name), { class: "head", "data-head": name });
 }
 
-/** What the page knows of a head, shortly. */
+/** Returns a short description of a head for a tooltip. */
 export function headTip(run: Run, name: string): TipLine[] {
   const head = run.head(name);
   const lines: TipLine[] = [name];
@@ -62,7 +62,7 @@ export function headTip(run: Run, name: string): TipLine[] {
   return lines;
 }
 
-/** Moves a choice over the grid of heads by arrow keys. Null if the key is no arrow. */
+/** Returns the head that an arrow key moves to on the grid of heads; null for other keys. */
 export function stepHead(run: Run, from: string | null, key: string): string | null {
   const heads = run.heads.filter((head) => !head.kv);
   const at = run.head(from) ?? heads[0];

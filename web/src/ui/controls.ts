@@ -54,7 +54,7 @@ export function slider(
   return el("div", { class: "control" }, el("label", { for: id }, label), input, output);
 }
 
-/** Boxes to tick, each with a color. */
+/** Checkboxes, optionally with a color swatch. */
 export function toggles(
   label: string,
   options: (Option & { color?: string; dashed?: boolean })[],
@@ -79,7 +79,7 @@ export function toggles(
   return group;
 }
 
-/** A button that chooses one of a few. */
+/** Radio buttons in one row, for a few options. */
 export function segmented(
   label: string,
   options: Option[],

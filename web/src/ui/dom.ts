@@ -1,6 +1,6 @@
 type Child = Node | string | null | undefined;
 
-/** An element. Text only ever becomes text: children that are strings are text nodes. */
+/** Creates an element. Strings become text nodes, never HTML. */
 export function el<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Record<string, string> = {},
@@ -15,7 +15,7 @@ export function el<K extends keyof HTMLElementTagNameMap>(
 let count = 0;
 export const uniqueId = (prefix: string) => `${prefix}-${++count}`;
 
-/** A token as a person can see it: blanks and line ends have signs, direction does not leak out (isolate). */
+/** Makes a token readable: spaces, line breaks and tabs become visible symbols, control characters U+FFFD. */
 export function visibleToken(text: string): string {
   return text
     .replaceAll(" ", "\u00b7")
@@ -24,5 +24,5 @@ export function visibleToken(text: string): string {
     .replace(/[\u0000-\u001f\u007f]/g, "\ufffd");
 }
 
-/** A token within a line of text of another direction. */
+/** Returns a token for use inside a line of text, isolated so that right-to-left tokens do not reorder the line. */
 export const isolated = (text: string) => `\u2068${visibleToken(text)}\u2069`;

@@ -9,7 +9,7 @@ export function saveFile(name: string, blob: Blob): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 60000);
 }
 
-/** A button and the list it opens: one entry a format. Arrow keys move, Escape closes. */
+/** A button that opens a menu with one entry per format. Arrow keys move, Escape closes. */
 export function exportMenu(title: string, entries: Record<string, () => void>): HTMLElement {
   const open = el(
     "button",

@@ -8,7 +8,7 @@ import type { Store } from "./store";
 import { light, type Theme } from "./theme";
 import { hideTip, showTip, type TipLine } from "./tooltip";
 
-/** What lies under a point of a figure. */
+/** The object under a point of a figure. */
 export interface Hit {
   head?: string;
   tip: TipLine[];
@@ -20,33 +20,33 @@ export interface FigureData {
 }
 
 export interface FigureSpec {
-  /** Names files, and is unique in the page. */
+  /** Unique in the page; also the name of exported files. */
   id: string;
   title: string;
   caption?: string;
-  /** Whether something lies underneath on the screen. */
+  /** True if another canvas underneath must stay visible on the screen. */
   transparent?: boolean;
-  /** What a person who cannot see it is told. */
+  /** Returns a text description for screen readers. */
   describe(): string;
   height(width: number): number;
   draw(s: Surface, width: number, height: number, theme: Theme): void;
   data(): FigureData;
   hit?(x: number, y: number): Hit | null;
   click?(x: number, y: number): void;
-  /** Returns what to say about where that led, or null if the key means nothing here. */
+  /** Handles a key. Returns the text to announce to screen readers, or null if the key is not used. */
   key?(key: string): string | null;
-  /** Called for what is dragged on the figure; x, y null at the end. */
+  /** Called when a drag starts or moves. Returns false at the start to refuse the drag. */
   drag?(x: number, y: number, start: boolean): boolean;
   dragEnd?(): void;
 }
 
-/** One figure: canvas, title, controls, menu of exports, its data as a table, keyboard and pointer. */
+/** A figure with title, controls, export menu, canvas and data table. Handles keyboard and pointer. */
 export class Figure {
   readonly element: HTMLElement;
   readonly controls = el("div", { class: "controls" });
   protected readonly canvas = el("canvas", { tabindex: "0" });
   private readonly stage = el("div", { class: "stage" });
-  private readonly says = el("div", { class: "hidden", "aria-live": "polite" });
+  private readonly liveRegion = el("div", { class: "hidden", "aria-live": "polite" });
   private width = 0;
   private waiting = false;
   private dragging = false;
@@ -73,13 +73,13 @@ export class Figure {
       this.controls,
       this.stage,
       spec.caption ? el("figcaption", {}, spec.caption) : null,
-      this.says,
+      this.liveRegion,
     );
     this.listen();
     store.subscribe(() => this.redraw());
   }
 
-  /** Draws anew with the next frame, or once it comes into sight. */
+  /** Redraws in the next frame, or when the figure scrolls into view. */
   redraw(): void {
     this.stale = true;
     if (this.waiting || !this.seen) return;
@@ -90,7 +90,7 @@ export class Figure {
     });
   }
 
-  /** For print: the drawing as vectors in place of the canvas, which comes back afterwards. */
+  /** Replaces the canvas by a vector image before printing, and restores it afterwards. */
   printing(begin: boolean): void {
     this.stage.querySelector("img.print")?.remove();
     this.canvas.hidden = begin;
@@ -207,19 +207,19 @@ export class Figure {
       }
     });
     this.canvas.addEventListener("keydown", (event) => {
-      const said = this.spec.key?.(event.key) ?? null;
-      if (said === null) return;
+      const announcement = this.spec.key?.(event.key) ?? null;
+      if (announcement === null) return;
       event.preventDefault();
-      this.says.textContent = said;
+      this.liveRegion.textContent = announcement;
     });
   }
 }
 
-/** At most so many rows of a figure's data are shown as a table; the CSV has all. */
-const mostRows = 200;
+/** Max number of rows in the table of a figure. The CSV file has all rows. */
+const maxRows = 200;
 
 function dataTable(data: FigureData, title: string): HTMLElement {
-  const shown = data.rows.slice(0, mostRows);
+  const shown = data.rows.slice(0, maxRows);
   const head = el("tr", {}, ...data.columns.map((column) => el("th", { scope: "col" }, column)));
   const body = shown.map((row) => el("tr", {}, ...row.map((cell) => el("td", {}, cell === null ? "" : String(cell)))));
   const caption = `${title}: ${shown.length} of ${data.rows.length} rows`;

@@ -3,10 +3,10 @@ import { formatNumber } from "../draw/axes";
 import { headButton, type Context } from "./context";
 import { el, visibleToken } from "./dom";
 
-/** All the page knows of the chosen head, beside the sections. */
+/** Panel next to the sections with all data on the chosen head. */
 export function headCard(context: Context): HTMLElement {
   const { store } = context;
-  const card = el("aside", { class: "card", "aria-label": "Chosen head", "aria-live": "polite" });
+  const card = el("aside", { class: "card", "aria-label": "Selected head", "aria-live": "polite" });
   const fill = () => card.replaceChildren(...contents(context, store.state.head));
   fill();
   store.subscribe((_, changed) => changed.has("head") && fill());
@@ -16,21 +16,21 @@ export function headCard(context: Context): HTMLElement {
 function contents(context: Context, name: string | null): Node[] {
   const { run, store } = context;
   const head = run.head(name);
-  if (name !== null && !head && run.knows(name)) return [el("h2", {}, name), ...comparedIn(context, name)];
+  if (name !== null && !head && run.hasHead(name)) return [el("h2", {}, name), ...comparedIn(context, name)];
   if (!head || name === null) {
     const hubs = run.hubs.filter((hub) => hub.strength > 0).slice(0, 5);
-    const hint = el("p", {}, "Choose a head in any figure to follow it through the page.");
+    const hint = el("p", {}, "Select a head in any figure to highlight it in all figures.");
     if (hubs.length === 0) return [hint];
     return [
       hint,
-      el("p", {}, "Most connected:"),
+      el("p", {}, "Most connected heads:"),
       el("p", { class: "chips" }, ...hubs.map((hub) => headButton(store, hub.head))),
     ];
   }
   const parts: Node[] = [el("h2", {}, name)];
   const list = el("dl", {});
   const row = (label: string, value: string | Node) => list.append(el("dt", {}, label), el("dd", {}, value));
-  row("layer", `${head.layer} (of 0 to ${run.layers - 1})`);
+  row("layer", `${head.layer} (0 to ${run.layers - 1})`);
   if (head.classes.length > 0) row("class", head.classes.join(", "));
   const hub = run.hubs.find((one) => one.head === name);
   if (hub && hub.strength > 0) row("hub", `rank ${hub.rank}: ${hub.reason}`);
@@ -48,12 +48,12 @@ function contents(context: Context, name: string | null): Node[] {
   }
   for (const [role, tokens] of run.tokensOf(name)) {
     const chips = tokens.slice(0, 10).map((token) => el("bdi", { class: "token" }, visibleToken(token)));
-    parts.push(el("h3", {}, `Tokens nearest to ${role}`), el("p", { class: "chips" }, ...chips));
+    parts.push(el("h3", {}, `Tokens closest to ${role}`), el("p", { class: "chips" }, ...chips));
   }
   return parts;
 }
 
-/** "pk (3), greedy (1)": criteria and when the head's turn comes, within the budget. */
+/** Lists the criteria that remove the head within the budget, and its rank: "pk (3), greedy (1)". */
 function removedBy(pruned: PrunedModel, name: string): string {
   const found = pruned.orders.flatMap((order) => {
     const at = order.heads.findIndex((one) => one.head === name && one.removed);
@@ -62,14 +62,14 @@ function removedBy(pruned: PrunedModel, name: string): string {
   return found.length > 0 ? found.join(", ") : "no criterion";
 }
 
-/** A head of the runs that are compared, where the run itself has none of that name. */
+/** Lists the compared runs that have this head, for a head that the run itself does not have. */
 function comparedIn({ run }: Context, name: string): Node[] {
   const found = run.doc.comparison!.axes.filter((one) => one.axis === "head" && one.tree.names?.includes(name));
   const names = found.map((one) => el("bdi", { class: "token" }, run.doc.comparison!.runs[one.run]!.name));
   return [el("h3", {}, "In the compared runs"), el("p", { class: "chips" }, ...names)];
 }
 
-/** Numbers of the head in the tables that have one row a head. */
+/** Returns the numbers of a head: detector scores, and statistics of its attention. */
 function figuresOf(context: Context, name: string): [string, number][] {
   const { run } = context;
   const found: [string, number][] = [];

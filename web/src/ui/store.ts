@@ -1,18 +1,18 @@
 import type { Theme } from "./theme";
 
-/** Which edges the wiring and the graph show. */
+/** Edges shown in the wiring and in the graph. */
 export interface EdgeFilter {
   pairs: string[];
   top: number;
   null_: string;
-  /** Largest q-value; 1 shows all. */
+  /** Max q-value; 1 shows all edges. */
   q: number;
 }
 
 export interface State {
-  /** Chosen: kept in the address. */
+  /** The chosen head; also in the address. */
   head: string | null;
-  /** Under the pointer. */
+  /** The head under the pointer. */
   hover: string | null;
   filter: EdgeFilter;
   theme: Theme;
@@ -20,7 +20,7 @@ export interface State {
 
 type Listener = (state: State, changed: ReadonlySet<keyof State>) => void;
 
-/** What the views share. Listeners are told once a frame at most. */
+/** State shared by the views. Listeners are called at most once per frame. */
 export class Store {
   private readonly listeners: Listener[] = [];
   private readonly changed = new Set<keyof State>();
@@ -36,17 +36,17 @@ export class Store {
   set(part: Partial<State>): void {
     for (const [key, value] of Object.entries(part) as [keyof State, State[keyof State]][]) {
       if (this.current[key] === value) continue;
-      if (this.changed.size === 0) requestAnimationFrame(() => this.tell());
+      if (this.changed.size === 0) requestAnimationFrame(() => this.notify());
       this.changed.add(key);
       this.current = { ...this.current, [key]: value };
     }
   }
-  /** Chooses a head, or none if it was the chosen one. */
+  /** Chooses a head, or clears the choice if the head was already chosen. */
   choose(head: string | null): void {
     this.set({ head: head === this.current.head ? null : head });
   }
 
-  private tell(): void {
+  private notify(): void {
     const changed = new Set(this.changed);
     this.changed.clear();
     for (const listener of this.listeners) listener(this.current, changed);

@@ -4,22 +4,22 @@ import { button } from "./controls";
 import { el } from "./dom";
 import { saveFile } from "./export_menu";
 
-const mostRows = 100;
+const maxRows = 100;
 
 export interface TableCard {
-  /** Of the CSV file. */
+  /** Name of the CSV file. */
   name: string;
   title: string;
   about: string;
   columns: string[];
   rows: Cell[][];
-  /** Of numbers as they are shown; the CSV has all. */
+  /** Significant digits in the page. The CSV file has all digits. */
   digits?: number;
 }
 
-/** A table with its title, one sentence, and a button that saves it. */
+/** A table with a title, an explanation, and a button that saves it as CSV. */
 export function tableCard({ name, title, about, columns, rows, digits = 4 }: TableCard): HTMLElement {
-  const shown = rows.slice(0, mostRows);
+  const shown = rows.slice(0, maxRows);
   const save = () => saveFile(`${name}.csv`, new Blob([toCsv(columns, rows)], { type: "text/csv" }));
   const numeric = columns.map((_, i) => rows.some((row) => typeof row[i] === "number"));
   const cell = (value: Cell, i: number) =>
@@ -55,7 +55,7 @@ export function tableCard({ name, title, about, columns, rows, digits = 4 }: Tab
       ),
     ),
     shown.length < rows.length
-      ? el("p", { class: "note" }, `${shown.length} of ${rows.length} rows; the CSV has all.`)
+      ? el("p", { class: "note" }, `Showing ${shown.length} of ${rows.length} rows. The CSV file has all rows.`)
       : null,
   );
 }

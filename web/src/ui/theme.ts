@@ -1,4 +1,4 @@
-/** Colors of figures. The page's own are in style.css and agree with these. */
+/** Colors of figures. Must match the colors of the page in style.css. */
 export interface Theme {
   name: "light" | "dark";
   background: string;
@@ -9,7 +9,7 @@ export interface Theme {
   axis: string;
   /** Empty cells and nodes without a class. */
   blank: string;
-  /** What is chosen. */
+  /** Outline of the chosen head. */
   mark: string;
 }
 
@@ -39,7 +39,7 @@ export const dark: Theme = {
 
 const key = "headscope-theme";
 
-/** What was chosen before, else what the system says. Storage may be closed to pages opened from disk. */
+/** Returns the theme used before, or the theme of the system. Browsers may block storage for pages opened from disk. */
 export function initialTheme(): Theme {
   let chosen: string | null = null;
   try {
@@ -56,6 +56,6 @@ export function applyTheme(theme: Theme): void {
   try {
     localStorage.setItem(key, theme.name);
   } catch {
-    // The choice then lasts as long as the page.
+    // Without storage, the choice is lost when the page is closed.
   }
 }

@@ -1,6 +1,6 @@
 import { el } from "./dom";
 
-/** A line of a tip: text alone, or a name and what it is. */
+/** A line of a tooltip: text, or a label with a value. */
 export type TipLine = string | { label: string; value: string; strong?: boolean };
 
 let tip: HTMLElement | null = null;

@@ -1,12 +1,12 @@
 export type Point3 = [number, number, number];
 
-/** A camera that circles the origin. The same projection serves three.js, labels, hits and exports. */
+/** A camera that orbits the origin. three.js, labels, hit tests and exports use the same projection. */
 export class Camera {
-  /** About the vertical axis, and up from the horizon, in radians. */
+  /** Angle around the vertical axis and angle above the horizon, in radians. */
   azimuth = 0.7;
   elevation = 0.42;
   distance = 3.9;
-  /** Half of what is seen, vertically, in radians. */
+  /** Half of the vertical field of view, in radians. */
   readonly halfAngle = 0.33;
   private width = 1;
   private height = 1;
@@ -23,13 +23,13 @@ export class Camera {
   zoom(factor: number): void {
     this.distance = Math.min(12, Math.max(1.8, this.distance / factor));
   }
-  /** The part of a figure that is drawn into, from its top left corner. */
+  /** Sets the size of the drawing area, which starts at the top left corner of the figure. */
   fit(width: number, height: number): void {
     this.width = width;
     this.height = height;
   }
 
-  /** Where the camera stands. The third coordinate of the data is up. */
+  /** Returns the position of the camera. The third coordinate of the data points up. */
   position(): Point3 {
     const flat = Math.cos(this.elevation) * this.distance;
     return [flat * Math.cos(this.azimuth), flat * Math.sin(this.azimuth), this.distance * Math.sin(this.elevation)];

@@ -1,4 +1,4 @@
-import { readComparison, verdictWords, type ComparedRuns } from "../data/comparison";
+import { readComparison, verdictText, type ComparedRuns } from "../data/comparison";
 import type { Comparison } from "../data/doc";
 import type { View } from "../ui/context";
 import { select } from "../ui/controls";
@@ -11,21 +11,21 @@ import { CompareDistances } from "./compare_distances";
 import { CompareMatrices } from "./compare_matrices";
 import { CompareStrips, isShared } from "./compare_strips";
 
-/** The two runs that are looked at. */
+/** The pair of runs shown in detail. */
 export interface ChosenPair {
   a: number;
   b: number;
   changed: () => void;
 }
 
-/** Verdicts said in words; more would not be read. */
-const mostVerdicts = 10;
+/** Max number of verdicts in the list. */
+const maxVerdicts = 10;
 
 export const compare: View = {
   id: "compare",
   title: "Comparison",
   about:
-    "Runs beside each other: how the organization of their attention differs, and whether that is more than the spread over inputs.",
+    "Compares runs: how the organization of their attention differs, and whether the difference exceeds the spread over inputs.",
   available: (run) => run.doc.comparison !== undefined,
   async mount(section, context) {
     const { run, store } = context;
@@ -65,7 +65,7 @@ export const compare: View = {
   },
 };
 
-/** "0 first half: text, 32 heads, 12 inputs of 64 tokens" */
+/** Lists the runs: "0. first half: text, 32 heads, 12 inputs of 64 tokens". */
 function runList(comparison: Comparison): HTMLElement {
   const items = comparison.runs.map(({ name, kind, inputs, heads, tokens }) => {
     const size = inputs > 0 ? `, ${heads} heads, ${inputs} input${inputs === 1 ? "" : "s"} of ${tokens} tokens` : "";
@@ -77,10 +77,10 @@ function runList(comparison: Comparison): HTMLElement {
 function verdictList(comparison: Comparison): HTMLElement {
   const name = (at: number) => el("bdi", {}, comparison.runs[at]!.name);
   const items = comparison.pairs
-    .slice(0, mostVerdicts)
+    .slice(0, maxVerdicts)
     .map(({ a, b, verdict }) => el("li", {}, name(a), " and ", name(b), `: ${verdict}.`));
   const left = comparison.pairs.length - items.length;
-  if (left > 0) items.push(el("li", {}, `${left} more pairs are in the table.`));
+  if (left > 0) items.push(el("li", {}, `${left} more pairs are not listed here. Select them below.`));
   return el("ul", { class: "story verdicts" }, ...items);
 }
 
@@ -102,7 +102,8 @@ function differenceTable(comparison: Comparison, compared: ComparedRuns, pair: C
   return tableCard({
     name: "difference-table",
     title: `${a} and ${b}: ${verdict}`,
-    about: "Means over inputs; of curves, over their points. The difference of a curve is a root mean square.",
+    about:
+      "Means over inputs. For a curve, the mean is also over its points, and the difference is a root mean square.",
     columns: ["feature", a, b, "difference", "spread over inputs", "p (Holm)", "verdict"],
     rows: found.map((one) => [
       one.feature,
@@ -111,7 +112,7 @@ function differenceTable(comparison: Comparison, compared: ComparedRuns, pair: C
       one.difference,
       Number.isNaN(one.spread) ? null : one.spread,
       Number.isNaN(one.pHolm) ? null : one.pHolm,
-      verdictWords(one),
+      verdictText(one),
     ]),
     digits: 3,
   });

@@ -1,7 +1,7 @@
 import type { ComparedRuns, Feature } from "../data/comparison";
-import { largest, least, mean } from "../data/stats";
+import { maxOf, minOf, mean } from "../data/stats";
 import { drawLegend, formatNumber, linearScale, logScale, type Box, type Scale } from "../draw/axes";
-import { legendHeight, runLabel, runStyle } from "./compare_words";
+import { legendHeight, runLabel, runStyle } from "./compare_labels";
 import type { Surface } from "../draw/surface";
 import type { FigureSpec, Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
@@ -14,12 +14,12 @@ interface Line {
 const panelHeight = 230;
 const below = 58;
 
-/** Curves of every run over each other: means over inputs in bands of least to most. */
+/** Curves of all runs in one plot per feature: the mean over inputs in a band from min to max. */
 export class CompareCurves implements FigureSpec {
   readonly id = "compared-curves";
   readonly title = "Decay and spectra";
   readonly caption =
-    "Lines: means over inputs; bands: least to most. Decay: sorted Haar coefficients of the network over their root mean square. Spectra: leading eigenvalues of each axis's Markov matrix next to the first.";
+    "Lines: mean over inputs. Bands: min to max over inputs. Decay: sorted Haar coefficients of the network, divided by their root mean square. Spectra: largest eigenvalues of the Markov matrix of each axis, after the first.";
   private readonly features: { feature: Feature; lines: Line[] }[];
   private dots: { x: number; y: number; feature: string; run: number; at: number; value: number }[] = [];
 
@@ -31,7 +31,7 @@ export class CompareCurves implements FigureSpec {
 
   describe(): string {
     const names = this.features.map(({ feature }) => feature.name).join(", ");
-    return `Curves of ${this.compared.names.join(", ")} over each other: ${names}.`;
+    return `Curves of the runs ${this.compared.names.join(", ")}: ${names}.`;
   }
   private top(width: number): number {
     return 32 + legendHeight(this.compared.names, width - 80);
@@ -63,11 +63,11 @@ export class CompareCurves implements FigureSpec {
   private drawPanel(s: Surface, feature: Feature, lines: Line[], box: Box, theme: Theme): void {
     const points = lines.flatMap((line) => line.points);
     const decay = feature.name === "decay";
-    const ends: [number, number] = [least(feature.x), largest(feature.x)];
+    const ends: [number, number] = [minOf(feature.x), maxOf(feature.x)];
     const across: [number, number] = [box.left, box.left + box.width];
     const x = decay ? logScale(ends, across, 4) : linearScale(ends, across, feature.x.length);
-    const low = least(points.map((point) => point.low));
-    const high = largest(points.map((point) => point.high));
+    const low = minOf(points.map((point) => point.low));
+    const high = maxOf(points.map((point) => point.high));
     const span: [number, number] = decay ? [low, high] : [Math.min(0, low), high];
     const y = linearScale(high > low ? span : [low - 1, low + 1], [box.top + box.height, box.top], 5);
     s.text(feature.name, box.left, box.top - 10, { weight: 600 });
@@ -143,7 +143,7 @@ function linesOf(feature: Feature): Line[] {
   return feature.samples.flatMap((samples, run) => {
     const points = feature.x.flatMap((x, place) => {
       const values = samples.map((sample) => sample[place] ?? NaN).filter(Number.isFinite);
-      return values.length === 0 ? [] : [{ x, middle: mean(values), low: least(values), high: largest(values) }];
+      return values.length === 0 ? [] : [{ x, middle: mean(values), low: minOf(values), high: maxOf(values) }];
     });
     return points.length === 0 ? [] : [{ run, points: points.sort((a, b) => a.x - b.x) }];
   });

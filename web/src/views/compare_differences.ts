@@ -1,5 +1,5 @@
-import { verdictWords, type ComparedRuns, type Difference } from "../data/comparison";
-import { largest } from "../data/stats";
+import { verdictText, type ComparedRuns, type Difference } from "../data/comparison";
+import { maxOf } from "../data/stats";
 import { drawLegend, formatNumber, linearScale } from "../draw/axes";
 import { categorical } from "../draw/color";
 import type { Surface } from "../draw/surface";
@@ -9,12 +9,12 @@ import type { ChosenPair } from "./compare";
 
 const rowHeight = 20;
 
-/** Feature by feature: the difference of two runs over its spread. */
+/** Difference of two runs divided by the spread over inputs, for each feature. */
 export class CompareDifferences implements FigureSpec {
   readonly id = "differences";
-  readonly title = "Differences over the spread";
+  readonly title = "Differences relative to the spread";
   readonly caption =
-    "A difference counts if it exceeds the spread over inputs (right of the line) and chance (p below 0.05, corrected over the features).";
+    "A feature differs if its difference exceeds the spread over inputs (right of the dashed line) and p is below 0.05 (Holm correction over the features).";
   private rows: { y: number; one: Difference }[] = [];
   private cursor = -1;
 
@@ -30,7 +30,7 @@ export class CompareDifferences implements FigureSpec {
     const [a, b] = [this.compared.names[this.pair.a]!, this.compared.names[this.pair.b]!];
     const differing = this.found().filter((one) => one.verdict === "differs");
     const names = differing.map((one) => one.feature).join(", ");
-    return `${a} and ${b}: ${differing.length} of ${this.found().length} features differ${names ? `: ${names}` : ""}. Arrow keys walk through the features.`;
+    return `${a} and ${b}: ${differing.length} of ${this.found().length} features differ${names ? `: ${names}` : ""}. Arrow keys move through the features.`;
   }
   height(): number {
     return Math.max(400, this.found().length * rowHeight + 90);
@@ -42,7 +42,7 @@ export class CompareDifferences implements FigureSpec {
     const left = 136;
     const right = width - 200;
     const bottom = 32 + found.length * rowHeight;
-    const high = Math.max(2, largest(found.map(ratio).filter(Number.isFinite))) * 1.04;
+    const high = Math.max(2, maxOf(found.map(ratio).filter(Number.isFinite))) * 1.04;
     const x = linearScale([0, high], [left, right], 6);
     for (const tick of x.ticks) {
       s.line(x(tick), 32, x(tick), bottom, { stroke: theme.grid });
@@ -52,7 +52,7 @@ export class CompareDifferences implements FigureSpec {
     s.text("difference / spread over inputs", (left + right) / 2, bottom + 34, { anchor: "middle" });
     const entries = [
       { color: categorical[1]!, label: "differs" },
-      { color: theme.faint, label: "no difference beyond the spread, or chance" },
+      { color: theme.faint, label: "no significant difference" },
     ];
     drawLegend(s, left, 4, width - left, entries, theme);
     this.rows = found.map((one, i) => ({ y: 32 + (i + 0.5) * rowHeight, one }));
@@ -67,7 +67,11 @@ export class CompareDifferences implements FigureSpec {
         s.circle(x(size), y, 4.5, dot);
       }
       const words =
-        one.verdict === "none" ? (Math.abs(one.difference) > one.spread ? "chance" : "no difference") : one.verdict;
+        one.verdict === "none"
+          ? Math.abs(one.difference) > one.spread
+            ? "not significant"
+            : "no difference"
+          : one.verdict;
       const p = Number.isNaN(one.pHolm) ? "" : `, p ${formatP(one.pHolm)}`;
       s.text(`${words}${p}`, right + 16, y, { baseline: "middle", fill: differs ? theme.ink : theme.muted });
     });
@@ -84,7 +88,7 @@ export class CompareDifferences implements FigureSpec {
         { label: this.compared.names[one.b]!, value: formatNumber(one.meanB) },
         { label: "difference", value: formatNumber(one.difference) },
         { label: "spread", value: formatNumber(one.spread) },
-        { label: "verdict", value: verdictWords(one) },
+        { label: "verdict", value: verdictText(one) },
       ],
     };
   }
@@ -95,7 +99,7 @@ export class CompareDifferences implements FigureSpec {
     this.cursor = (Math.max(-1, this.cursor) + step + found.length) % found.length;
     this.redraw();
     const one = found[this.cursor]!;
-    return `${one.feature}: ${verdictWords(one)}`;
+    return `${one.feature}: ${verdictText(one)}`;
   }
   redraw: () => void = () => undefined;
 
@@ -112,7 +116,7 @@ export class CompareDifferences implements FigureSpec {
         one.difference,
         one.spread,
         one.pHolm,
-        verdictWords(one),
+        verdictText(one),
       ]),
     };
   }

@@ -1,18 +1,19 @@
 import type { Comparison } from "../data/doc";
-import { largest } from "../data/stats";
+import { maxOf } from "../data/stats";
 import { drawColorBar, formatNumber, type Box } from "../draw/axes";
 import { cividis, inkOn } from "../draw/color";
 import type { Surface } from "../draw/surface";
 import type { FigureSpec, Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
 import type { ChosenPair } from "./compare";
-import { ending } from "./labels";
+import { truncateStart } from "./labels";
 
-/** Distances between runs, by which two of them are chosen. */
+/** Matrix of distances between runs. A click on a cell chooses a pair of runs. */
 export class CompareDistances implements FigureSpec {
   readonly id = "distances";
   readonly title = "Distances between runs";
-  readonly caption = "Root mean square over features of the difference of two runs over the deviation of all samples.";
+  readonly caption =
+    "Root mean square over features of the difference between two runs, divided by the standard deviation of all samples.";
   private box: Box = { left: 0, top: 0, width: 0, height: 0 };
 
   constructor(
@@ -30,10 +31,10 @@ export class CompareDistances implements FigureSpec {
     return this.comparison.runs[i]!.name;
   }
   describe(): string {
-    const said = this.comparison.pairs
+    const listed = this.comparison.pairs
       .slice(0, 20)
       .map(({ a, b }) => `${this.name(a)} and ${this.name(b)} ${formatNumber(this.distance(a, b))}`);
-    return `Distances: ${said.join(", ")}. Arrow keys choose two runs.`;
+    return `Distances: ${listed.join(", ")}. Arrow keys select a pair of runs.`;
   }
   height(): number {
     return 400;
@@ -41,12 +42,12 @@ export class CompareDistances implements FigureSpec {
 
   draw(s: Surface, width: number, height: number, theme: Theme): void {
     const { count } = this;
-    const label = (i: number) => `${i}  ${ending(this.name(i), 20)}`;
-    const left = 12 + largest(Array.from({ length: count }, (_, i) => s.measure(label(i), 12)));
+    const label = (i: number) => `${i}  ${truncateStart(this.name(i), 20)}`;
+    const left = 12 + maxOf(Array.from({ length: count }, (_, i) => s.measure(label(i), 12)));
     const side = Math.min(width - left - 14, height - 92, count * 84);
     this.box = { left, top: 8, width: side, height: side };
     const cell = side / count;
-    const high = Math.max(1e-9, largest(this.comparison.distances.map((value) => value ?? 0)));
+    const high = Math.max(1e-9, maxOf(this.comparison.distances.map((value) => value ?? 0)));
     for (let i = 0; i < count; ++i) {
       if (cell >= 13 || i % Math.ceil(13 / cell) === 0) {
         s.text(label(i), left - 8, this.box.top + (i + 0.5) * cell, { anchor: "end", baseline: "middle" });
@@ -54,7 +55,7 @@ export class CompareDistances implements FigureSpec {
       }
       for (let j = 0; j < count; ++j) this.drawCell(s, i, j, cell, high, theme);
     }
-    // Framed in white on black, to show on every color.
+    // A white frame on a black one is visible on every color.
     for (const paint of [
       { stroke: "#000000", width: 4 },
       { stroke: "#ffffff", width: 2 },

@@ -4,25 +4,25 @@ import { parseHead } from "../data/head";
 import { nestFolders, type Folder } from "../data/tree";
 import { drawColorBar, formatNumber, type Box } from "../draw/axes";
 import { lookup, viridis } from "../draw/color";
-import { colorCells, endsOf, orderedMatrix, range } from "../draw/heatmap";
+import { colorCells, minMax, orderedMatrix, range } from "../draw/heatmap";
 import type { Cells, Surface } from "../draw/surface";
 import type { Context } from "../ui/context";
 import { segmented } from "../ui/controls";
 import { isolated } from "../ui/dom";
 import type { Figure, FigureSpec, Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
-import { ending } from "./labels";
+import { truncateStart } from "./labels";
 
 type AxisName = ComparedAxis["axis"];
 const treeHeight = 84;
 const below = 66;
 
-/** Trees and affinity matrices of the runs beside each other, in the order of the trees. */
+/** Trees and affinity matrices of the runs side by side, in the order of the trees. */
 export class CompareMatrices implements FigureSpec {
   readonly id = "compared-matrices";
   readonly title = "Trees and affinities";
   readonly caption =
-    "The first input of every run. Above: the tree, root first, a line where a folder ends. Below: affinities in the order of its leaves, the diagonal left blank; one scale for all.";
+    "First input of each run. Top: the tree, root first, with gaps between folders. Bottom: affinities in the order of the leaves; the diagonal is blank. All runs share one color scale.";
   private axis: AxisName;
   private shown: { axis: ComparedAxis; array: NumberArray; cells: Cells; blocks: Block[] }[] = [];
   private boxes: Box[] = [];
@@ -43,7 +43,7 @@ export class CompareMatrices implements FigureSpec {
     const words = { head: "heads", query: "queries", key: "keys" };
     const options = this.axes().map((value) => ({ value, label: words[value] }));
     figure.controls.append(
-      segmented("Of", options, this.axis, (value) => {
+      segmented("Axis", options, this.axis, (value) => {
         this.axis = value as AxisName;
         void this.load().then(() => figure.redraw());
       }),
@@ -58,7 +58,7 @@ export class CompareMatrices implements FigureSpec {
       const inner = orderedMatrix(array, range(array.shape[0]!), range(array.shape[0]!));
       return (row: number, column: number) => (row === column ? NaN : inner(row, column));
     };
-    const ends = arrays.map((array) => endsOf(array.shape[0]!, array.shape[0]!, value(array)));
+    const ends = arrays.map((array) => minMax(array.shape[0]!, array.shape[0]!, value(array)));
     this.ends = [Math.min(...ends.map((one) => one[0])), Math.max(...ends.map((one) => one[1]))];
     this.shown = axes.map((axis, i) => {
       const array = arrays[i]!;
@@ -74,14 +74,14 @@ export class CompareMatrices implements FigureSpec {
 
   describe(): string {
     const sizes = this.shown.map(
-      ({ axis }) => `${this.name(axis)} ${axis.tree.n} in ${axis.tree.levels.length} levels`,
+      ({ axis }) => `${this.name(axis)}: ${axis.tree.n} elements in ${axis.tree.levels.length} levels`,
     );
-    return `Trees and affinities by ${this.axis}: ${sizes.join(", ")}. Arrow keys choose a head.`;
+    return `Trees and affinities by ${this.axis}: ${sizes.join(", ")}. Arrow keys select a head.`;
   }
   private name(axis: ComparedAxis): string {
     return this.comparison.runs[axis.run]!.name;
   }
-  /** Names of elements, in the order of the leaves. */
+  /** Returns the name of the element at a position in the order of the leaves. */
   private element(axis: ComparedAxis, place: number): string {
     const at = axis.tree.order[place]!;
     return axis.tree.names?.[at] ?? String(at);
@@ -109,7 +109,9 @@ export class CompareMatrices implements FigureSpec {
     }));
     this.shown.forEach(({ axis, cells, blocks }, i) => {
       const box = this.boxes[i]!;
-      s.text(`${axis.run}  ${ending(this.name(axis), 40)}`, box.left, box.top - treeHeight - 12, { weight: 600 });
+      s.text(`${axis.run}  ${truncateStart(this.name(axis), 40)}`, box.left, box.top - treeHeight - 12, {
+        weight: 600,
+      });
       drawTree(s, axis.tree, blocks, { ...box, top: box.top - treeHeight - 4, height: treeHeight }, theme);
       s.cells(cells, box.left, box.top, box.width, box.height);
       s.rect(box.left, box.top, box.width, box.height, { stroke: theme.axis });
@@ -119,7 +121,7 @@ export class CompareMatrices implements FigureSpec {
     drawColorBar(s, 8, height - 42, "affinity", ends, viridis, theme);
   }
 
-  /** Row and column of the chosen head, framed in white on black to show on every color. */
+  /** Frames the row and column of the chosen head. A white frame on a black one is visible on every color. */
   private drawChosen(s: Surface, axis: ComparedAxis, box: Box): void {
     const { head, hover } = this.context.store.state;
     if (axis.axis !== "head") return;
@@ -186,7 +188,7 @@ export class CompareMatrices implements FigureSpec {
   }
 }
 
-/** A row a level; folders that stay whole reach down as far as they do. */
+/** Draws one row per level. A folder that is not split spans several rows. */
 function drawTree(s: Surface, { levels, n }: PackedTree, blocks: readonly Block[], box: Box, theme: Theme): void {
   const step = box.height / levels.length;
   for (const { level, last, begin, end } of blocks) {
@@ -200,7 +202,7 @@ function drawTree(s: Surface, { levels, n }: PackedTree, blocks: readonly Block[
   }
 }
 
-/** A folder as a rectangle over the leaves: from its own level to the last at which it is whole. */
+/** A folder as a rectangle over its leaves, from its level to the last level at which it is not split. */
 interface Block {
   level: number;
   last: number;
@@ -208,7 +210,7 @@ interface Block {
   end: number;
 }
 
-/** All folders of a tree, outer ones first. */
+/** Returns all folders of a tree, parents first. */
 function blocksOf(tree: PackedTree): Block[] {
   const blocks: Block[] = [];
   const add = (folder: Folder, begin: number) => {

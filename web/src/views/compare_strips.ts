@@ -1,20 +1,20 @@
 import type { ComparedRuns, Feature } from "../data/comparison";
-import { largest, least, mean } from "../data/stats";
+import { maxOf, minOf, mean } from "../data/stats";
 import { drawLegend, formatNumber, linearScale, type Box } from "../draw/axes";
 import type { Surface } from "../draw/surface";
 import type { FigureSpec, Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
-import { figureWords, legendHeight, runLabel, runStyle } from "./compare_words";
+import { featureLabels, legendHeight, runLabel, runStyle } from "./compare_labels";
 
 const panelHeight = 150;
 const below = 18;
 
-/** Figures of every run, one dot an input: sparsity, shapes of trees, informativeness. */
+/** Numbers of all runs with one dot per input: sparsity, shapes of trees, informativeness. */
 export class CompareStrips implements FigureSpec {
   readonly id = "compared-figures";
   readonly title = "Sparsity, trees and weights";
   readonly caption =
-    "One dot an input, a bar at the mean. Depth: cuts above an element over log2 of their number; branching: parts of a cut; balance: 1 where parts are equal. Features in bold differ between some two runs.";
+    "One dot per input; the bar is the mean. Depth: mean number of splits above an element, divided by log2 of the number of elements. Branching: parts per split. Balance: 1 if all parts have the same size. Features in bold differ between at least two runs.";
   private readonly features: Feature[];
   private readonly differing: Set<string>;
   private dots: { x: number; y: number; feature: string; run: number; value: number }[] = [];
@@ -25,19 +25,19 @@ export class CompareStrips implements FigureSpec {
   }
 
   describe(): string {
-    const said = this.features.map((feature) => {
+    const listed = this.features.map((feature) => {
       const means = feature.samples.map((samples) => formatNumber(mean(values(samples))));
       return `${feature.name} ${means.join(", ")}`;
     });
-    return `Means of ${this.compared.names.join(", ")}: ${said.join("; ")}.`;
+    return `Means of ${this.compared.names.join(", ")}: ${listed.join("; ")}.`;
   }
   private top(width: number): number {
     return 38 + legendHeight(this.compared.names, width - 60);
   }
   private perRow(width: number): number {
     const room = Math.max(170, 60 + 26 * this.compared.names.length);
-    const most = Math.max(1, Math.min(this.features.length, Math.floor(width / room)));
-    return Math.ceil(this.features.length / Math.ceil(this.features.length / most));
+    const fitting = Math.max(1, Math.min(this.features.length, Math.floor(width / room)));
+    return Math.ceil(this.features.length / Math.ceil(this.features.length / fitting));
   }
   height(width: number): number {
     return this.top(width) - 22 + Math.ceil(this.features.length / this.perRow(width)) * (panelHeight + below);
@@ -72,11 +72,11 @@ export class CompareStrips implements FigureSpec {
 
   private drawPanel(s: Surface, feature: Feature, box: Box, theme: Theme): void {
     const all = feature.samples.flatMap(values);
-    const low = least(all);
-    const high = largest(all);
+    const low = minOf(all);
+    const high = maxOf(all);
     const room = (high - low || Math.abs(high) || 1) * 0.08;
     const y = linearScale([low - room, high + room], [box.top + box.height, box.top], 4);
-    const title = figureWords[feature.name] ?? feature.name;
+    const title = featureLabels[feature.name] ?? feature.name;
     s.text(title, box.left, box.top - 8, { weight: this.differing.has(feature.name) ? 650 : 400 });
     for (const tick of y.ticks) {
       s.line(box.left, y(tick), box.left + box.width, y(tick), { stroke: theme.grid });
@@ -90,7 +90,7 @@ export class CompareStrips implements FigureSpec {
       const middle = box.left + (run + 0.5) * step;
       const wide = Math.min(18, step * 0.35);
       found.forEach((value, i) => {
-        // Spread by their place, so that the drawing is the same every time.
+        // Offset dots by their index instead of at random, so that the drawing is reproducible.
         const x = middle + wide * (((i * 0.618034) % 1) - 0.5);
         s.circle(x, y(value), 2.75, { fill: color, opacity: 0.55 });
         this.dots.push({ x, y: y(value), feature: feature.name, run, value });
@@ -121,6 +121,6 @@ export class CompareStrips implements FigureSpec {
 
 const values = (samples: readonly number[][]) => samples.map((sample) => sample[0] ?? NaN).filter(Number.isFinite);
 
-/** A figure that at least two runs have, so that there is something to compare. */
+/** Whether a feature is a number, not a curve, and at least two runs have it. */
 export const isShared = (feature: Feature) =>
   feature.x.length === 0 && feature.samples.filter((samples) => values(samples).length > 0).length > 1;

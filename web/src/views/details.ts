@@ -3,11 +3,11 @@ import { button } from "../ui/controls";
 import type { View } from "../ui/context";
 import { el } from "../ui/dom";
 
-/** What was asked and by what program, to do it again. */
+/** Commands, settings and files of the run. */
 export const details: View = {
   id: "details",
   title: "Run details",
-  about: "What was asked, with what program and settings, and the files that came of it: enough to do it again.",
+  about: "Commands, settings, program version and files of this run. Use them to repeat the run.",
   available: () => true,
   mount(section, { run }) {
     const { commands, files } = run.doc.manifest;
@@ -29,7 +29,7 @@ export const details: View = {
         el("td", {}, String(file.about ?? "")),
       ),
     );
-    const head = ["File", "Command", "Shape", "Type", "What it is"].map((label) => el("th", { scope: "col" }, label));
+    const head = ["File", "Command", "Shape", "Type", "Description"].map((label) => el("th", { scope: "col" }, label));
     section.append(
       el("h3", {}, "Files"),
       el(
@@ -40,21 +40,21 @@ export const details: View = {
       el(
         "p",
         { class: "note" },
-        `Made by ${run.doc.program || "headscope"}. Exports are drawn in the light theme; CSV files have the numbers that a figure shows.`,
+        `Written by ${run.doc.program || "headscope"}. Exported figures use the light theme. CSV files contain the numbers that a figure shows.`,
       ),
     );
   },
 };
 
 function commandCard(name: string, command: ManifestCommand): HTMLElement {
-  const line = `headscope ${(command.arguments ?? []).map(shellWord).join(" ")}`;
-  const said = el("span", { class: "said", role: "status" });
+  const line = `headscope ${(command.arguments ?? []).map(shellQuote).join(" ")}`;
+  const status = el("span", { class: "status", role: "status" });
   const copy = button(
     "Copy",
     () => {
       navigator.clipboard.writeText(line).then(
-        () => (said.textContent = "Copied"),
-        () => (said.textContent = "Not allowed here; select it instead"),
+        () => (status.textContent = "Copied"),
+        () => (status.textContent = "Copying is blocked here; select the text instead"),
       );
     },
     { class: "quiet", "aria-label": `Copy the ${name} command` },
@@ -70,7 +70,7 @@ function commandCard(name: string, command: ManifestCommand): HTMLElement {
     "article",
     { class: "command" },
     el("h3", {}, name),
-    el("div", { class: "line" }, el("code", {}, line), copy, said),
+    el("div", { class: "line" }, el("code", {}, line), copy, status),
     el(
       "div",
       { class: "columns" },
@@ -80,8 +80,8 @@ function commandCard(name: string, command: ManifestCommand): HTMLElement {
   );
 }
 
-/** An argument as a shell takes it. */
-export function shellWord(word: string): string {
+/** Quotes an argument for a shell, if necessary. */
+export function shellQuote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 

@@ -3,14 +3,14 @@ import type { View } from "../ui/context";
 import { Figure } from "../ui/figure";
 import { HeadValuesFigure, type HeadValues } from "./head_values";
 
-const others = ["layer", "index", "number"];
+const notScores = ["layer", "index", "number"];
 
 function scores(run: Run): HeadValues[] {
   const table = run.table("detectors");
   if (!table) return [];
   return table
     .numericColumns()
-    .filter((column) => !others.includes(column) && !column.includes("threshold"))
+    .filter((column) => !notScores.includes(column) && !column.includes("threshold"))
     .map((column) => ({
       label: column.replaceAll("_", " "),
       values: new Map(
@@ -23,26 +23,26 @@ function scores(run: Run): HeadValues[] {
     }));
 }
 
-/** Thresholds that the table states, once each. */
+/** Returns a sentence with the thresholds in the table. */
 function thresholds(run: Run): string {
   const table = run.table("detectors");
   const found = (table?.columns ?? []).filter((column) => column.includes("threshold"));
   const values = found.map((column) => `${column.replaceAll("_", " ")} ${table!.text(column, 0)}`);
-  return values.length > 0 ? ` A head counts as one of a kind from the ${values.join(", ")} on.` : "";
+  return values.length > 0 ? ` A head is of a kind if its score reaches the ${values.join(", ")}.` : "";
 }
 
 export const detectors: View = {
   id: "detectors",
   title: "Detectors",
   about:
-    "What heads do, seen from their attention: the mean weight on the token that a head of that kind would look at, from 0 to 1.",
+    "Behavior of heads, scored from their attention: the mean weight on the tokens that a head of this kind attends to, from 0 to 1.",
   available: (run) => scores(run).length > 0,
   mount(section, context) {
     const about = section.querySelector(".about");
     if (about) about.textContent += thresholds(context.run);
     const all = scores(context.run);
     const figure = new Figure(
-      new HeadValuesFigure("detectors", "Behavior by head", context, () => all, "mean attention"),
+      new HeadValuesFigure("detectors", "Behavior per head", context, () => all, "mean attention"),
       context.store,
     );
     context.figures.push(figure);

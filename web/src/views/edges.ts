@@ -4,7 +4,7 @@ import type { EdgeFilter, State } from "../ui/store";
 import type { FigureData } from "../ui/figure";
 import type { TipLine } from "../ui/tooltip";
 
-/** The edges a filter lets through, weakest first, so that strong ones are drawn last. */
+/** Returns the edges that pass a filter, weakest first, so that strong edges are drawn last. */
 export function filterEdges(edges: readonly Edge[], filter: EdgeFilter): Edge[] {
   const pairs = new Set(filter.pairs);
   return edges
@@ -13,19 +13,19 @@ export function filterEdges(edges: readonly Edge[], filter: EdgeFilter): Edge[] 
     .sort((a, b) => strength(a, filter) - strength(b, filter));
 }
 
-/** z under the chosen null; the score where there is no null. */
+/** Returns z under the chosen null model; the score if there is no null model. */
 export function strength(edge: Edge, filter: EdgeFilter): number {
   return edge.z[filter.null_] ?? edge.score;
 }
 
-/** The head under the pointer, else the chosen one, if an edge that is shown touches it. */
+/** Returns the head under the pointer, or the chosen head, if it has a visible edge; otherwise null. */
 export function chosenIn(edges: readonly Edge[], { hover, head }: Pick<State, "hover" | "head">): string | null {
   const touched = (name: string | null) =>
     name !== null && edges.some((edge) => edge.source === name || edge.target === name);
   return touched(hover) ? hover : touched(head) ? head : null;
 }
 
-/** Width of a line from the strength of its edge, relative to the strongest. */
+/** Returns the line width of an edge, from its strength relative to the strongest edge. */
 export function edgeWidth(edge: Edge, filter: EdgeFilter, strongest: number): number {
   const share = strongest > 0 ? Math.max(0, strength(edge, filter)) / strongest : 1;
   return 1 + 3 * Math.sqrt(share);

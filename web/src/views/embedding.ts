@@ -15,7 +15,7 @@ import { Spheres } from "./spheres";
 
 type AxisName = "head" | "query" | "key";
 
-/** An element where the camera sees it. */
+/** An element, projected by the camera. */
 interface Placed {
   i: number;
   x: number;
@@ -28,16 +28,16 @@ interface Room {
   top: number;
   bottom: number;
 }
-const meet = (a: Room, b: Room) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+const overlap = (a: Room, b: Room) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
 
-/** Elements that are named, nearest ones. */
-const mostLabels = 120;
+/** Max number of elements with a label; the nearest ones are labeled. */
+const maxLabels = 120;
 
 export const embedding: View = {
   id: "embedding",
   title: "Diffusion map",
   about:
-    "Elements whose attention maps are alike lie close together: the leading coordinates of the diffusion map. Drag to turn, use the arrow keys or the wheel with Ctrl to turn and zoom.",
+    "The first three coordinates of the diffusion map. Elements with similar attention maps are close together. Drag or use the arrow keys to rotate. Use Ctrl and the mouse wheel, or plus and minus, to zoom.",
   available: (run) => axes(run).length > 0,
   async mount(section, context) {
     const view = new Embedding(context);
@@ -48,7 +48,7 @@ export const embedding: View = {
   },
 };
 
-/** Axes with at least one coordinate. */
+/** Returns the axes with at least one coordinate. */
 function axes(run: Run): AxisName[] {
   return (["head", "query", "key"] as const).filter((name) => {
     const shape = run.axis(name)?.embedding?.shape;
@@ -80,7 +80,7 @@ class Embedding implements FigureSpec {
     this.colors = nodeColors(context.run, this.by);
   }
 
-  /** Position is what tells tokens apart, as layers do heads. */
+  /** Heads can be colored in several ways, tokens only by position. */
   private options(): Option[] {
     return this.axis === "head" ? colorOptions(this.context.run) : [{ value: "layer", label: "position" }];
   }
@@ -99,7 +99,7 @@ class Embedding implements FigureSpec {
     if (this.names.length > 1)
       figure.controls.append(
         segmented(
-          "Of",
+          "Axis",
           this.names.map((value) => ({ value, label: words[value] })),
           this.axis,
           (axis) => {
@@ -150,7 +150,7 @@ class Embedding implements FigureSpec {
   }
 
   describe(): string {
-    return `Diffusion map of ${this.points.length} elements in three coordinates. Arrow keys turn it, plus and minus zoom.`;
+    return `Diffusion map of ${this.points.length} elements in three coordinates. Arrow keys rotate it, plus and minus zoom.`;
   }
   height(width: number): number {
     return Math.round(Math.min(640, Math.max(420, width * 0.5)));
@@ -158,7 +158,7 @@ class Embedding implements FigureSpec {
 
   private color(i: number, theme: Theme): string {
     if (this.axis === "head") {
-      // Light falls on spheres, and a blank one would be as white as the page.
+      // A lit sphere in the blank color would be as white as the page.
       const color = this.colors.color(this.labels[i]!, theme);
       return color === theme.blank ? theme.axis : color;
     }
@@ -176,7 +176,7 @@ class Embedding implements FigureSpec {
       .map((point, i) => ({ i, ...this.camera.project(point) }))
       .sort((a, b) => b.depth - a.depth);
     const radius = this.radius();
-    // On the screen three.js draws the points underneath; exports have them here.
+    // On the screen, three.js draws the points on a canvas underneath. Exports draw them here.
     const screen = this.spheres !== null && s.screen;
     if (screen)
       this.spheres!.render(
@@ -199,7 +199,7 @@ class Embedding implements FigureSpec {
     return this.points.length > 400 ? 4 : this.points.length > 120 ? 5.5 : 7;
   }
 
-  /** Where the axes that there are end. */
+  /** Returns the projected ends of the axes, one per coordinate of the data. */
   private axisEnds(sign = 1): { x: number; y: number }[] {
     const reach = 1.08 * sign;
     const ends: Point3[] = [
@@ -218,9 +218,9 @@ class Embedding implements FigureSpec {
     });
   }
 
-  /** Names of the chosen and of the others where there is room beside their sphere, near ones first. */
+  /** Draws labels where there is room next to the spheres: the chosen head first, then from near to far. */
   private drawLabels(s: Surface, placed: Placed[], theme: Theme): void {
-    const near = placed.slice(-mostLabels).reverse();
+    const near = placed.slice(-maxLabels).reverse();
     const taken: Room[] = this.axisEnds().map(({ x, y }) => ({ left: x + 4, right: x + 20, top: y - 18, bottom: y }));
     const spheres = near.map(({ x, y, scale }) => {
       const r = this.radius() * scale;
@@ -243,7 +243,7 @@ class Embedding implements FigureSpec {
         bottom: y + 6,
       }));
       const free = rooms.find(
-        (room) => !taken.some((one) => meet(one, room)) && !spheres.some((one, j) => j !== k && meet(one, room)),
+        (room) => !taken.some((one) => overlap(one, room)) && !spheres.some((one, j) => j !== k && overlap(one, room)),
       );
       const room = free ?? (chosen ? rooms[0]! : undefined);
       if (!room) continue;
@@ -263,12 +263,12 @@ class Embedding implements FigureSpec {
 
   private nearest(x: number, y: number): number {
     let best = -1;
-    let least = this.radius() + 5;
+    let minDistance = this.radius() + 5;
     this.points.forEach((point, i) => {
       const at = this.camera.project(point);
       const distance = Math.hypot(at.x - x, at.y - y);
-      if (distance >= least) return;
-      least = distance;
+      if (distance >= minDistance) return;
+      minDistance = distance;
       best = i;
     });
     return best;
@@ -310,7 +310,7 @@ class Embedding implements FigureSpec {
     else if (key === "+" || key === "-") this.camera.zoom(key === "+" ? 1.15 : 1 / 1.15);
     else return null;
     this.figure?.redraw();
-    return "Turned";
+    return "View changed";
   }
   data() {
     const [n, dimensions] = (this.array?.shape ?? [0, 0]) as [number, number];
@@ -325,7 +325,7 @@ class Embedding implements FigureSpec {
   }
 }
 
-/** Centered, and scaled so that the farthest point is at distance 1 along some axis. */
+/** Centers the points and scales them so that the max absolute coordinate is 1. */
 function normalized(points: Point3[]): Point3[] {
   const middle = [0, 1, 2].map((k) => {
     const values = points.map((point) => point[k]!);

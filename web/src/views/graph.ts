@@ -11,7 +11,7 @@ import {
   type SimulationNodeDatum,
 } from "d3-force";
 import type { Edge } from "../data/run";
-import { largest } from "../data/stats";
+import { maxOf } from "../data/stats";
 import { drawColorBar, drawLegend, formatNumber } from "../draw/axes";
 import { viridis } from "../draw/color";
 import type { Surface } from "../draw/surface";
@@ -35,7 +35,7 @@ export const graph: View = {
   id: "graph",
   title: "Head graph",
   about:
-    "The same edges as in the wiring, with its filters, drawn by their pull: heads that share many edges come together. Size is hub strength, the sum of deviations over a head's edges. Heads can be dragged.",
+    "The same edges as in the wiring, with the same filters, as a force-directed graph: connected heads are close together. Size is hub strength: the sum of z over the edges of a head. Drag heads to move them.",
   available: (run) => run.edges.length > 0,
   mount(section, context) {
     const view = new Graph(context);
@@ -46,10 +46,10 @@ export const graph: View = {
   },
 };
 
-/** Steps after which the drawing has come to rest. */
+/** Number of steps after which the simulation stops. */
 const restAfter = 260;
 
-/** The head of an arrow that comes from one point and touches a circle around another. */
+/** Returns the path of an arrow head that points from (fromX, fromY) to a circle around (x, y). */
 function arrow(fromX: number, fromY: number, x: number, y: number, radius: number): string {
   const length = Math.hypot(x - fromX, y - fromY) || 1;
   const [ux, uy] = [(x - fromX) / length, (y - fromY) / length];
@@ -93,7 +93,7 @@ class Graph implements FigureSpec {
     this.run();
   }
 
-  /** New nodes and links for the filter; heads that stay keep their place. */
+  /** Rebuilds nodes and links for the current filter. Heads that remain keep their positions. */
   private rebuild(): void {
     const { run, store } = this.context;
     const edges = filterEdges(run.edges, store.state.filter);
@@ -103,12 +103,12 @@ class Graph implements FigureSpec {
     const before = new Map(this.nodes.map((node) => [node.name, node]));
     const hubs = new Map(run.hubs.map((hub) => [hub.head, hub.strength]));
     const names = [...new Set(edges.flatMap((edge) => [edge.source, edge.target]))].sort();
-    const most = Math.max(1e-9, ...names.map((name) => hubs.get(name) ?? 0));
+    const maxStrength = Math.max(1e-9, ...names.map((name) => hubs.get(name) ?? 0));
     this.nodes = names.map((name) => {
       const value = Math.max(0, hubs.get(name) ?? 0);
       const old = before.get(name);
       const place = old ? { x: old.x!, y: old.y! } : {};
-      return { ...place, name, strength: value, radius: 5 + 13 * Math.sqrt(value / most) };
+      return { ...place, name, strength: value, radius: 5 + 13 * Math.sqrt(value / maxStrength) };
     });
     const byName = new Map(this.nodes.map((node) => [node.name, node]));
     this.links = edges.map((edge) => ({ edge, source: byName.get(edge.source)!, target: byName.get(edge.target)! }));
@@ -128,7 +128,7 @@ class Graph implements FigureSpec {
     if (this.figure) this.run();
   }
 
-  /** A few milliseconds of the simulation a frame until it rests. */
+  /** Runs the simulation for 6 ms per frame until it stops. */
   private run(): void {
     const simulation = this.simulation;
     if (!simulation || this.steps >= restAfter) return;
@@ -153,7 +153,7 @@ class Graph implements FigureSpec {
     return Math.round(Math.min(720, Math.max(420, width * 0.5)));
   }
 
-  /** Everything in the middle, as large as it fits and not much more than twice its size. */
+  /** Centers the graph and scales it to fit, by a factor of at most 2.4. */
   private fit(width: number, height: number): void {
     const reach = (pick: (node: Node) => number) => [
       Math.min(0, ...this.nodes.map((node) => pick(node) - node.radius - 16)),
@@ -202,12 +202,12 @@ class Graph implements FigureSpec {
 
   private drawLinks(s: Surface, chosen: string | null): void {
     const { filter } = this.context.store.state;
-    const strongest = Math.max(0, largest(this.links.map((link) => strength(link.edge, filter))));
+    const strongest = Math.max(0, maxOf(this.links.map((link) => strength(link.edge, filter))));
     for (const { edge, source, target } of this.links) {
       const touched = chosen === null || edge.source === chosen || edge.target === chosen;
       const a = this.at(source as Node);
       const b = this.at(target as Node);
-      // Bent a little to one side, so that edges of several pairs between two heads stay apart.
+      // Bend edges by pair of roles, so that several edges between two heads do not overlap.
       const bend = 0.1 + 0.08 * [...this.pairs.keys()].indexOf(edge.pair);
       const mx = (a.x + b.x) / 2 - (b.y - a.y) * bend;
       const my = (a.y + b.y) / 2 + (b.x - a.x) * bend;
@@ -266,12 +266,12 @@ class Graph implements FigureSpec {
 
   private nearest(x: number, y: number): Node | null {
     let best: Node | null = null;
-    let least = 1;
+    let minDistance = 1;
     for (const node of this.nodes) {
       const at = this.at(node);
       const distance = Math.hypot(at.x - x, at.y - y) / (node.radius + 4);
-      if (distance > least) continue;
-      least = distance;
+      if (distance > minDistance) continue;
+      minDistance = distance;
       best = node;
     }
     return best;

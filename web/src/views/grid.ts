@@ -1,26 +1,26 @@
 import type { Run } from "../data/run";
 import type { Box } from "../draw/axes";
 
-/** Where heads stand in a grid of layers (columns) and heads (rows); KV heads below the others. */
+/** Positions of heads in a grid of layers (columns) and heads (rows). KV heads are below the query heads. */
 export class HeadGrid {
   readonly rows: number;
   readonly kvRows: number;
 
   constructor(private readonly run: Run) {
-    const most = (kv: boolean) =>
+    const count = (kv: boolean) =>
       Math.max(0, ...run.heads.filter((head) => head.kv === kv).map((head) => head.number + 1));
-    this.rows = most(false);
-    this.kvRows = most(true);
+    this.rows = count(false);
+    this.kvRows = count(true);
   }
 
   get columns(): number {
     return this.run.layers;
   }
-  /** Rows with the gap before KV heads. */
+  /** Number of rows, including the gap above the KV heads. */
   get units(): number {
     return this.rows + (this.kvRows > 0 ? this.kvRows + 1 : 0);
   }
-  /** Center of a head's cell within a box. */
+  /** Returns the center of the cell of a head within a box. */
   center(name: string, box: Box): { x: number; y: number } | null {
     const head = this.run.head(name);
     if (!head) return null;
@@ -30,14 +30,14 @@ export class HeadGrid {
       y: box.top + ((row + 0.5) * box.height) / this.units,
     };
   }
-  /** The head whose cell holds a point. */
+  /** Returns the head whose cell contains a point. */
   at(x: number, y: number, box: Box): string | null {
     const layer = Math.floor(((x - box.left) / box.width) * this.columns);
     const row = Math.floor(((y - box.top) / box.height) * this.units);
     const kv = this.kvRows > 0 && row > this.rows;
     return this.name(layer, kv ? row - this.rows - 1 : row, kv);
   }
-  /** The same where the box shows no KV heads. */
+  /** Like `at`, for a box that shows only query heads. */
   atQueryHead(x: number, y: number, box: Box): string | null {
     const layer = Math.floor(((x - box.left) / box.width) * this.columns);
     return this.name(layer, Math.floor(((y - box.top) / box.height) * this.rows), false);
@@ -49,7 +49,7 @@ export class HeadGrid {
   }
 }
 
-/** Every how manyth label fits, so that labels stand at least `room` pixels apart. */
+/** Returns the step between labels, so that they are at least `room` pixels apart. */
 export function labelStep(spacing: number, room: number): number {
   for (const step of [1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100]) if (step * spacing >= room) return step;
   return Math.ceil(room / spacing);

@@ -6,18 +6,18 @@ import type { FigureSpec, Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
 import { HeadGrid, labelStep } from "./grid";
 
-/** One number a head. */
+/** One number per head. */
 export interface HeadValues {
   label: string;
   values: Map<string, number>;
-  /** Of the colors; from the data where it is not given. */
+  /** Ends of the color scale; default: min and max of the values. */
   ends?: [number, number];
 }
 
-/** Room under a grid for its labels and scale. */
+/** Space below a grid for its labels and color bar. */
 const below = 112;
 
-/** Numbers of heads on the grid of layers and heads, several grids beside each other. */
+/** Numbers per head on grids of layers and heads, several grids side by side. */
 export class HeadValuesFigure implements FigureSpec {
   private readonly grid: HeadGrid;
   private boxes: Box[] = [];
@@ -26,7 +26,7 @@ export class HeadValuesFigure implements FigureSpec {
     readonly id: string,
     readonly title: string,
     private readonly context: Context,
-    /** Asked anew at every drawing. */
+    /** Called for every drawing. */
     private readonly all: () => HeadValues[],
     private readonly unit: string,
   ) {
@@ -35,10 +35,10 @@ export class HeadValuesFigure implements FigureSpec {
 
   private perRow(width: number): number {
     const fits = (across: number) => (width / across - 64) / this.grid.columns >= 22;
-    const most = this.all().length;
-    for (let across = Math.min(5, most); across > 1; --across)
-      if (fits(across)) return Math.ceil(most / Math.ceil(most / across));
-    return Math.min(most, this.grid.columns > 20 ? 2 : 1);
+    const count = this.all().length;
+    for (let across = Math.min(5, count); across > 1; --across)
+      if (fits(across)) return Math.ceil(count / Math.ceil(count / across));
+    return Math.min(count, this.grid.columns > 20 ? 2 : 1);
   }
   private cell(width: number): number {
     return Math.min(46, (width / this.perRow(width) - 64) / this.grid.columns);
@@ -51,7 +51,7 @@ export class HeadValuesFigure implements FigureSpec {
       const top = [...values].sort((a, b) => b[1] - a[1])[0];
       return top ? `${label} highest in ${top[0]}, ${formatNumber(top[1], 2)}` : label;
     });
-    return `${this.title}: ${best.join("; ")}. Arrow keys move over the heads.`;
+    return `${this.title}: ${best.join("; ")}. Arrow keys move between heads.`;
   }
   height(width: number): number {
     const lines = Math.ceil(this.all().length / this.perRow(width));

@@ -15,7 +15,7 @@ import { tables } from "./tables";
 import { tree } from "./tree";
 import { wiring } from "./wiring";
 
-/** In the order of the page. A new view is a file and a line here. */
+/** All views in the order of the page. Add new views here. */
 export const views: View[] = [
   overview,
   wiring,

@@ -32,7 +32,7 @@ function read(run: Run): Row[] {
   }));
 }
 
-/** What both figures look at. */
+/** The pair of roles that both figures show. */
 interface Chosen {
   pair: string;
   changed: () => void;
@@ -42,7 +42,7 @@ export const informativeness: View = {
   id: "informativeness",
   title: "Informativeness",
   about:
-    "How far the affinities of earlier with later heads are from those of random subspaces: KL(random \u2016 observed) in nats, and the two distributions of a chosen pair.",
+    "How much the affinities between earlier and later heads differ from those of random subspaces: KL(random \u2016 observed) in nats per pair of roles, and both distributions for the selected pair.",
   available: (run) => read(run).length > 0,
   mount(section, context) {
     const best = read(context.run).reduce((a, b) => (b.kl > a.kl ? b : a));
@@ -60,7 +60,7 @@ export const informativeness: View = {
 
 class Matrix implements FigureSpec {
   readonly id = "informativeness";
-  readonly title = "KL by pair of roles";
+  readonly title = "KL per pair of roles";
   private readonly rows: Row[];
   private box: Box = { left: 0, top: 0, width: 0, height: 0 };
 
@@ -73,7 +73,7 @@ class Matrix implements FigureSpec {
 
   describe(): string {
     const values = this.rows.map((row) => `${row.pair} ${formatNumber(row.kl)}`).join(", ");
-    return `Informativeness in nats: ${values}. Arrow keys choose a pair.`;
+    return `Informativeness in nats: ${values}. Arrow keys select a pair.`;
   }
   height(): number {
     return 400;
@@ -131,7 +131,7 @@ class Matrix implements FigureSpec {
     return {
       tip: [
         row.pair,
-        { label: "KL, bins of the paper", value: `${formatNumber(row.kl)} nats` },
+        { label: "KL, bins as in the paper", value: `${formatNumber(row.kl)} nats` },
         { label: "KL, finer bins", value: `${formatNumber(row.fine)} nats` },
         { label: "mean, observed", value: formatNumber(row.mean) },
         { label: "mean, random", value: formatNumber(row.randomMean) },
@@ -171,7 +171,7 @@ class Distribution implements FigureSpec {
     const all = this.context.run.doc.affinities ?? [];
     return all.find((one) => one.pair === this.chosen.pair && one.metric === "pk")?.histogram ?? null;
   }
-  /** Densities, so that counts and the curve share an axis. */
+  /** Converts counts to densities, so that the histogram and the curve share an axis. */
   private densities(h: Histogram): { x: number; observed: number; random: number }[] {
     const total = h.counts.reduce((a, b) => a + b, 0);
     return h.counts.map((count, i) => {
@@ -191,7 +191,10 @@ class Distribution implements FigureSpec {
   draw(s: Surface, width: number, height: number, theme: Theme): void {
     const h = this.histogram();
     if (!h) {
-      s.text("No affinities of this pair in the run.", width / 2, height / 2, { anchor: "middle", fill: theme.muted });
+      s.text("The run has no affinities for this pair.", width / 2, height / 2, {
+        anchor: "middle",
+        fill: theme.muted,
+      });
       return;
     }
     const box: Box = { left: 62, top: 34, width: width - 82, height: height - 92 };
@@ -207,7 +210,7 @@ class Distribution implements FigureSpec {
       if (observed > 0) s.rect(left, top, wide, box.top + box.height - top, { fill: categorical[0]!, opacity: 0.85 });
     }
     const entries: { color: string; label: string; line?: boolean }[] = [
-      { color: categorical[0]!, label: "observed, earlier with later heads" },
+      { color: categorical[0]!, label: "observed, earlier and later heads" },
     ];
     if (h.random) {
       const { mean, sd } = h.random;

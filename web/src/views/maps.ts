@@ -2,23 +2,23 @@ import type { NumberArray } from "../data/array";
 import type { Input, MapSet } from "../data/doc";
 import { drawColorBar, formatNumber, type Box } from "../draw/axes";
 import { lookup, viridis } from "../draw/color";
-import { colorCells, endsOf, orderedMatrix, range } from "../draw/heatmap";
+import { colorCells, minMax, orderedMatrix, range } from "../draw/heatmap";
 import type { Cells, Surface } from "../draw/surface";
 import type { Context, View } from "../ui/context";
 import { segmented, select } from "../ui/controls";
 import { el, isolated, visibleToken } from "../ui/dom";
 import { Figure, type FigureSpec, type Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
-import { Gaze } from "./gaze";
+import { QueryAttention } from "./query_attention";
 import { labelStep } from "./grid";
-import { shortened } from "./labels";
+import { truncateEnd } from "./labels";
 
-/** What the figures of this section look at. */
-export interface Look {
+/** What the figures of this section show. */
+export interface MapSelection {
   input: Input;
   what: "pattern" | "scores";
   head: string;
-  /** A row of the map, in its own order. */
+  /** Row of the map, in the order of the input; -1: none. */
   query: number;
   level: number;
   array: NumberArray | null;
@@ -29,22 +29,23 @@ export const maps: View = {
   id: "maps",
   title: "Attention maps",
   about:
-    "Queries as rows, keys as columns: as the model had them, and with rows and columns in the order of their trees. The chosen head is shown; point at a row to see where that query looks.",
+    "Attention maps of the selected head. Rows are queries, columns are keys. The original map is in the order of the input, the organized map in the order of the trees. Point at a row to see the attention of that query.",
   available: (run) => (run.doc.inputs ?? []).length > 0,
   async mount(section, context) {
     await new Maps(context).attach(section);
   },
 };
 
-const mapSet = (look: Look): MapSet => (look.what === "pattern" ? look.input.pattern : look.input.scores)!;
+const mapSet = (selection: MapSelection): MapSet =>
+  (selection.what === "pattern" ? selection.input.pattern : selection.input.scores)!;
 
 class Maps {
-  private readonly look: Look;
+  private readonly selection: MapSelection;
   private figures: Figure[] = [];
 
   constructor(private readonly context: Context) {
     const input = context.run.doc.inputs![0]!;
-    this.look = {
+    this.selection = {
       input,
       what: input.pattern ? "pattern" : "scores",
       head: "",
@@ -56,49 +57,49 @@ class Maps {
     this.follow();
   }
 
-  /** The chosen head where it has a map, else the one before, else the one with the least entropy. */
+  /** Shows the chosen head if it has a map, otherwise the previous head; at start, the head of min entropy. */
   private follow(): void {
-    const { heads } = this.look.input.tokens;
+    const { heads } = this.selection.input.tokens;
     const chosen = this.context.store.state.head;
-    if (chosen !== null && heads.includes(chosen)) this.look.head = chosen;
-    if (heads.includes(this.look.head)) return;
-    const entropy = this.look.input.summary?.entropy ?? [];
-    const least = entropy.reduce((best, value, i) => (value < (entropy[best] ?? Infinity) ? i : best), 0);
-    this.look.head = heads[least] ?? heads[0]!;
+    if (chosen !== null && heads.includes(chosen)) this.selection.head = chosen;
+    if (heads.includes(this.selection.head)) return;
+    const entropy = this.selection.input.summary?.entropy ?? [];
+    const narrowest = entropy.reduce((best, value, i) => (value < (entropy[best] ?? Infinity) ? i : best), 0);
+    this.selection.head = heads[narrowest] ?? heads[0]!;
   }
 
   async attach(section: HTMLElement): Promise<void> {
     const { run, store } = this.context;
     const inputs = run.doc.inputs!;
-    const heads = () => this.look.input.tokens.heads.map((value) => ({ value, label: value }));
-    const head = select("Head", heads(), this.look.head, (value) => store.set({ head: value }));
+    const heads = () => this.selection.input.tokens.heads.map((value) => ({ value, label: value }));
+    const head = select("Head", heads(), this.selection.head, (value) => store.set({ head: value }));
     const controls = el("div", { class: "controls" });
     if (inputs.length > 1) {
       const options = inputs.map((input, i) => ({ value: String(i), label: preview(input, i) }));
       controls.append(
         select("Input", options, "0", (value) => {
-          this.look.input = inputs[Number(value)]!;
-          this.look.query = -1;
+          this.selection.input = inputs[Number(value)]!;
+          this.selection.query = -1;
           this.follow();
-          head.setOptions(heads(), this.look.head);
+          head.setOptions(heads(), this.selection.head);
           void this.load();
         }).element,
       );
     }
     controls.append(head.element);
-    if (this.look.input.pattern && this.look.input.scores) {
+    if (this.selection.input.pattern && this.selection.input.scores) {
       const kinds = [
         { value: "pattern", label: "after softmax" },
-        { value: "scores", label: "before" },
+        { value: "scores", label: "before softmax" },
       ];
       controls.append(
-        segmented("Values", kinds, this.look.what, (value) => {
-          this.look.what = value as Look["what"];
+        segmented("Values", kinds, this.selection.what, (value) => {
+          this.selection.what = value as MapSelection["what"];
           void this.load();
         }),
       );
     }
-    const set = mapSet(this.look);
+    const set = mapSet(this.selection);
     const pair = el("div", { class: "pair even" });
     const add = (figure: Figure, to: HTMLElement) => {
       this.figures.push(figure);
@@ -106,9 +107,9 @@ class Maps {
       to.append(figure.element);
     };
     section.append(controls, pair);
-    add(new Figure(new MapFigure(this.context, this.look, false, () => this.redraw()), store), pair);
+    add(new Figure(new MapFigure(this.context, this.selection, false, () => this.redraw()), store), pair);
     if (set.rows) {
-      const figure = new Figure(new MapFigure(this.context, this.look, true, () => this.redraw()), store);
+      const figure = new Figure(new MapFigure(this.context, this.selection, true, () => this.redraw()), store);
       add(figure, pair);
       const levels = Math.max(run.doc.trees?.query?.levels.length ?? 0, run.doc.trees?.key?.levels.length ?? 0);
       const options = range(Math.max(0, levels - 1)).map((level) => ({
@@ -118,16 +119,16 @@ class Maps {
       if (levels > 1)
         controls.append(
           select("Folders", options, "1", (value) => {
-            this.look.level = Number(value);
+            this.selection.level = Number(value);
             this.redraw();
           }).element,
         );
     }
-    add(new Figure(new Gaze(this.look, () => mapSet(this.look)), store), section);
+    add(new Figure(new QueryAttention(this.selection, () => mapSet(this.selection)), store), section);
     store.subscribe((_, changed) => {
       if (!changed.has("head")) return;
       this.follow();
-      head.value = this.look.head;
+      head.value = this.selection.head;
       this.redraw();
     });
     await this.load();
@@ -137,23 +138,23 @@ class Maps {
     this.figures.forEach((figure) => figure.redraw());
   }
   private async load(): Promise<void> {
-    const set = mapSet(this.look);
+    const set = mapSet(this.selection);
     const [array, organized] = await Promise.all([
       this.context.run.array(set.maps),
       set.organized ? this.context.run.array(set.organized) : null,
     ]);
-    this.look.array = array;
-    this.look.organized = organized;
+    this.selection.array = array;
+    this.selection.organized = organized;
     this.redraw();
   }
 }
 
-/** "0: the first words" */
+/** Returns a short name of an input: "0: the first words". */
 function preview(input: Input, i: number): string {
   const { tokens, kind } = input.tokens;
   if (kind === "image") return `${i}: image`;
   const words = tokens.slice(0, 8).map((token) => token.text);
-  // Some tokenizers keep blanks in their tokens, others leave them out.
+  // Some tokenizers include spaces in their tokens, others do not.
   const spaced = tokens.some((token) => /^\s|\s$/.test(token.text));
   return `${i}: ${words.join(spaced ? "" : " ").slice(0, 32)}`;
 }
@@ -167,7 +168,7 @@ class MapFigure implements FigureSpec {
 
   constructor(
     private readonly context: Context,
-    private readonly look: Look,
+    private readonly selection: MapSelection,
     private readonly isOrganized: boolean,
     private readonly changed: () => void,
   ) {
@@ -176,29 +177,29 @@ class MapFigure implements FigureSpec {
   }
 
   private slice(): number {
-    return this.look.input.tokens.heads.indexOf(this.look.head);
+    return this.selection.input.tokens.heads.indexOf(this.selection.head);
   }
-  /** Queries and keys that make up the rows and columns, before averaging. */
+  /** Returns the queries and keys in the order of rows and columns, before averaging. */
   private order(): { rows: readonly number[]; columns: readonly number[] } {
-    const set = mapSet(this.look);
+    const set = mapSet(this.selection);
     if (this.isOrganized && set.rows && set.columns) return { rows: set.rows, columns: set.columns };
     return { rows: range(set.queries), columns: range(set.keys) };
   }
 
-  /** The value in a cell of the drawing. */
+  /** Returns a function that reads the value of a cell of the drawing. */
   private reader(): { rows: number; columns: number; value: (row: number, column: number) => number } {
-    const set = mapSet(this.look);
+    const set = mapSet(this.selection);
     const { rows, columns } = this.order();
     const pooled = set.side > 1;
-    const array = this.isOrganized && pooled ? this.look.organized : this.look.array;
+    const array = this.isOrganized && pooled ? this.selection.organized : this.selection.array;
     if (!array) return { rows: 0, columns: 0, value: () => NaN };
     const [high, wide] = pooled ? (array.shape.slice(-2) as [number, number]) : [rows.length, columns.length];
     const inner = pooled
       ? orderedMatrix(array, range(high), range(wide), this.slice())
       : orderedMatrix(array, rows, columns, this.slice());
-    const first = this.look.input.tokens.first_query ?? 0;
-    const causal = this.look.input.tokens.mask === "causal";
-    // A block of averages is blank where the mask hides all of it, which is known only in the order of the input.
+    const first = this.selection.input.tokens.first_query ?? 0;
+    const causal = this.selection.input.tokens.mask === "causal";
+    // An averaged block is blank if the mask hides all of it. This is known only in the order of the input.
     const hidden = (r: number, c: number) =>
       causal &&
       (pooled ? !this.isOrganized && c * set.side > (r + 1) * set.side - 1 + first : columns[c]! > rows[r]! + first);
@@ -206,11 +207,11 @@ class MapFigure implements FigureSpec {
   }
 
   private update(): void {
-    const { input, what, head, array, organized } = this.look;
+    const { input, what, head, array, organized } = this.selection;
     const key = [input.name, what, head, array ? 1 : 0, organized ? 1 : 0].join();
     if (this.drawn?.key === key) return;
     const { rows, columns, value } = this.reader();
-    const ends = endsOf(rows, columns, value);
+    const ends = minMax(rows, columns, value);
     if (what === "pattern") ends[0] = 0;
     this.drawn = {
       key,
@@ -220,9 +221,9 @@ class MapFigure implements FigureSpec {
   }
 
   describe(): string {
-    const set = mapSet(this.look);
+    const set = mapSet(this.selection);
     const order = this.isOrganized ? "in the order of the trees" : "in the order of the input";
-    return `Attention map of ${this.look.head}, ${set.queries} queries by ${set.keys} keys ${order}. Up and down choose a query.`;
+    return `Attention map of ${this.selection.head}, ${set.queries} queries by ${set.keys} keys ${order}. Up and down arrows select a query.`;
   }
   height(width: number): number {
     const { rows, columns } = this.order();
@@ -234,14 +235,14 @@ class MapFigure implements FigureSpec {
     this.update();
     const { rows, columns } = this.order();
     const side = Math.min(width - 76, 640);
-    const most = Math.max(1, rows.length, columns.length);
-    this.box = { left: 68, top: 4, width: (side * columns.length) / most, height: (side * rows.length) / most };
+    const longer = Math.max(1, rows.length, columns.length);
+    this.box = { left: 68, top: 4, width: (side * columns.length) / longer, height: (side * rows.length) / longer };
     const { box } = this;
     s.rect(box.left, box.top, box.width, box.height, { fill: theme.grid });
     if (this.drawn) s.cells(this.drawn.cells, box.left, box.top, box.width, box.height);
     if (this.isOrganized) this.drawFolders(s);
     this.drawTokens(s, theme, rows, columns);
-    const at = rows.indexOf(this.look.query);
+    const at = rows.indexOf(this.selection.query);
     if (at >= 0) {
       const high = box.height / rows.length;
       for (const paint of [
@@ -251,7 +252,9 @@ class MapFigure implements FigureSpec {
         s.rect(box.left, box.top + at * high, box.width, Math.max(high, 1.5), paint);
     }
     const label =
-      this.look.what === "pattern" ? `attention of ${this.look.head} (root scale)` : `score of ${this.look.head}`;
+      this.selection.what === "pattern"
+        ? `attention of ${this.selection.head} (square root scale)`
+        : `score of ${this.selection.head}`;
     const ends = this.drawn?.ends ?? [0, 1];
     drawColorBar(
       s,
@@ -265,13 +268,13 @@ class MapFigure implements FigureSpec {
     );
   }
 
-  /** Lines around the folders of a level. */
+  /** Draws lines between the folders of a level, unless there are too many. */
   private drawFolders(s: Surface): void {
     const { box } = this;
     const { rows, columns } = this.order();
     const style = { stroke: "#ffffff", width: 1, opacity: 0.8 };
     const ends = (name: "query" | "key") =>
-      this.look.level === 0 ? [] : (this.context.run.doc.trees?.[name]?.levels[this.look.level] ?? []);
+      this.selection.level === 0 ? [] : (this.context.run.doc.trees?.[name]?.levels[this.selection.level] ?? []);
     const few = (list: number[], n: number) => (list.length < n / 2 ? list : []);
     for (const end of few(ends("query"), rows.length)) {
       const y = box.top + (end / rows.length) * box.height;
@@ -297,10 +300,10 @@ class MapFigure implements FigureSpec {
       });
   }
   private first(): number {
-    return this.look.input.tokens.first_query ?? 0;
+    return this.selection.input.tokens.first_query ?? 0;
   }
   private token(i: number): string {
-    return tokenName(this.look.input, i);
+    return tokenName(this.selection.input, i);
   }
 
   private cellAt(x: number, y: number): { query: number; key: number; row: number; column: number } | null {
@@ -314,38 +317,38 @@ class MapFigure implements FigureSpec {
   hit(x: number, y: number): Hit | null {
     const cell = this.cellAt(x, y);
     if (!cell) return null;
-    if (this.look.query !== cell.query) {
-      this.look.query = cell.query;
+    if (this.selection.query !== cell.query) {
+      this.selection.query = cell.query;
       this.changed();
     }
-    const { side } = mapSet(this.look);
+    const { side } = mapSet(this.selection);
     const value = this.reader().value(Math.floor(cell.row / side), Math.floor(cell.column / side));
     const tip = [
-      `${this.look.head}: ${formatNumber(value)}`,
+      `${this.selection.head}: ${formatNumber(value)}`,
       { label: "query", value: `${cell.query + this.first()} ${isolated(this.token(cell.query + this.first()))}` },
       { label: "key", value: `${cell.key} ${isolated(this.token(cell.key))}` },
     ];
-    if (side > 1) tip.push(`mean over ${side} \u00d7 ${side}`);
+    if (side > 1) tip.push(`mean over ${side} \u00d7 ${side} tokens`);
     return { tip };
   }
   key(key: string): string | null {
     const step = key === "ArrowDown" ? 1 : key === "ArrowUp" ? -1 : 0;
     if (step === 0) return null;
     const { rows } = this.order();
-    const at = rows.indexOf(this.look.query);
+    const at = rows.indexOf(this.selection.query);
     const next = Math.min(rows.length - 1, Math.max(0, at + step));
-    this.look.query = rows[next]!;
+    this.selection.query = rows[next]!;
     this.changed();
-    return `Query ${this.look.query} ${this.token(this.look.query + this.first())}`;
+    return `Query ${this.selection.query} ${this.token(this.selection.query + this.first())}`;
   }
 
   data() {
     const { rows, columns } = this.order();
-    const { side } = mapSet(this.look);
+    const { side } = mapSet(this.selection);
     const reader = this.reader();
     const name = (index: number | undefined, offset: number) => {
       const at = (index ?? 0) + offset;
-      return `${at} ${tokenText(this.look.input, at)}`;
+      return `${at} ${tokenText(this.selection.input, at)}`;
     };
     const cell = (r: number, c: number) => {
       const value = reader.value(r, c);
@@ -362,8 +365,8 @@ class MapFigure implements FigureSpec {
 }
 
 const tokenText = (input: Input, i: number) => input.tokens.tokens[i]?.text ?? "";
-/** A token as figures label it. */
+/** Returns the label of a token in figures. */
 export const tokenName = (input: Input, i: number) => visibleToken(tokenText(input, i));
 
-/** At most nine characters, by code points. */
-export const clip = (text: string) => shortened(text, 9);
+/** Truncates a text to at most nine code points. */
+export const clip = (text: string) => truncateEnd(text, 9);

@@ -4,7 +4,7 @@ import type { Head } from "../data/head";
 import type { Run } from "../data/run";
 import { drawColorBar, formatNumber, type Box } from "../draw/axes";
 import { lookup, viridis } from "../draw/color";
-import { colorCells, endsOf, orderedMatrix, range } from "../draw/heatmap";
+import { colorCells, minMax, orderedMatrix, range } from "../draw/heatmap";
 import type { Cells, Surface } from "../draw/surface";
 import type { Context, View } from "../ui/context";
 import { segmented, select } from "../ui/controls";
@@ -12,14 +12,14 @@ import { Figure, type FigureSpec, type Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
 import { labelStep } from "./grid";
 
-/** A matrix of heads that can be looked at. */
+/** A matrix of heads that can be shown. */
 interface Choice {
   value: string;
   label: string;
   rows: Head[];
   columns: Head[];
   array: PackedArray;
-  /** Rows and columns are the same subspaces, so that the diagonal says nothing. */
+  /** Rows and columns are the same subspaces, so the diagonal contains no information. */
   same: boolean;
 }
 
@@ -39,13 +39,19 @@ function choices(run: Run): Choice[] {
   const organized = run.axis("head")?.affinity;
   const heads = run.organizedHeads().map((name) => run.head(name));
   if (organized && heads.length === organized.shape[0] && heads.every((head) => head !== undefined)) {
-    const list = heads as Head[];
-    found.push({ value: "maps", label: "of attention maps", rows: list, columns: list, array: organized, same: true });
+    found.push({
+      value: "maps",
+      label: "attention maps",
+      rows: heads,
+      columns: heads,
+      array: organized,
+      same: true,
+    });
   }
   return found;
 }
 
-/** Positions of heads in the order of layers, of a tree, or of hubs. */
+/** Returns the indices of heads, ordered by layer, tree or hub rank. */
 export function headOrder(run: Run, heads: readonly Head[], by: string): number[] {
   const places = new Map<string, number>();
   const tree = by === "communities" ? run.doc.trees?.communities : by === "maps" ? run.doc.trees?.head : undefined;
@@ -58,7 +64,8 @@ export function headOrder(run: Run, heads: readonly Head[], by: string): number[
 export const matrices: View = {
   id: "matrices",
   title: "Affinity matrices",
-  about: "Every pair of heads, sources as rows and targets as columns. A head's affinity with itself is left blank.",
+  about:
+    "Affinity of every pair of heads. Rows are sources, columns are targets. The affinity of a head with itself is blank.",
   available: (run) => choices(run).length > 0,
   async mount(section, context) {
     const view = new Matrices(context);
@@ -71,7 +78,7 @@ export const matrices: View = {
 
 class Matrices implements FigureSpec {
   readonly id = "matrix";
-  readonly title = "Head by head";
+  readonly title = "Affinity per pair of heads";
   private readonly all: Choice[];
   private chosen: Choice;
   private by = "layer";
@@ -93,7 +100,7 @@ class Matrices implements FigureSpec {
     const orders = [{ value: "layer", label: "layer" }];
     if (run.doc.trees?.communities?.names) orders.push({ value: "communities", label: "tree of weights" });
     if (run.doc.trees?.head?.names) orders.push({ value: "maps", label: "tree of maps" });
-    if (run.hubs.length > 0) orders.push({ value: "hubs", label: "hub" });
+    if (run.hubs.length > 0) orders.push({ value: "hubs", label: "hub rank" });
     const show = async () => {
       this.array = await run.array(this.chosen.array);
       this.rows = headOrder(run, this.chosen.rows, this.by);
@@ -125,13 +132,13 @@ class Matrices implements FigureSpec {
     const inner = orderedMatrix(this.array!, this.rows, this.columns);
     const value = (row: number, column: number) =>
       this.chosen.same && this.rows[row] === this.columns[column] ? NaN : inner(row, column);
-    this.ends = endsOf(this.rows.length, this.columns.length, value);
+    this.ends = minMax(this.rows.length, this.columns.length, value);
     this.cells = colorCells(this.rows.length, this.columns.length, value, this.ends, this.colors);
   }
 
   describe(): string {
     const { rows, columns, label } = this.chosen;
-    return `Matrix ${label}: ${rows.length} by ${columns.length} heads in the order of ${this.by}. Arrow keys choose a row.`;
+    return `Matrix ${label}: ${rows.length} by ${columns.length} heads, ordered by ${this.by}. Arrow keys select a row.`;
   }
 
   private side(width: number): number {
@@ -157,10 +164,10 @@ class Matrices implements FigureSpec {
     s.text("source", 12, box.top + box.height / 2, { anchor: "middle", rotate: -90 });
     this.drawChosen(s);
     const ends: [string, string] = [formatNumber(this.ends[0]), formatNumber(this.ends[1])];
-    drawColorBar(s, box.left + box.width + 24, box.top, `affinity ${this.chosen.label}`, ends, viridis, theme);
+    drawColorBar(s, box.left + box.width + 24, box.top, `affinity: ${this.chosen.label}`, ends, viridis, theme);
   }
 
-  /** Lines between layers, and their numbers where single heads have no room. */
+  /** Draws lines between layers, and layer numbers if there is no room for names of heads. */
   private drawLayers(s: Surface, numbers: boolean, theme: Theme): void {
     const { box } = this;
     const style = { fill: theme.muted, size: 11, baseline: "middle" } as const;
@@ -179,7 +186,7 @@ class Matrices implements FigureSpec {
     }
   }
 
-  /** Names of single heads, where there is room. */
+  /** Draws names of heads, as many as there is room for. */
   private drawNames(s: Surface, theme: Theme): void {
     const { box } = this;
     const style = { fill: theme.muted, size: 10, baseline: "middle", anchor: "end" } as const;
@@ -194,7 +201,7 @@ class Matrices implements FigureSpec {
       });
   }
 
-  /** Row and column of the chosen head, framed in white on black to show on every color. */
+  /** Frames the row and column of the chosen head. A white frame on a black one is visible on every color. */
   private drawChosen(s: Surface): void {
     const { head } = this.context.store.state;
     const { box } = this;
@@ -244,7 +251,7 @@ class Matrices implements FigureSpec {
   }
 }
 
-/** Where layers begin along a side, as shares of it, and which of them have room for their number. */
+/** Returns the start of each layer along a side, as a fraction of it, and whether there is room for its label. */
 function layerMarks(heads: readonly Head[], order: readonly number[], length: number, room: number) {
   const layerAt = (i: number) => heads[order[i]!]!.layer;
   const starts = range(order.length).filter((i) => i === 0 || layerAt(i) !== layerAt(i - 1));

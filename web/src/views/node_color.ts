@@ -6,15 +6,15 @@ import { classNames } from "../ui/context";
 import type { Option } from "../ui/controls";
 import type { Theme } from "../ui/theme";
 
-/** How heads may be colored: by class, by layer, or by a number. */
+/** Colors of heads: by class, by layer, or by a number. */
 export interface NodeColors {
   color(head: string, theme: Theme): string;
   legend: { color: string; label: string }[];
-  /** Ends of the scale of colors, for numbers. */
+  /** Ends of the color scale, for layers and numbers. */
   ends?: [number, number];
 }
 
-/** Numbers of heads by name, as tables have them. */
+/** Returns all numbers per head that the tables contain, by label. */
 export function headNumbers(run: Run): Map<string, Map<string, number>> {
   const numbers = new Map<string, Map<string, number>>();
   const add = (label: string, head: string, value: number) => {
@@ -43,7 +43,7 @@ export function headNumbers(run: Run): Map<string, Map<string, number>> {
     }
   }
   for (const order of readPruning(run)?.orders ?? [])
-    order.heads.forEach((one, i) => add(`pruned by ${order.criterion}: order`, one.head, i + 1));
+    order.heads.forEach((one, i) => add(`removal order by ${order.criterion}`, one.head, i + 1));
   return numbers;
 }
 
@@ -57,7 +57,7 @@ export function colorOptions(run: Run): Option[] {
 
 export function nodeColors(run: Run, by: string): NodeColors {
   if (by === "class") {
-    // A head of several classes is of a kind of its own: no class would be in the legend and nowhere else.
+    // A combination of classes has its own color. Otherwise the legend could list a class that no head is colored by.
     const kind = (head: Head | undefined) => [...(head?.classes ?? [])].sort().join(" + ");
     const names = [...new Set(run.heads.map(kind))].filter(Boolean).sort();
     return {

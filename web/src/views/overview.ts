@@ -5,11 +5,11 @@ import { el } from "../ui/dom";
 
 type Part = string | Node;
 
-/** What the run found, in words and numbers. */
+/** Summary of the run in words and numbers. */
 export const overview: View = {
   id: "overview",
   title: "Overview",
-  about: "What this run looked at, and what it found.",
+  about: "What this run analyzed, and its main results.",
   available: () => true,
   mount(section, context) {
     const commands = Object.entries(context.run.doc.manifest.commands);
@@ -40,12 +40,12 @@ export const overview: View = {
   },
 };
 
-/** How the weights were processed, where an analysis says so. */
+/** Returns how the weights were processed, if an analysis states it. */
 function weights(run: Run): string {
-  const said = Object.values(run.doc.manifest.commands)
+  const processing = Object.values(run.doc.manifest.commands)
     .map((command) => command.identity?.weights)
     .find((one) => one);
-  return said ? `; ${said} weights` : "";
+  return processing ? `; ${processing} weights` : "";
 }
 
 function tiles(run: Run): HTMLElement {
@@ -69,22 +69,22 @@ function tiles(run: Run): HTMLElement {
   );
 }
 
-/** The strongest edge of every pair of roles. */
+/** Returns a sentence on the strongest edge of each circuit pair (OQ, OK, OV). */
 function wiring({ run, store }: Context): Part[][] {
   const null_ = run.nulls[0];
   const best = run.edges.filter((edge) => edge.rank === 1 && ["OQ", "OK", "OV"].includes(edge.pair));
-  const reads: Record<string, string> = { OQ: "queries", OK: "keys", OV: "values" };
+  const roles: Record<string, string> = { OQ: "query", OK: "key", OV: "value" };
   return best.map((edge) => {
     const z = null_ ? edge.z[null_] : undefined;
     return [
-      `${edge.pair}: what `,
+      `${edge.pair}: the output subspace of `,
       headButton(store, edge.source),
-      ` writes lies closest to what the ${reads[edge.pair]} of `,
+      ` is closest to the ${roles[edge.pair]} subspace of `,
       headButton(store, edge.target),
-      ` read: affinity ${formatNumber(edge.score)}` +
+      `: affinity ${formatNumber(edge.score)}` +
         (z === undefined
           ? "."
-          : `, ${formatNumber(Math.abs(z))} deviations ${z < 0 ? "below" : "above"} the ${null_} null.`),
+          : `, ${formatNumber(Math.abs(z))} standard deviations ${z < 0 ? "below" : "above"} the ${null_} null.`),
     ];
   });
 }
@@ -104,8 +104,8 @@ function informative({ run }: Context): Part[][] {
   const name = (row: number) => `${table.text("pair", row)} (${formatNumber(table.number("kl", row))} nats)`;
   return [
     [
-      `Of ${table.rows} pairs of roles, ${name(rows[0]!)} is farthest from what random subspaces give, ` +
-        `${name(rows.at(-1)!)} nearest to it.`,
+      `Of ${table.rows} pairs of roles, ${name(rows[0]!)} differs most from random subspaces and ` +
+        `${name(rows.at(-1)!)} least.`,
     ],
   ];
 }
@@ -140,16 +140,16 @@ function attention({ run, store }: Context): Part[][] {
   if (!input?.summary) return [];
   const { entropy } = input.summary;
   const order = entropy.map((_, i) => i).sort((a, b) => entropy[a]! - entropy[b]!);
-  const least = order[0]!;
-  const most = order.at(-1)!;
+  const narrowest = order[0]!;
+  const widest = order.at(-1)!;
   const name = (i: number) => headButton(store, input.tokens.heads[i]!);
   return [
     [
-      "Attention is narrowest in ",
-      name(least),
-      ` (entropy ${formatNumber(entropy[least]!, 2)} nats a query) and widest in `,
-      name(most),
-      ` (${formatNumber(entropy[most]!, 2)}).`,
+      "Attention is most concentrated in ",
+      name(narrowest),
+      ` (entropy ${formatNumber(entropy[narrowest]!, 2)} nats per query) and least concentrated in `,
+      name(widest),
+      ` (${formatNumber(entropy[widest]!, 2)}).`,
     ],
   ];
 }
@@ -160,23 +160,23 @@ function organized({ run }: Context): Part[][] {
   const level = tree.levels[1];
   return [
     [
-      `The maps sort ${tree.n} heads into a tree of ${tree.levels.length} levels` +
-        (level && level.length < tree.n ? `, ${level.length} folders at the top.` : "."),
+      `The attention maps organize ${tree.n} heads into a tree of ${tree.levels.length} levels` +
+        (level && level.length < tree.n ? ` with ${level.length} folders at the top.` : "."),
     ],
   ];
 }
 
 function pruned({ run }: Context): Part[][] {
-  const told = run.doc.prune;
-  return told ? [[`Pruned to ${told.heads - told.removed} of ${told.heads} heads: ${told.said}`]] : [];
+  const result = run.doc.prune;
+  return result ? [[`Pruned to ${result.heads - result.removed} of ${result.heads} heads: ${result.said}`]] : [];
 }
 
-/** More pairs than these are left to the section on them. */
-const mostPairs = 6;
+/** Max number of pairs in the overview. The comparison section has the others. */
+const maxPairs = 6;
 
 function compared({ run }: Context): Part[][] {
   const found = run.doc.comparison;
-  return (found?.pairs ?? []).slice(0, mostPairs).map(({ a, b, verdict }) => {
+  return (found?.pairs ?? []).slice(0, maxPairs).map(({ a, b, verdict }) => {
     const name = (at: number) => el("bdi", {}, found!.runs[at]!.name);
     return ["Compared: ", name(a), " and ", name(b), `: ${verdict}.`];
   });

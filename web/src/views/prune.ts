@@ -1,6 +1,6 @@
-import { atBudget, beaten, readPruning, type PrunedModel } from "../data/pruning";
+import { atBudget, beatenRandomOrders, readPruning, type PrunedModel } from "../data/pruning";
 import type { Run } from "../data/run";
-import { largest, least } from "../data/stats";
+import { maxOf, minOf } from "../data/stats";
 import type { Cell } from "../data/table";
 import { formatNumber } from "../draw/axes";
 import type { Context, View } from "../ui/context";
@@ -11,13 +11,13 @@ import { tableCard } from "../ui/table_card";
 import { PruneCurves } from "./prune_curves";
 import { PruneGrids } from "./prune_grids";
 import { PruneRanking } from "./prune_ranking";
-import { kinds } from "./prune_words";
+import { criterionBasis } from "./prune_labels";
 
 export const prune: View = {
   id: "prune",
   title: "Pruning",
   about:
-    "What the model loses as heads are removed, in the order of every criterion, measured by running it; random orders say what chance does.",
+    "Damage to the model when heads are removed in the order of each criterion, measured by running the model. Random orders show the damage to expect by chance.",
   available: (run) => readPruning(run) !== null,
   mount(section, context) {
     const { run, store } = context;
@@ -28,8 +28,8 @@ export const prune: View = {
       section.append(figure.element);
       return figure;
     };
-    const said = run.doc.prune?.said;
-    if (said) section.append(el("p", { class: "verdict" }, said));
+    const verdict = run.doc.prune?.said;
+    if (verdict) section.append(el("p", { class: "verdict" }, verdict));
     const curves = new PruneCurves(context, pruned);
     const figure = add(curves);
     curves.redraw = () => figure.redraw();
@@ -49,7 +49,7 @@ export const prune: View = {
   },
 };
 
-/** Which heads go, and why. */
+/** Adds the figures that show which heads are removed, and their scores. */
 function addRankings(add: (spec: FigureSpec) => Figure, context: Context, pruned: PrunedModel): void {
   const orders = pruned.orders.length > 0 ? pruned.orders : pruned.random.slice(0, 1);
   const name = (at: number) => orders[at]!.criterion;
@@ -58,13 +58,13 @@ function addRankings(add: (spec: FigureSpec) => Figure, context: Context, pruned
   const options = orders.map((_, at) => ({ value: String(at), label: name(at) }));
   if (orders.length > 1)
     figure.controls.append(
-      select("Criterion", [{ value: "all", label: "each" }, ...options], "all", (value) => {
+      select("Criterion", [{ value: "all", label: "all" }, ...options], "all", (value) => {
         grids.only = value === "all" ? null : Number(value);
         figure.redraw();
       }).element,
     );
   if (pruned.orders.length === 0) return;
-  // The best that goes by structure is what the page is about.
+  // Start with the structural criterion that does the least damage.
   const structural = orders.filter((order) => context.run.doc.prune?.structural.includes(order.criterion));
   const shown = (structural.length > 0 ? structural : orders).reduce((a, b) =>
     atBudget(b, "damage") < atBudget(a, "damage") ? b : a,
@@ -79,16 +79,16 @@ function addRankings(add: (spec: FigureSpec) => Figure, context: Context, pruned
   );
 }
 
-/** Every criterion where the budget is used up. */
+/** Table of all criteria at the full budget. */
 function verdicts(run: Run, pruned: PrunedModel): HTMLElement {
   const measured = pruned.measures.filter((name) => name !== "damage");
   const orders = [...pruned.orders].sort((a, b) => atBudget(a, "damage") - atBudget(b, "damage"));
   const rows: Cell[][] = orders.map((order) => [
     order.criterion,
-    kinds[order.criterion] ?? "",
+    criterionBasis[order.criterion] ?? "",
     atBudget(order, "damage"),
     ...measured.map((name) => atBudget(order, name)),
-    ...(pruned.random.length > 0 ? [`${beaten(pruned, order)} of ${pruned.random.length}`] : []),
+    ...(pruned.random.length > 0 ? [`${beatenRandomOrders(pruned, order)} of ${pruned.random.length}`] : []),
   ]);
   const any = pruned.orders[0] ?? pruned.random[0]!;
   rows.unshift([
@@ -101,13 +101,13 @@ function verdicts(run: Run, pruned: PrunedModel): HTMLElement {
   if (pruned.random.length > 0) {
     const range = (name: (typeof pruned.measures)[number]) => {
       const values = pruned.random.map((order) => atBudget(order, name));
-      return `${formatNumber(least(values))} to ${formatNumber(largest(values))}`;
+      return `${formatNumber(minOf(values))} to ${formatNumber(maxOf(values))}`;
     };
-    rows.push(["random", kinds.random!, range("damage"), ...measured.map(range), ""]);
+    rows.push(["random", criterionBasis.random!, range("damage"), ...measured.map(range), ""]);
   }
   const columns = [
     "criterion",
-    "goes by",
+    "based on",
     "damage",
     ...measured.map((name) => (name === "kl" ? "KL" : name)),
     ...(pruned.random.length > 0 ? ["random orders beaten"] : []),
@@ -123,10 +123,11 @@ function verdicts(run: Run, pruned: PrunedModel): HTMLElement {
 }
 
 function inputsSentence(run: Run): string {
-  const told = run.doc.prune;
-  if (!told) return "";
-  const inputs = (count: number) => `${count} input${count === 1 ? "" : "s"}`;
-  return told.held_out
-    ? `Of ${told.heads} heads. Chosen on ${inputs(told.chosen_on)}, measured on ${told.measured_on} others.`
-    : `Of ${told.heads} heads. Chosen and measured on the same ${inputs(told.measured_on)}, which flatters what goes by measured damage.`;
+  const result = run.doc.prune;
+  if (!result) return "";
+  const inputs = (count: number, which = "") => `${count} ${which}input${count === 1 ? "" : "s"}`;
+  const total = `The model has ${result.heads} heads.`;
+  return result.held_out
+    ? `${total} Heads were chosen on ${inputs(result.chosen_on)}; damage was measured on ${inputs(result.measured_on, "other ")}.`
+    : `${total} Heads were chosen and damage was measured on the same ${inputs(result.measured_on)}. This favors criteria based on measured damage.`;
 }

@@ -1,27 +1,27 @@
-import { between, randomSpread, type Measure, type Order, type PrunedModel, type Spread } from "../data/pruning";
-import { largest, least } from "../data/stats";
+import { interpolate, randomRange, type Measure, type Order, type PrunedModel, type Spread } from "../data/pruning";
+import { maxOf, minOf } from "../data/stats";
 import { drawAxes, formatNumber, linearScale, type Box, type Scale } from "../draw/axes";
 import type { Surface } from "../draw/surface";
 import type { Context } from "../ui/context";
 import type { FigureSpec, Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
-import { apart } from "./labels";
-import { criterionColor, damageLabel, measureWords } from "./prune_words";
+import { spreadApart } from "./labels";
+import { criterionColor, damageLabel, measureLabels } from "./prune_labels";
 
-/** Lines of criteria that go by something other than structure are broken. */
+/** Lines of criteria that are not structural are dashed. */
 const dashes: Record<string, number[]> = { norm: [7, 4], alone: [2, 3], greedy: [9, 3, 2, 3] };
 
-/** Damage over the number of heads removed: a line a criterion, the random orders as a band. */
+/** Damage over the number of heads removed: one line per criterion, the random orders as a band. */
 export class PruneCurves implements FigureSpec {
   readonly id = "prune-curves";
-  readonly title = "Damage over budget";
+  readonly title = "Damage by number of heads removed";
   readonly caption: string;
   measure: Measure = "damage";
   redraw: () => void = () => undefined;
   private box: Box = { left: 0, top: 0, width: 0, height: 0 };
   private x: Scale = linearScale([0, 1], [0, 1]);
   private y: Scale = linearScale([0, 1], [0, 1]);
-  /** Where the keyboard is. */
+  /** Position of the keyboard cursor. */
   private cursor: { order: number; point: number } | null = null;
 
   constructor(
@@ -29,8 +29,8 @@ export class PruneCurves implements FigureSpec {
     private readonly pruned: PrunedModel,
   ) {
     const count = pruned.random.length;
-    const band = count > 0 ? ` Band: least to most of ${count} random orders; the line in it is their median.` : "";
-    this.caption = `The first so many heads of every criterion's order are removed and the model is run.${band} A ring marks where the chosen head goes.`;
+    const band = count > 0 ? ` Band: min to max of ${count} random orders. Dashed line in the band: their median.` : "";
+    this.caption = `Heads are removed in the order of each criterion, and the model is run.${band} A ring marks where the selected head is removed.`;
   }
 
   describe(): string {
@@ -39,16 +39,16 @@ export class PruneCurves implements FigureSpec {
     );
     const last = this.spread().at(-1);
     const chance = last ? `; random ${formatNumber(last.low)} to ${formatNumber(last.high)}` : "";
-    return `${this.label()} with ${this.pruned.budget} heads removed: ${ends.join(", ")}${chance}. Arrow keys walk along the curves.`;
+    return `${this.label()} with ${this.pruned.budget} heads removed: ${ends.join(", ")}${chance}. Arrow keys move along the curves.`;
   }
   height(width: number): number {
     return Math.round(Math.min(520, Math.max(380, width * 0.42)));
   }
   private label(): string {
-    return this.measure === "damage" ? damageLabel(this.pruned) : measureWords[this.measure]!;
+    return this.measure === "damage" ? damageLabel(this.pruned) : measureLabels[this.measure]!;
   }
   private spread(): Spread[] {
-    return randomSpread(this.pruned.random, this.measure);
+    return randomRange(this.pruned.random, this.measure);
   }
 
   draw(s: Surface, width: number, height: number, theme: Theme): void {
@@ -60,7 +60,7 @@ export class PruneCurves implements FigureSpec {
     ].filter(Number.isFinite);
     this.box = { left: 66, top: 14, width: width - 66 - 130, height: height - 72 };
     const { box } = this;
-    const [low, high] = [least(values), largest(values)];
+    const [low, high] = [minOf(values), maxOf(values)];
     const room = (high - low || 1) * 0.04;
     this.x = linearScale([0, budget], [box.left, box.left + box.width], Math.min(10, budget));
     this.x.ticks = this.x.ticks.filter(Number.isInteger);
@@ -109,14 +109,14 @@ export class PruneCurves implements FigureSpec {
       if (removed > 0) s.circle(this.x(removed), this.y(values[this.measure]), 2.75, { fill: stroke });
   }
 
-  /** Where the chosen head goes. */
+  /** Marks where the chosen head is removed. */
   private drawChosen(s: Surface, theme: Theme): void {
     const { head, hover } = this.context.store.state;
     for (const order of this.pruned.orders) {
       for (const name of new Set([head, hover])) {
         const place = order.heads.findIndex((one) => one.head === name && one.removed);
         if (place < 0) continue;
-        const y = this.y(between(order, place + 1, this.measure));
+        const y = this.y(interpolate(order, place + 1, this.measure));
         s.circle(this.x(place + 1), y, 6.5, { stroke: theme.mark, width: 2 });
       }
     }
@@ -130,7 +130,7 @@ export class PruneCurves implements FigureSpec {
     s.circle(x, this.y(point.values[this.measure]), 5, { stroke: theme.mark, width: 1.5 });
   }
 
-  /** Names stand where the lines end, moved apart where they would run into each other. */
+  /** Draws the names at the ends of the lines, moved apart so that they do not overlap. */
   private drawNames(s: Surface, spread: Spread[], theme: Theme): void {
     const names = this.pruned.orders.map((order) => ({
       text: order.criterion,
@@ -142,7 +142,7 @@ export class PruneCurves implements FigureSpec {
     names.push({ text: "unpruned", value: this.unpruned(), color: theme.ink });
     const shown = names.filter((name) => Number.isFinite(name.value));
     const right = this.box.left + this.box.width;
-    const places = apart(
+    const places = spreadApart(
       shown.map((name) => this.y(name.value)),
       15,
       [this.box.top, this.box.top + this.box.height],
@@ -162,7 +162,7 @@ export class PruneCurves implements FigureSpec {
       value: formatNumber(values[name]),
     }));
     const tip = [order.criterion, { label: "heads removed", value: String(removed) }, ...lines];
-    return head ? { head, tip: [...tip, { label: "last of them", value: head }] } : { tip };
+    return head ? { head, tip: [...tip, { label: "last head removed", value: head }] } : { tip };
   }
   hit(x: number, y: number): Hit | null {
     let best: Hit | null = null;

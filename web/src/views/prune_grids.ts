@@ -6,9 +6,9 @@ import { headTip, stepHead, type Context } from "../ui/context";
 import type { FigureSpec, Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
 import { HeadGrid, labelStep } from "./grid";
-import { criterionColor } from "./prune_words";
+import { criterionColor } from "./prune_labels";
 
-/** Room beside and under a grid for its labels. */
+/** Space next to and below a grid for its labels. */
 const beside = 58;
 const below = 62;
 
@@ -16,8 +16,8 @@ const below = 62;
 export class PruneGrids implements FigureSpec {
   readonly id = "prune-heads";
   readonly title = "Heads removed";
-  readonly caption = "Numbers say in what order heads are removed, up to the budget.";
-  /** The only criterion that is shown, by its place; null for all. */
+  readonly caption = "Numbers give the order in which heads are removed, up to the budget.";
+  /** Index of the only criterion to show; null: all. */
   only: number | null = null;
   private readonly grid: HeadGrid;
   private boxes: Box[] = [];
@@ -54,7 +54,7 @@ export class PruneGrids implements FigureSpec {
           .slice(0, 40)
           .join(" ")}`,
     );
-    return `${lists.join("; ")}. Arrow keys move over the heads.`;
+    return `${lists.join("; ")}. Arrow keys move between heads.`;
   }
   height(width: number): number {
     const lines = Math.ceil(this.shown().length / this.perRow(width));
@@ -124,13 +124,13 @@ export class PruneGrids implements FigureSpec {
     s.text("head", box.left - 30, box.top + box.height / 2, { size: 11, anchor: "middle", rotate: -90 });
   }
 
-  /** What an order does with a head. */
-  private said(order: Order, name: string): string {
+  /** Returns whether an order removes a head, and its rank. */
+  private outcome(order: Order, name: string): string {
     const at = order.heads.findIndex((one) => one.head === name);
     const found = order.heads[at];
     if (!found) return "kept";
-    if (found.zero) return "zero already";
-    return found.removed ? `removed, number ${at + 1}` : `kept, would be number ${at + 1}`;
+    if (found.zero) return "already zero";
+    return found.removed ? `removed, rank ${at + 1}` : `kept, rank ${at + 1}`;
   }
   hit(x: number, y: number): Hit | null {
     const i = boxAt(this.boxes, x, y);
@@ -145,7 +145,7 @@ export class PruneGrids implements FigureSpec {
       head,
       tip: [
         name!,
-        { label: order.criterion, value: this.said(order, head) },
+        { label: order.criterion, value: this.outcome(order, head) },
         { label: "score", value: formatNumber(score, 4) },
         ...rest,
       ],
@@ -156,7 +156,7 @@ export class PruneGrids implements FigureSpec {
     if (next === null) return null;
     this.context.store.set({ head: next });
     return `${next}: ${this.shown()
-      .map((order) => `${order.criterion}: ${this.said(order, next)}`)
+      .map((order) => `${order.criterion}: ${this.outcome(order, next)}`)
       .join("; ")}`;
   }
   data() {

@@ -1,19 +1,19 @@
 import type { Order, RankedHead } from "../data/pruning";
-import { largest, least } from "../data/stats";
+import { maxOf, minOf } from "../data/stats";
 import { drawLegend, formatNumber, linearScale, type Box, type Scale } from "../draw/axes";
 import type { Surface } from "../draw/surface";
 import { headTip, type Context } from "../ui/context";
 import type { FigureSpec, Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
 import { labelStep } from "./grid";
-import { criterionColor, scoreWords } from "./prune_words";
+import { criterionColor, scoreLabels } from "./prune_labels";
 
-/** Heads in the order a criterion removes them, by what it says of each. */
+/** Scores of heads, in the order in which a criterion removes them. */
 export class PruneRanking implements FigureSpec {
   readonly id = "prune-ranking";
-  readonly title = "The ranking";
+  readonly title = "Ranking of heads";
   readonly caption =
-    "One bar a head, removed from left to right up to the budget. Redundancy and greedy score every head with those before it gone.";
+    "One bar per head. Heads are removed from left to right, up to the budget (dashed line). Redundancy and greedy score each head with all heads to its left removed.";
   private box: Box = { left: 0, top: 0, width: 0, height: 0 };
   private y: Scale = linearScale([0, 1], [0, 1]);
 
@@ -32,7 +32,7 @@ export class PruneRanking implements FigureSpec {
     const first = this.heads()
       .slice(0, 5)
       .map((one) => `${one.head} ${formatNumber(one.score)}`);
-    return `${this.heads().length} heads ranked by ${this.order.criterion}, ${this.budget()} of them removed. First: ${first.join(", ")}. Arrow keys walk through the ranking.`;
+    return `${this.heads().length} heads ranked by ${this.order.criterion}, ${this.budget()} of them removed. First: ${first.join(", ")}. Arrow keys move through the ranking.`;
   }
   height(): number {
     return 300;
@@ -43,15 +43,15 @@ export class PruneRanking implements FigureSpec {
     this.box = { left: 66, top: 34, width: Math.min(width - 84, heads.length * 34), height: height - 108 };
     const { box } = this;
     const scores = heads.map((one) => one.score).filter(Number.isFinite);
-    const low = Math.min(0, least(scores));
-    const high = Math.max(low + 1e-9, 0, largest(scores));
+    const low = Math.min(0, minOf(scores));
+    const high = Math.max(low + 1e-9, 0, maxOf(scores));
     this.y = linearScale([low, high], [box.top + box.height, box.top], 5);
     for (const tick of this.y.ticks) {
       s.line(box.left, this.y(tick), box.left + box.width, this.y(tick), { stroke: theme.grid });
       const style = { anchor: "end", baseline: "middle", fill: theme.muted } as const;
       s.text(this.y.format(tick), box.left - 8, this.y(tick), style);
     }
-    s.text(scoreWords[this.order.criterion] ?? "score", 14, box.top + box.height / 2, {
+    s.text(scoreLabels[this.order.criterion] ?? "score", 14, box.top + box.height / 2, {
       anchor: "middle",
       rotate: -90,
     });
@@ -102,7 +102,7 @@ export class PruneRanking implements FigureSpec {
         fill: chosen ? theme.ink : theme.muted,
       });
     });
-    s.text("heads, first removed first", box.left + box.width / 2, box.top + box.height + 62, { anchor: "middle" });
+    s.text("heads in the order of removal", box.left + box.width / 2, box.top + box.height + 62, { anchor: "middle" });
   }
 
   hit(x: number, y: number): Hit | null {
@@ -115,8 +115,8 @@ export class PruneRanking implements FigureSpec {
       head: one.head,
       tip: [
         name!,
-        { label: "rank", value: `${i + 1}, ${one.zero ? "zero already" : one.removed ? "removed" : "kept"}` },
-        { label: scoreWords[this.order.criterion] ?? "score", value: formatNumber(one.score, 4) },
+        { label: "rank", value: `${i + 1}, ${one.zero ? "already zero" : one.removed ? "removed" : "kept"}` },
+        { label: scoreLabels[this.order.criterion] ?? "score", value: formatNumber(one.score, 4) },
         ...rest,
       ],
     };

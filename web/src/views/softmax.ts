@@ -4,14 +4,14 @@ import type { Run } from "../data/run";
 import type { Table } from "../data/table";
 import { boxAt, drawColorBar, drawLegend, formatNumber, linearScale, type Box } from "../draw/axes";
 import { categorical, lookup, viridis } from "../draw/color";
-import { colorCells, endsOf, orderedMatrix, range } from "../draw/heatmap";
+import { colorCells, minMax, orderedMatrix, range } from "../draw/heatmap";
 import type { Surface } from "../draw/surface";
 import type { Context, View } from "../ui/context";
 import { select } from "../ui/controls";
 import { Figure, type FigureSpec, type Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
 
-/** A line of the dot plot: a figure of every head, beside the one of shuffled trees where there is one. */
+/** A line of the dot plot: one value per head, and the control with shuffled trees if there is one. */
 interface Strip {
   label: string;
   found: number[];
@@ -22,7 +22,7 @@ interface Group {
   strips: Strip[];
 }
 
-const words: Record<string, string> = {
+const columnLabels: Record<string, string> = {
   first: "first order",
   second: "second order",
   affinity_query: "affinities of queries",
@@ -33,7 +33,7 @@ const words: Record<string, string> = {
   cophenetic_key: "cophenetic, keys",
 };
 
-/** Columns of invariance.csv by what they say; others by themselves. */
+/** Groups the columns of invariance.csv by meaning. All other columns form one group. */
 export function readGroups(table: Table): Group[] {
   const columns = table.numericColumns().filter((column) => !/_low$|_high$|^layer$|^number$|^index$/.test(column));
   const values = (column: string) => range(table.rows).map((row) => table.number(column, row));
@@ -43,22 +43,20 @@ export function readGroups(table: Table): Group[] {
     if (column.startsWith("error")) return "relative error of the approximation";
     if (column.startsWith("alpha")) return "H\u00f6lder exponent";
     const agreement = /^(scores|softmax)_(softmax|approximation)_/.exec(column);
-    return agreement ? `agreement of ${agreement[1]} and ${agreement[2]}` : "other figures";
+    return agreement ? `agreement of ${agreement[1]} and ${agreement[2]}` : "other values";
   };
   const groups = new Map<string, Group>();
   for (const column of columns) {
     if (/_(shuffled|random|control)$/.test(column)) continue;
     const name = title(column);
     if (!groups.has(name)) groups.set(name, { title: name, strips: [] });
-    const beside = control(column);
+    const controlColumn = control(column);
     const label = column.replace(/^(error|alpha)_/, "").replace(/^(scores|softmax)_(softmax|approximation)_/, "");
-    groups
-      .get(name)!
-      .strips.push({
-        label: words[label] ?? label.replaceAll("_", " "),
-        found: values(column),
-        control: beside ? values(beside) : [],
-      });
+    groups.get(name)!.strips.push({
+      label: columnLabels[label] ?? label.replaceAll("_", " "),
+      found: values(column),
+      control: controlColumn ? values(controlColumn) : [],
+    });
   }
   return [...groups.values()];
 }
@@ -67,7 +65,7 @@ export const softmax: View = {
   id: "softmax",
   title: "Softmax invariance",
   about:
-    "Does the softmax keep the organization of the scores? Errors of the paraproduct approximation, exponents of smoothness on the trees (theory: the residual's is twice that of the scores), and how the trees found before and after agree. One dot a head; hollow dots are shuffled trees.",
+    "Does the softmax preserve the organization of the scores? The figure shows the error of the paraproduct approximation, the H\u00f6lder exponents on the trees (in theory, the exponent of the residual is twice that of the scores), and the agreement of the trees before and after the softmax. One dot per head. Hollow dots: shuffled trees.",
   available: (run) => run.table("invariance") !== undefined || (run.doc.paraproducts ?? []).length > 0,
   async mount(section, context) {
     const { run, store } = context;
@@ -89,7 +87,7 @@ const rowHeight = 22;
 
 class Strips implements FigureSpec {
   readonly id = "invariance";
-  readonly title = "Invariance by head";
+  readonly title = "Invariance per head";
   private readonly groups: Group[];
   private readonly heads: string[];
   private dots: { x: number; y: number; head: string; label: string; value: number }[] = [];
@@ -104,7 +102,7 @@ class Strips implements FigureSpec {
     return this.groups.reduce((sum, group) => sum + group.strips.length, 0);
   }
   describe(): string {
-    return `Figures of ${this.heads.length} heads in ${this.groups.length} groups: ${this.groups.map((group) => group.title).join(", ")}.`;
+    return `Values of ${this.heads.length} heads in ${this.groups.length} groups: ${this.groups.map((group) => group.title).join(", ")}.`;
   }
   height(): number {
     return this.lines() * rowHeight + this.groups.length * 62 + 30;
@@ -122,7 +120,7 @@ class Strips implements FigureSpec {
       this.drawGroup(s, group, box, categorical[i % 5]!, theme);
       top += box.height + 36;
     });
-    drawLegend(s, left, height - 24, wide, [{ color: categorical[0]!, label: "a head, trees as found" }], theme);
+    drawLegend(s, left, height - 24, wide, [{ color: categorical[0]!, label: "head, computed trees" }], theme);
     s.circle(left + 198, height - 16, 3.5, { stroke: theme.muted, width: 1.25 });
     s.text("shuffled trees", left + 208, height - 13);
   }
@@ -170,11 +168,12 @@ class Strips implements FigureSpec {
   }
 }
 
-/** Scores, softmax and approximations of one head beside each other. */
+/** Scores, softmax and approximations of one head side by side. */
 class Panels implements FigureSpec {
   readonly id = "paraproduct";
-  readonly title = "One softmax taken apart";
-  readonly caption = "The softmax and its approximations share one scale; values outside it have the color of its end.";
+  readonly title = "Decomposition of one softmax";
+  readonly caption =
+    "The softmax and its approximations share one color scale. Values outside the scale have the color of its end.";
   private head: string;
   private arrays: NumberArray[] = [];
   private boxes: Box[] = [];
@@ -227,7 +226,7 @@ class Panels implements FigureSpec {
       const [high, wide] = array.shape as [number, number];
       const value = orderedMatrix(array, range(high), range(wide));
       const power = /score|residual/.test(panel.name) ? 1 : 0.5;
-      const ends = power === 1 ? endsOf(high, wide, value) : this.softmaxEnds(value, high, wide);
+      const ends = power === 1 ? minMax(high, wide, value) : this.softmaxEnds(value, high, wide);
       s.cells(
         colorCells(high, wide, value, ends, this.colors, power),
         box.left,
@@ -240,7 +239,7 @@ class Panels implements FigureSpec {
         s,
         box.left,
         box.top + side + 6,
-        power === 1 ? "value" : "value (root scale)",
+        power === 1 ? "value" : "value (square root scale)",
         [formatNumber(ends[0]), formatNumber(ends[1])],
         viridis,
         theme,
@@ -248,13 +247,13 @@ class Panels implements FigureSpec {
       );
     });
   }
-  /** The softmax and what approximates it share one scale, so that they can be compared: from 0 to the softmax's most. */
+  /** Returns the scale shared by the softmax and its approximations: from 0 to the max of the softmax. */
   private softmaxEnds(value: (row: number, column: number) => number, rows: number, columns: number): [number, number] {
     const at = this.panels().findIndex((panel) => panel.name === "softmax");
     const array = this.arrays[at];
-    if (!array) return [0, endsOf(rows, columns, value)[1]];
+    if (!array) return [0, minMax(rows, columns, value)[1]];
     const [high, wide] = array.shape as [number, number];
-    return [0, endsOf(high, wide, orderedMatrix(array, range(high), range(wide)))[1]];
+    return [0, minMax(high, wide, orderedMatrix(array, range(high), range(wide)))[1]];
   }
   hit(x: number, y: number): Hit | null {
     const i = boxAt(this.boxes, x, y);

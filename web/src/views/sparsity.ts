@@ -1,5 +1,5 @@
 import type { Run } from "../data/run";
-import { largest, least } from "../data/stats";
+import { maxOf, minOf } from "../data/stats";
 import type { Table } from "../data/table";
 import { firstColumn } from "../data/table";
 import { drawAxes, drawLegend, formatNumber, logScale, type Box } from "../draw/axes";
@@ -11,23 +11,23 @@ import { Figure, type FigureSpec, type Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
 import { HeadValuesFigure, type HeadValues } from "./head_values";
 
-/** Words for the figures that organize measures. */
-const words: Record<string, string> = {
+/** Labels of the columns of sparsity.csv; other columns are shown by name. */
+const columnLabels: Record<string, string> = {
   gain: "gain over shuffled trees",
-  l1: "l1 norm over l2 norm",
-  needed_99: "share for 99 % of the energy",
-  "top_0.1%": "energy in the top 0.1 %",
-  "top_1%": "energy in the top 1 %",
-  "top_10%": "energy in the top 10 %",
-  "error_1%": "error from the top 1 %",
-  "error_10%": "error from the top 10 %",
+  l1: "l1 norm / l2 norm",
+  needed_99: "share for 99% of the energy",
+  "top_0.1%": "energy in the top 0.1%",
+  "top_1%": "energy in the top 1%",
+  "top_10%": "energy in the top 10%",
+  "error_1%": "error with the top 1%",
+  "error_10%": "error with the top 10%",
   entropy: "l1 entropy",
   alpha: "H\u00f6lder exponent alpha",
 };
 
 const nameColumn = (table: Table) => firstColumn(table, ["head", "name"]) ?? table.columns[0]!;
 
-function figures(run: Run): HeadValues[] {
+function measures(run: Run): HeadValues[] {
   const table = run.table("sparsity");
   if (!table) return [];
   const name = nameColumn(table);
@@ -35,7 +35,7 @@ function figures(run: Run): HeadValues[] {
     .numericColumns()
     .filter((column) => !/_shuffled|_low$|_high$|^layer$|^number$/.test(column))
     .map((column) => ({
-      label: words[column] ?? column,
+      label: columnLabels[column] ?? column,
       values: new Map(
         Array.from(
           { length: table.rows },
@@ -46,14 +46,14 @@ function figures(run: Run): HeadValues[] {
     .filter((one) => one.values.size > 0);
 }
 
-const mostHeads = 160;
+const maxHeads = 160;
 
 export const sparsity: View = {
   id: "sparsity",
   title: "Sparsity",
   about:
-    "How few Haar coefficients on the trees hold the attention maps, beside the same trees with their elements shuffled: what lies between is what the organization gains.",
-  available: (run) => run.table("decay") !== undefined || figures(run).length > 0,
+    "How few Haar coefficients on the trees are needed to represent the attention maps. The control uses the same trees with shuffled elements; the difference is the gain from the organization.",
+  available: (run) => run.table("decay") !== undefined || measures(run).length > 0,
   mount(section, context) {
     const { run, store } = context;
     const add = (figure: Figure) => {
@@ -61,18 +61,18 @@ export const sparsity: View = {
       section.append(figure.element);
     };
     if (run.table("decay")) add(new Figure(new Decay(context), store));
-    const all = figures(run);
+    const all = measures(run);
     if (all.length === 0) return;
-    // All of them beside each other, unless heads are so many that they take a screen each.
-    let shown = run.heads.length <= mostHeads ? all : all.slice(0, 1);
+    // Show all measures side by side, unless there are so many heads that one grid fills the screen.
+    let shown = run.heads.length <= maxHeads ? all : all.slice(0, 1);
     const figure = new Figure(
-      new HeadValuesFigure("sparsity", "Sparsity by head", context, () => shown, "value"),
+      new HeadValuesFigure("sparsity", "Sparsity per head", context, () => shown, "value"),
       store,
     );
     figure.controls.append(
       select(
-        "Figure",
-        [{ value: "", label: "each" }, ...all.map(({ label }) => ({ value: label, label }))],
+        "Measure",
+        [{ value: "", label: "all" }, ...all.map(({ label }) => ({ value: label, label }))],
         shown.length > 1 ? "" : shown[0]!.label,
         (label) => {
           shown = label === "" ? all : all.filter((one) => one.label === label);
@@ -89,7 +89,7 @@ interface Curve {
   points: { rank: number; found: number; shuffled: number }[];
 }
 
-/** Curves of decay.csv, the network's first. */
+/** Reads the curves of decay.csv, in the order of the file. */
 export function readCurves(table: Table): Curve[] {
   const name = nameColumn(table);
   const found = firstColumn(table, ["found", "magnitude", "value"]) ?? table.numericColumns().at(-2) ?? "";
@@ -111,7 +111,7 @@ class Decay implements FigureSpec {
   readonly id = "decay";
   readonly title = "Decay of the coefficients";
   readonly caption =
-    "Sorted magnitudes over their l2 norm, both axes logarithmic. Solid: trees as found. Dashed: shuffled. Thin gray lines are the other heads. The faster a curve falls, the fewer coefficients are needed.";
+    "Sorted magnitudes of the coefficients, divided by their l2 norm. Both axes are logarithmic. Solid: computed trees. Dashed: shuffled trees. Thin gray lines: other heads. The faster a curve falls, the fewer coefficients are needed.";
   private readonly curves: Curve[];
   private box: Box = { left: 0, top: 0, width: 0, height: 0 };
   private x = (value: number) => value;
@@ -143,10 +143,10 @@ class Decay implements FigureSpec {
     const chosen = this.chosen();
     const controls = [network, chosen].flatMap((curve) => curve?.points.map((p) => p.shuffled) ?? []);
     const positive = [...points.map((p) => p.found), ...controls].filter((v) => v > 0);
-    const high = Math.max(largest(positive), 1e-12);
-    // Rounding leaves magnitudes of no meaning far below all others; they would flatten the rest.
-    const low = Math.min(least(positive.filter((v) => v >= high * 1e-6)), high);
-    const last = Math.max(2, largest(points.map((p) => p.rank)));
+    const high = Math.max(maxOf(positive), 1e-12);
+    // Magnitudes far below all others are rounding errors. They would compress the rest of the plot.
+    const low = Math.min(minOf(positive.filter((v) => v >= high * 1e-6)), high);
+    const last = Math.max(2, maxOf(points.map((p) => p.rank)));
     const x = logScale([1, last], [box.left, box.left + box.width], 8);
     const y = logScale([low, high * 1.4], [box.top + box.height, box.top], 7);
     this.x = x;
@@ -185,13 +185,13 @@ class Decay implements FigureSpec {
 
   hit(px: number, py: number): Hit | null {
     let best: { curve: Curve; rank: number; value: number } | null = null;
-    let least = 10;
+    let minDistance = 10;
     for (const curve of this.curves) {
       for (const { rank, found } of curve.points) {
         if (!(found > 0)) continue;
         const distance = Math.hypot(this.x(rank) - px, this.y(found) - py);
-        if (distance >= least) continue;
-        least = distance;
+        if (distance >= minDistance) continue;
+        minDistance = distance;
         best = { curve, rank, value: found };
       }
     }

@@ -12,7 +12,7 @@ import {
 } from "three";
 import type { Camera, Point3 } from "./camera";
 
-/** Shaded spheres behind a figure's own drawing, by WebGL. */
+/** Draws shaded spheres with WebGL on a canvas behind the figure. */
 export class Spheres {
   readonly canvas: HTMLCanvasElement;
   private readonly scene = new Scene();
@@ -30,7 +30,7 @@ export class Spheres {
     this.scene.add(new AmbientLight(0xffffff, 2.1), this.lamp);
   }
 
-  /** Nothing where there is no WebGL: the figure then draws circles. */
+  /** Returns null without WebGL; the figure then draws circles. */
   static create(): Spheres | null {
     try {
       const probe = document.createElement("canvas");
@@ -41,7 +41,7 @@ export class Spheres {
     }
   }
 
-  /** Draws into the upper part of the figure, all but its legend. `radius` is in pixels at the scene's middle. */
+  /** Draws on the figure without its legend at the bottom. `radius` is in pixels, at the center of the scene. */
   render(
     spheres: { point: Point3; color: string }[],
     camera: Camera,
@@ -82,8 +82,8 @@ export class Spheres {
       this.mesh!.setMatrixAt(i, matrix);
       this.mesh!.setColorAt(i, color.set(name));
     });
-    this.mesh!.instanceMatrix.needsUpdate = true;
-    if (this.mesh!.instanceColor) this.mesh!.instanceColor.needsUpdate = true;
-    this.mesh!.computeBoundingSphere();
+    this.mesh.instanceMatrix.needsUpdate = true;
+    if (this.mesh.instanceColor) this.mesh.instanceColor.needsUpdate = true;
+    this.mesh.computeBoundingSphere();
   }
 }

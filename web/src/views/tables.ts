@@ -2,7 +2,7 @@ import type { Run } from "../data/run";
 import type { View } from "../ui/context";
 import { tableCard } from "../ui/table_card";
 
-/** Tables that figures of this page already show. */
+/** Tables that other views show. */
 const shown = new Set([
   "heads",
   "attention",
@@ -26,11 +26,11 @@ function others(run: Run): string[] {
   return run.tableNames().filter((name) => !shown.has(name) && run.table(name)!.rows > 0);
 }
 
-/** Tables that no other view knows, as they are. */
+/** Shows all other tables of the run. */
 export const tables: View = {
   id: "tables",
   title: "Other tables",
-  about: "Tables of the run that have no figure of their own.",
+  about: "Tables of the run without a figure of their own.",
   available: (run) => others(run).length > 0,
   mount(section, { run }) {
     for (const name of others(run)) {

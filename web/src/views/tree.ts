@@ -1,4 +1,4 @@
-import { nestFolders, openAtFirst, type Folder } from "../data/tree";
+import { nestFolders, initiallyOpen, type Folder } from "../data/tree";
 import type { PackedTree } from "../data/doc";
 import type { Run } from "../data/run";
 import { drawColorBar, drawLegend, formatNumber } from "../draw/axes";
@@ -23,7 +23,7 @@ export const tree: View = {
   id: "tree",
   title: "Trees",
   about:
-    "Folders within folders, from coarse to fine. Click a folder to open or close it; brackets give the number of elements in a closed one.",
+    "Partition trees: nested folders, from coarse to fine. Click a folder to open or close it. Brackets give the number of elements in a closed folder.",
   available: (run) => Object.keys(run.doc.trees ?? {}).length > 0,
   mount(section, context) {
     const view = new TreeFigure(context);
@@ -34,7 +34,7 @@ export const tree: View = {
   },
 };
 
-/** A line of the drawing: a folder, open or closed, or one element. */
+/** A line of the drawing: an open or closed folder, or one element. */
 interface Line {
   folder: Folder;
   depth: number;
@@ -44,8 +44,8 @@ interface Line {
 }
 
 const rowHeight = 20;
-/** Lines that are open at first. */
-const firstLines = 60;
+/** Approximate number of lines visible at start. */
+const initialLines = 60;
 
 class TreeFigure implements FigureSpec {
   readonly id = "tree";
@@ -66,7 +66,7 @@ class TreeFigure implements FigureSpec {
     this.names = (["communities", "head", "query", "key"] as const).filter((name) => trees[name]);
     this.name = this.names[0]!;
     this.root = nestFolders(this.packed());
-    this.open = openAtFirst(this.root, firstLines);
+    this.open = initiallyOpen(this.root, initialLines);
     this.by = colorOptions(context.run)[0]!.value;
     this.colors = nodeColors(context.run, this.by);
     this.reveal(context.store.state.head);
@@ -82,7 +82,7 @@ class TreeFigure implements FigureSpec {
       set(() => {
         this.name = name as TreeName;
         this.root = nestFolders(this.packed());
-        this.open = openAtFirst(this.root, firstLines);
+        this.open = initiallyOpen(this.root, initialLines);
         this.cursor = -1;
       });
     const color = (by: string) =>
@@ -94,7 +94,7 @@ class TreeFigure implements FigureSpec {
     if (options.length > 1) figure.controls.append(segmented("Tree of", options, this.name, show));
     figure.controls.append(
       select("Color", colorOptions(this.context.run), this.by, color).element,
-      button("Open all", () => set(() => (this.open = openAtFirst(this.root, Infinity)))),
+      button("Open all", () => set(() => (this.open = initiallyOpen(this.root, Infinity)))),
       button("Close all", () => set(() => (this.open = new Set([this.root.id])))),
     );
     this.context.store.subscribe((state, changed) => changed.has("head") && this.reveal(state.head));
@@ -112,7 +112,7 @@ class TreeFigure implements FigureSpec {
     return name === undefined ? String(element) : `${element} ${isolated(name)}`;
   }
 
-  /** Opens the folders around a head that was chosen elsewhere. */
+  /** Opens all folders that contain a head. */
   private reveal(head: string | null): void {
     const element = this.ofHeads && head !== null ? (this.packed().names ?? []).indexOf(head) : -1;
     if (element < 0) return;
@@ -136,7 +136,7 @@ class TreeFigure implements FigureSpec {
     const step = Math.min(120, (width - 360) / deepest);
     for (const line of this.lines()) line.x = 20 + line.depth * step;
   }
-  /** From top to bottom, a folder before what it holds. */
+  /** Returns all lines, parents before children. */
   private lines(): Line[] {
     const walk = (line: Line): Line[] => [line, ...line.children.flatMap(walk)];
     return this.top ? walk(this.top) : [];
@@ -144,7 +144,7 @@ class TreeFigure implements FigureSpec {
 
   describe(): string {
     const { n, levels } = this.packed();
-    return `Tree of ${labels[this.name]}: ${n} elements, ${levels.length} levels, ${this.rows} lines shown. Up and down move, right opens, left closes, Enter chooses.`;
+    return `Tree of ${labels[this.name]}: ${n} elements, ${levels.length} levels, ${this.rows} lines shown. Up and down move, right opens, left closes, Enter selects.`;
   }
   height(width: number): number {
     this.layout(width);
@@ -192,7 +192,7 @@ class TreeFigure implements FigureSpec {
     if (focused) s.circle(x, y, 9, { stroke: theme.mark, width: 1.5, dash: [3, 2] });
   }
 
-  /** "L0H1, L0H4, L1H2, L1H7 ... [17]" */
+  /** Returns the first elements of a folder and their number: "L0H1, L0H4, L1H2, L1H7 ... [17]". */
   private summary(folder: Folder): string {
     const shown = folder.elements.slice(0, 4).map((element) => this.elementName(element));
     if (folder.elements.length === 1) return shown[0]!;
@@ -213,7 +213,10 @@ class TreeFigure implements FigureSpec {
     if (folder.elements.length > 1) {
       const names = folder.elements.slice(0, 24).map((element) => this.elementName(element));
       return {
-        tip: [`Folder of ${folder.elements.length}`, names.join(" ") + (folder.elements.length > 24 ? " \u2026" : "")],
+        tip: [
+          `Folder with ${folder.elements.length} elements`,
+          names.join(" ") + (folder.elements.length > 24 ? " \u2026" : ""),
+        ],
       };
     }
     const name = this.elementName(folder.elements[0]!);
@@ -257,7 +260,7 @@ class TreeFigure implements FigureSpec {
   }
 }
 
-/** Names of a tree's elements: its own, else the tokens of the input where these are all of them. */
+/** Returns the names of the elements: those of the tree, or the tokens of the first input if their number matches. */
 export function elementNames(run: Run, packed: PackedTree, name: string): string[] {
   if (packed.names) return packed.names;
   const tokens = run.doc.inputs?.[0]?.tokens.tokens ?? [];

@@ -1,5 +1,5 @@
 import type { Edge } from "../data/run";
-import { largest } from "../data/stats";
+import { maxOf } from "../data/stats";
 import { drawColorBar, drawLegend, formatNumber, type Box } from "../draw/axes";
 import { inkOn, viridis } from "../draw/color";
 import { LayerCache, type Surface } from "../draw/surface";
@@ -15,7 +15,7 @@ export const wiring: View = {
   id: "wiring",
   title: "Wiring",
   about:
-    "Heads by layer and number. A line joins a head that writes to a later one that reads, where their subspaces are closest; its color is the pair of roles, its width the deviation from the null.",
+    "Heads by layer and number. A line connects an earlier head to a later head if the affinity of their subspaces is high. Color: pair of roles. Width: deviation from the null model.",
   available: (run) => run.edges.length > 0,
   mount(section, context) {
     const view = new Wiring(context);
@@ -26,11 +26,11 @@ export const wiring: View = {
   },
 };
 
-/** Controls of what edges are shown, here and in the graph. */
+/** Filters for the edges, here and in the graph. */
 export function edgeControls({ run, store }: Context): HTMLElement[] {
   const pairs = [...pairStyles([...new Set(run.edges.map((edge) => edge.pair))])];
   const set = (part: Partial<typeof store.state.filter>) => store.set({ filter: { ...store.state.filter, ...part } });
-  const most = Math.max(1, largest(run.edges.map((edge) => edge.rank)));
+  const maxRank = Math.max(1, maxOf(run.edges.map((edge) => edge.rank)));
   const { filter } = store.state;
   const controls = [
     toggles(
@@ -39,11 +39,11 @@ export function edgeControls({ run, store }: Context): HTMLElement[] {
       filter.pairs,
       (chosen) => set({ pairs: chosen }),
     ),
-    slider("Top of each", { min: 1, max: most, value: filter.top }, (top) => set({ top })),
+    slider("Max edges per pair", { min: 1, max: maxRank, value: filter.top }, (top) => set({ top })),
   ];
   if (run.nulls.length > 0) {
     const nulls = run.nulls.map((value) => ({ value, label: value }));
-    controls.push(select("Null", nulls, filter.null_, (null_) => set({ null_ })).element);
+    controls.push(select("Null model", nulls, filter.null_, (null_) => set({ null_ })).element);
     const levels = [
       ["1", "any"],
       ["0.05", "\u2264 0.05"],
@@ -64,7 +64,7 @@ export function edgeControls({ run, store }: Context): HTMLElement[] {
 
 class Wiring implements FigureSpec {
   readonly id = "wiring";
-  readonly title = "Which heads write where others read";
+  readonly title = "Connections between heads";
   private readonly grid: HeadGrid;
   private readonly pairs: Map<string, PairStyle>;
   private colors: NodeColors;
@@ -92,7 +92,7 @@ class Wiring implements FigureSpec {
   describe(): string {
     const { filter } = this.context.store.state;
     const edges = filterEdges(this.context.run.edges, filter);
-    return `Wiring of heads: ${edges.length} edges of ${filter.pairs.join(", ")}. Arrow keys move over the heads, Escape clears.`;
+    return `Wiring of heads: ${edges.length} edges of ${filter.pairs.join(", ")}. Arrow keys move between heads, Escape clears the selection.`;
   }
 
   height(width: number): number {
@@ -101,7 +101,7 @@ class Wiring implements FigureSpec {
   }
 
   private layout(width: number, height: number): void {
-    // Layers of a shallow model would stand too far apart to follow a line.
+    // Limit the distance between layers. In models with few layers, long lines would be hard to follow.
     const span = Math.min(width - 76, this.grid.columns * 300);
     this.box = { left: 58, top: 12, width: span, height: height - 96 };
   }
@@ -116,7 +116,7 @@ class Wiring implements FigureSpec {
     this.layout(width, height);
     this.edges = filterEdges(this.context.run.edges, state.filter);
     this.drawEdges(s, chosenIn(this.edges, state));
-    // A thousand heads take longer to draw than the edges, and change less often.
+    // Cache the heads: 1,000 of them take longer to draw than the edges, and they change less often.
     s.layer(this.nodes, `${theme.name} ${this.by}`, (layer) => {
       this.drawLabels(layer, theme);
       this.drawNodes(layer, theme);
@@ -148,7 +148,7 @@ class Wiring implements FigureSpec {
     });
   }
 
-  /** Where a line begins, bends and ends. */
+  /** Returns the start point, the control points and the end point of a line. */
   private curve(edge: Edge): [number, number, number, number, number, number] | null {
     const from = this.grid.center(edge.source, this.box);
     const to = this.grid.center(edge.target, this.box);
@@ -161,7 +161,7 @@ class Wiring implements FigureSpec {
 
   private drawEdges(s: Surface, chosen: string | null): void {
     const { filter } = this.context.store.state;
-    const strongest = Math.max(0, largest(this.edges.map((edge) => strength(edge, filter))));
+    const strongest = Math.max(0, maxOf(this.edges.map((edge) => strength(edge, filter))));
     for (const pass of [false, true]) {
       for (const edge of this.edges) {
         const touched = chosen === null || edge.source === chosen || edge.target === chosen;
@@ -200,7 +200,7 @@ class Wiring implements FigureSpec {
     }
   }
 
-  /** Frames around the chosen head and the one under the pointer. */
+  /** Frames the chosen head and the head under the pointer. */
   private drawMarks(s: Surface, theme: Theme): void {
     const { head, hover } = this.context.store.state;
     const r = this.radius();
@@ -254,7 +254,7 @@ class Wiring implements FigureSpec {
     const [x1, y1, c1, c2, x2, y2] = curve;
     if (x < Math.min(x1, x2) - 6 || x > Math.max(x1, x2) + 6 || y < Math.min(y1, y2) - 6 || y > Math.max(y1, y2) + 6)
       return Infinity;
-    let least = Infinity;
+    let minDistance = Infinity;
     const steps = 32;
     for (let i = 0; i <= steps; ++i) {
       const t = i / steps;
@@ -262,16 +262,19 @@ class Wiring implements FigureSpec {
       const b = 3 * t * (1 - t) ** 2;
       const c = 3 * t ** 2 * (1 - t);
       const d = t ** 3;
-      least = Math.min(least, Math.hypot(a * x1 + b * c1 + c * c2 + d * x2 - x, (a + b) * y1 + (c + d) * y2 - y));
+      minDistance = Math.min(
+        minDistance,
+        Math.hypot(a * x1 + b * c1 + c * c2 + d * x2 - x, (a + b) * y1 + (c + d) * y2 - y),
+      );
     }
-    return least;
+    return minDistance;
   }
 
   key(key: string): string | null {
     const { run, store } = this.context;
     if (key === "Escape") {
       store.set({ head: null });
-      return "No head chosen";
+      return "No head selected";
     }
     const next = stepHead(run, store.state.head, key);
     if (next === null) return null;

@@ -1,8 +1,8 @@
 import type { PrunedModel } from "../data/pruning";
 import { categorical } from "../draw/color";
 
-/** What a criterion goes by. */
-export const kinds: Record<string, string> = {
+/** What a criterion is based on. */
+export const criterionBasis: Record<string, string> = {
   information: "structure: Haar coefficients of attention",
   redundancy: "structure: tree of heads",
   pk: "structure: affinity of weights",
@@ -12,34 +12,34 @@ export const kinds: Record<string, string> = {
   random: "chance",
 };
 
-/** The same color for a criterion in every figure and every run. */
+/** Returns the color of a criterion. It is the same in every figure and every run. */
 export function criterionColor(criterion: string): string {
-  return categorical[Object.keys(kinds).indexOf(criterion)] ?? categorical.at(-1)!;
+  return categorical[Object.keys(criterionBasis).indexOf(criterion)] ?? categorical.at(-1)!;
 }
 
-export const measureWords: Record<string, string> = {
+export const measureLabels: Record<string, string> = {
   damage: "damage",
   loss: "loss, nats",
   accuracy: "accuracy",
   kl: "KL to the unpruned output, nats",
-  agreement: "share of outputs that stayed",
+  agreement: "share of unchanged outputs",
   change: "relative change of the output",
 };
 
-const damageWords = {
-  loss: "damage: loss gained, nats",
+const damageLabels = {
+  loss: "damage: increase in loss, nats",
   kl: "damage: KL to the unpruned output, nats",
   change: "damage: relative change of the output",
 };
 
-export const damageLabel = (pruned: PrunedModel) => damageWords[pruned.basis];
+export const damageLabel = (pruned: PrunedModel) => damageLabels[pruned.basis];
 
-/** What the score of a criterion is. */
-export const scoreWords: Record<string, string> = {
+/** Meaning of the score of a criterion. */
+export const scoreLabels: Record<string, string> = {
   information: "l1 / l2 of Haar coefficients",
   redundancy: "distance to a kept head",
   pk: "PK strength (sum of z)",
   norm: "norm of the OV product",
-  alone: "damage alone",
-  greedy: "damage so far",
+  alone: "damage if removed alone",
+  greedy: "total damage so far",
 };

@@ -1,25 +1,25 @@
 import { measureText } from "../draw/canvas";
 import { categorical, categoryColor } from "../draw/color";
-import { ending } from "./labels";
+import { truncateStart } from "./labels";
 
-/** A run's name where there is no room for a long one. */
-export const runLabel = (name: string) => ending(name, 28);
+/** Returns the name of a run, truncated to fit into a legend. */
+export const runLabel = (name: string) => truncateStart(name, 28);
 
-/** Lines of runs: broken once the colors have been used up. */
+/** Returns the line style of a run. Lines are dashed when there are more runs than colors. */
 export function runStyle(run: number): { color: string; dash?: number[] } {
   const color = categoryColor(run);
   return run < categorical.length ? { color } : { color, dash: [7, 4] };
 }
 
-/** What figures of a run are. */
-export const figureWords: Record<string, string> = {
-  l1: "l1 norm over l2",
-  needed_99: "share for 99 % energy",
+/** Labels of features; other features are shown by name. */
+export const featureLabels: Record<string, string> = {
+  l1: "l1 norm / l2 norm",
+  needed_99: "share for 99% energy",
   gain: "gain over shuffled",
   alpha: "alpha",
 };
 
-/** The height of a legend of runs, which wraps where there are many. */
+/** Returns the height of a legend of runs, with wrapped lines. */
 export function legendHeight(names: readonly string[], width: number): number {
   let lines = 1;
   let left = 0;

@@ -6,7 +6,7 @@ import type { Surface } from "../draw/surface";
 import type { FigureSpec, Hit } from "../ui/figure";
 import { isolated } from "../ui/dom";
 import type { Theme } from "../ui/theme";
-import { tokenName, type Look } from "./maps";
+import { tokenName, type MapSelection } from "./maps";
 
 interface Place {
   x: number;
@@ -15,53 +15,53 @@ interface Place {
   height: number;
 }
 
-/** Where one query looks: its weights behind the words of a text, or on the patches of an image. */
-export class Gaze implements FigureSpec {
-  readonly id = "gaze";
-  readonly title = "Where one query looks";
+/** Attention of one query: its weights as colors behind the tokens of a text or on the patches of an image. */
+export class QueryAttention implements FigureSpec {
+  readonly id = "query-attention";
+  readonly title = "Attention of one query";
   private places: Place[] = [];
 
   constructor(
-    private readonly look: Look,
+    private readonly selection: MapSelection,
     private readonly set: () => MapSet,
   ) {}
 
   private get image(): boolean {
-    return this.look.input.tokens.kind === "image" && this.grid() !== null;
+    return this.selection.input.tokens.kind === "image" && this.grid() !== null;
   }
-  /** Rows and columns of patches. */
+  /** Returns the numbers of rows and columns of patches. */
   private grid(): [number, number] | null {
-    const { tokens, image } = this.look.input.tokens;
+    const { tokens, image } = this.selection.input.tokens;
     if (image?.grid) return image.grid;
     const rows = Math.max(...tokens.map((token) => token.row ?? -1)) + 1;
     const columns = Math.max(...tokens.map((token) => token.column ?? -1)) + 1;
     return rows > 0 && columns > 0 ? [rows, columns] : null;
   }
   private query(): number {
-    if (this.look.query >= 0) return this.look.query;
+    if (this.selection.query >= 0) return this.selection.query;
     return this.image ? 0 : this.set().queries - 1;
   }
-  /** Weights of the query on all keys. */
+  /** Returns the weights of the query on all keys; NaN for masked keys. */
   private weights(): number[] {
     const { side, keys } = this.set();
-    const { array } = this.look;
+    const { array } = this.selection;
     if (!array) return range(keys).map(() => NaN);
-    const slice = this.look.input.tokens.heads.indexOf(this.look.head);
+    const slice = this.selection.input.tokens.heads.indexOf(this.selection.head);
     const [high, wide] = array.shape.slice(-2) as [number, number];
     const value = orderedMatrix(array, range(high), range(wide), slice);
-    const last = this.query() + (this.look.input.tokens.first_query ?? 0);
-    const hidden = (key: number) => this.look.input.tokens.mask === "causal" && key > last;
+    const last = this.query() + (this.selection.input.tokens.first_query ?? 0);
+    const hidden = (key: number) => this.selection.input.tokens.mask === "causal" && key > last;
     return range(keys).map((key) =>
       hidden(key) ? NaN : value(Math.floor(this.query() / side), Math.floor(key / side)),
     );
   }
 
   describe(): string {
-    const { tokens } = this.look.input;
+    const { tokens } = this.selection.input;
     const weights = this.weights();
     const best = weights.reduce((top, value, i) => (value > (weights[top] ?? -Infinity) ? i : top), 0);
     const from = this.query() + (tokens.first_query ?? 0);
-    return `Query ${from} (${tokenName(this.look.input, from)}) of ${this.look.head} looks most at ${best} (${tokenName(this.look.input, best)}).`;
+    return `Query ${from} (${tokenName(this.selection.input, from)}) of ${this.selection.head} attends most to key ${best} (${tokenName(this.selection.input, best)}).`;
   }
 
   height(width: number): number {
@@ -69,9 +69,9 @@ export class Gaze implements FigureSpec {
     return Math.max(60, ...this.places.map((place) => place.y + place.height)) + 34;
   }
 
-  /** Words in lines, or patches in their grid with the tokens that are none in front. */
+  /** Arranges text tokens in lines, or patches in their grid with all other tokens on the left. */
   private place(width: number, measure: (text: string) => number = (text) => 7 * text.length): void {
-    const { tokens } = this.look.input.tokens;
+    const { tokens } = this.selection.input.tokens;
     const grid = this.image ? this.grid() : null;
     if (grid) {
       const cell = Math.max(14, Math.min(40, (width - 160) / grid[1], 420 / grid[0]));
@@ -86,7 +86,7 @@ export class Gaze implements FigureSpec {
     let x = 12;
     let y = 34;
     this.places = tokens.map((_, i) => {
-      const wide = Math.max(14, measure(tokenName(this.look.input, i)) + 8);
+      const wide = Math.max(14, measure(tokenName(this.selection.input, i)) + 8);
       if (x + wide > width - 12 && x > 12) {
         x = 12;
         y += 26;
@@ -99,14 +99,14 @@ export class Gaze implements FigureSpec {
 
   draw(s: Surface, width: number, _height: number, theme: Theme): void {
     this.place(width, (text) => 7 * [...text].length);
-    const { input } = this.look;
+    const { input } = this.selection;
     const weights = this.weights();
     const finite = weights.filter((value) => !Number.isNaN(value));
-    const low = this.look.what === "pattern" ? 0 : Math.min(...finite);
+    const low = this.selection.what === "pattern" ? 0 : Math.min(...finite);
     const high = Math.max(low + 1e-12, ...finite);
     const from = this.query() + (input.tokens.first_query ?? 0);
     s.text(
-      `${this.look.head}, query ${from}: ${isolated(tokenName(input, from))}; strongest weight ${formatNumber(high)}`,
+      `${this.selection.head}, query ${from}: ${isolated(tokenName(input, from))}; max weight ${formatNumber(high)}`,
       12,
       18,
     );
@@ -123,11 +123,11 @@ export class Gaze implements FigureSpec {
       if (this.image && input.tokens.tokens[i]?.row !== undefined) return;
       const name = tokenName(input, i);
       const letters = [...name];
-      const most = Math.max(
+      const fitting = Math.max(
         1,
         Math.floor((place.width - 6) / Math.max(1, s.measure(name, 11) / Math.max(1, letters.length))),
       );
-      const text = letters.length > most ? `${letters.slice(0, most - 1).join("")}\u2026` : name;
+      const text = letters.length > fitting ? `${letters.slice(0, fitting - 1).join("")}\u2026` : name;
       const ink = Number.isNaN(weight) ? theme.faint : inkOn(fill);
       s.text(text, place.x + place.width / 2, place.y + place.height / 2, {
         anchor: "middle",
@@ -148,7 +148,7 @@ export class Gaze implements FigureSpec {
     if (i < 0) return null;
     return {
       tip: [
-        `${i} ${isolated(tokenName(this.look.input, i))}`,
+        `${i} ${isolated(tokenName(this.selection.input, i))}`,
         { label: "weight", value: formatNumber(this.weights()[i] ?? NaN) },
       ],
     };
@@ -156,10 +156,10 @@ export class Gaze implements FigureSpec {
   data() {
     const weights = this.weights();
     return {
-      columns: ["key", "token", this.look.what === "pattern" ? "attention" : "score"],
+      columns: ["key", "token", this.selection.what === "pattern" ? "attention" : "score"],
       rows: weights.map((weight, i) => [
         i,
-        this.look.input.tokens.tokens[i]?.text ?? "",
+        this.selection.input.tokens.tokens[i]?.text ?? "",
         Number.isNaN(weight) ? null : Number(weight.toPrecision(4)),
       ]),
     };
