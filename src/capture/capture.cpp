@@ -9,9 +9,9 @@
 #include <numeric>
 #include <optional>
 
-#include "forward/row_kernels.h"
 #include "headscope/base/error.h"
 #include "headscope/capture/tokens_json.h"
+#include "headscope/forward/row_kernels.h"
 #include "headscope/io/csv.h"
 #include "headscope/model/network.h"
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "forward/row_kernels.h"
 #include "headscope/base/buffer.h"
 #include "headscope/base/parallel.h"
+#include "headscope/forward/row_kernels.h"
 #include "headscope/linalg/matrix_product.h"
 
 namespace headscope {

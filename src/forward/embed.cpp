@@ -7,9 +7,9 @@
 
 #include "forward/interpolate.h"
 #include "forward/parallel_rows.h"
-#include "forward/row_kernels.h"
 #include "forward/weights.h"
 #include "headscope/base/error.h"
+#include "headscope/forward/row_kernels.h"
 #include "headscope/linalg/matrix_product.h"
 #include "headscope/model/read_weights.h"
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "forward/parallel_rows.h"
-#include "forward/row_kernels.h"
 #include "forward/weights.h"
 #include "headscope/base/error.h"
+#include "headscope/forward/row_kernels.h"
 #include "headscope/io/decode.h"
 #include "headscope/model/read_weights.h"
 

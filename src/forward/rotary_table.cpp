@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "forward/row_kernels.h"
+#include "headscope/forward/row_kernels.h"
 
 namespace headscope {
 
@@ -22,7 +22,7 @@ RotaryTable::RotaryTable(const Rotary& rotary, std::size_t length)
 }
 
 void RotaryTable::rotate(std::size_t position, float* head) const {
-  if (!empty()) turn_pairs(cosine_.row(position), sine_.row(position), interleaved_, head);
+  if (!empty()) rotate_pairs(cosine_.row(position), sine_.row(position), interleaved_, head);
 }
 
 }  // namespace headscope

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "forward/row_kernels.h"
+#include "headscope/forward/row_kernels.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace headscope {
@@ -283,7 +283,7 @@ void add_scaled(std::span<const float> y, std::span<const float> scale, std::spa
   HWY_DYNAMIC_DISPATCH(add_scaled_here)(y.data(), scale.empty() ? nullptr : scale.data(), x.data(), x.size());
 }
 
-void turn_pairs(std::span<const float> cosine, std::span<const float> sine, bool interleaved, float* x) {
+void rotate_pairs(std::span<const float> cosine, std::span<const float> sine, bool interleaved, float* x) {
   HWY_DYNAMIC_DISPATCH(turn_pairs_here)(cosine.data(), sine.data(), interleaved, x, cosine.size());
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "forward/parallel_rows.h"
-#include "forward/row_kernels.h"
+#include "headscope/forward/row_kernels.h"
 #include "headscope/linalg/matrix_product.h"
 #include "headscope/model/read_weights.h"
 

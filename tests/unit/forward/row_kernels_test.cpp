@@ -1,4 +1,4 @@
-#include "forward/row_kernels.h"
+#include "headscope/forward/row_kernels.h"
 
 #include <gtest/gtest.h>
 
@@ -150,8 +150,8 @@ TEST(RowKernels, AddsAndTurnsEveryLength) {
       std::vector<float> cosine(n), sine(n);
       for (std::size_t i = 0; i < n; ++i) cosine[i] = std::cos(y[i]), sine[i] = std::sin(y[i]);
       std::vector<float> halves = pairs, neighbors = pairs;
-      turn_pairs(cosine, sine, /*interleaved=*/false, halves.data());
-      turn_pairs(cosine, sine, /*interleaved=*/true, neighbors.data());
+      rotate_pairs(cosine, sine, /*interleaved=*/false, halves.data());
+      rotate_pairs(cosine, sine, /*interleaved=*/true, neighbors.data());
       for (std::size_t i = 0; i < n; ++i) {
         EXPECT_EQ(plain[i], x[i] + y[i]);
         EXPECT_NEAR(scaled[i], x[i] + y[i] * scale[i], 1e-6);

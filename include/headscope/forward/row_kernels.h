@@ -34,7 +34,7 @@ void add_scaled(std::span<const float> y, std::span<const float> scale, std::spa
 
 /// Rotates each pair i of x by the angle with the given cosine and sine. Pairs are (i, i + n) or, interleaved,
 /// (2i, 2i + 1), where n is the number of pairs.
-void turn_pairs(std::span<const float> cosine, std::span<const float> sine, bool interleaved, float* x);
+void rotate_pairs(std::span<const float> cosine, std::span<const float> sine, bool interleaved, float* x);
 
 /// -sum p ln p, with 0 ln 0 = 0.
 [[nodiscard]] double entropy(std::span<const float> p);
