@@ -24,7 +24,7 @@ SHELL := /bin/bash
 	debian-% venv
 
 BUILD_PACKAGES := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libhwy-dev zlib1g-dev \
-	libopenblas-pthread-dev libstb-dev libpcre2-dev libutf8proc-dev pkg-config
+	libopenblas-pthread-dev libpng-dev libjpeg-dev libpcre2-dev libutf8proc-dev pkg-config
 PYTHON_PACKAGES := python3 python3-venv
 WHEEL_PACKAGES := $(PYTHON_PACKAGES) python3-dev
 MPI_PACKAGES := libopenmpi-dev openmpi-bin

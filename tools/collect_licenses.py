@@ -21,9 +21,10 @@ LIBRARIES = {
     "JSON for Modern C++": ("nlohmann-json3-dev", "nlohmann-json"),
     "Highway": ("libhwy-dev", "highway"),
     "zlib": ("zlib1g-dev", "zlib"),
+    "libpng": ("libpng-dev", "libpng"),
+    "libjpeg-turbo": ("libjpeg-dev", "libjpeg-turbo"),
     "PCRE2": ("libpcre2-dev", "pcre2"),
     "utf8proc": ("libutf8proc-dev", "utf8proc"),
-    "stb": ("libstb-dev", "stb"),
 }
 GCC_RUNTIME = ("libstdc++6", "gcc")  # on every Linux, but the tarball contains it
 PYTHON_PACKAGES = {"OpenBLAS, with LAPACK and the GNU Fortran runtime": "scipy-openblas32"}

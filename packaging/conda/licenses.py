@@ -15,9 +15,10 @@ PACKAGES = {
     "cli11": "cli11",
     "fmt": "fmt",
     "highway": "libhwy",
+    "libjpeg-turbo": "libjpeg-turbo",
+    "libpng": "libpng",
     "nlohmann-json": "nlohmann_json",
     "pcre2": "pcre2",
-    "stb": "stb",
     "utf8proc": "libutf8proc",
     "zlib": "zlib",
 }

@@ -9,10 +9,7 @@
 #include "headscope/base/error.h"
 #include "headscope/io/byte_reader.h"
 #include "headscope/io/mapped_file.h"
-#include "image/check_jpeg.h"
-#include "image/check_png.h"
-#include "image/image_size.h"
-#include "image/stb_decode.h"
+#include "image/decode.h"
 
 namespace headscope {
 namespace {
@@ -61,40 +58,18 @@ std::uint8_t gray(const std::uint8_t* rgb) {
   return static_cast<std::uint8_t>((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 0x8000u) >> 16);
 }
 
-// Converts to 1 or 3 channels; drops alpha, which is the second or the fourth channel.
-std::vector<std::uint8_t> convert(std::vector<std::uint8_t> from, std::size_t pixels, std::size_t have,
-                                  std::size_t want) {
-  if (have == want) return from;
-  std::vector<std::uint8_t> levels(pixels * want);
+Image convert(Image image, std::size_t channels) {
+  if (image.channels == channels) return image;
+  const std::size_t pixels = image.height * image.width;
+  std::vector<std::uint8_t> levels(pixels * channels);
   for (std::size_t i = 0; i < pixels; ++i) {
-    const std::uint8_t* pixel = from.data() + i * have;
-    std::uint8_t* out = levels.data() + i * want;
-    if (want == 1) {
-      *out = have < 3 ? *pixel : gray(pixel);
+    if (channels == 1) {
+      levels[i] = gray(image.levels.data() + 3 * i);
     } else {
-      for (std::size_t c = 0; c < 3; ++c) out[c] = pixel[have < 3 ? 0 : c];
+      std::fill_n(levels.data() + 3 * i, 3, image.levels[i]);
     }
   }
-  return levels;
-}
-
-Image to_image(Decoded decoded, std::size_t channels) {
-  const std::size_t pixels = decoded.height * decoded.width;
-  if (!decoded.levels16.empty()) {
-    decoded.levels.resize(decoded.levels16.size());
-    std::ranges::transform(decoded.levels16, decoded.levels.begin(),
-                           [](std::uint16_t v) { return static_cast<std::uint8_t>(std::min<unsigned>(v, 255)); });
-  }
-  return {decoded.height, decoded.width, channels,
-          convert(std::move(decoded.levels), pixels, decoded.channels, channels)};
-}
-
-// The check and the decoder must have read the same size.
-template <typename Checked>
-void check_agreement(const Checked& checked, const Decoded& decoded, std::string_view where) {
-  if (checked.height == decoded.height && checked.width == decoded.width) return;
-  throw Error(ErrorKind::kFormat, fmt::format("{}: says {} x {} pixels and decodes to {} x {}", where, checked.height,
-                                              checked.width, decoded.height, decoded.width));
+  return {image.height, image.width, channels, std::move(levels)};
 }
 
 }  // namespace
@@ -118,18 +93,8 @@ Image decode_image(std::span<const std::byte> file, std::string_view where, cons
                 fmt::format("{}: an image of {} channels was asked for, expected 1 or 3", where, options.channels));
   }
   const std::string_view text = as_text(file);
-  if (text.starts_with(kPng)) {
-    const CheckedPng png = check_png(file, where, options.max_pixels);
-    Decoded decoded = stb_decode(png.file, "PNG", where, {png.largest_allocation, png.gray16});
-    check_agreement(png, decoded, where);
-    return to_image(std::move(decoded), options.channels);
-  }
-  if (text.starts_with(kJpeg)) {
-    const CheckedJpeg jpeg = check_jpeg(file, where, options.max_pixels);
-    Decoded decoded = stb_decode(file, "JPEG", where, {jpeg.largest_allocation, false});
-    check_agreement(jpeg, decoded, where);
-    return to_image(std::move(decoded), options.channels);
-  }
+  if (text.starts_with(kPng)) return convert(decode_png(file, where, options.max_pixels), options.channels);
+  if (text.starts_with(kJpeg)) return convert(decode_jpeg(file, where, options.max_pixels), options.channels);
   refuse(text, where);
 }
 

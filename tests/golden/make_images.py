@@ -2,7 +2,8 @@
 
     /tmp/venv-hf/bin/python tests/golden/make_images.py
 
-Needs numpy, Pillow 12.0, torch 2.11, torchvision 0.26, transformers 5.17, timm 1.0.30. Seed 2601.
+Needs numpy, Pillow 12.0, torch 2.11, torchvision 0.26, transformers 5.17, timm 1.0.30, and the program cjpeg of
+libjpeg-turbo. Seed 2601.
 
     *.png, *.jpg   the pictures
     expected.npz   decoded/NAME, gray/NAME: PIL's convert("RGB") and convert("L"), uint8 [height, width(, 3)]
@@ -18,6 +19,7 @@ import io
 import json
 import pathlib
 import struct
+import subprocess
 import tempfile
 import zlib
 
@@ -76,6 +78,11 @@ def saved(image, kind, **options):
     return buffer.getvalue()
 
 
+def cjpeg(image, *options):
+    """Subsampling that PIL does not write."""
+    return subprocess.run(["cjpeg", *options], input=saved(image, "PPM"), capture_output=True, check=True).stdout
+
+
 def pictures():
     rgb = Image.fromarray(picture(45, 61, 3, 1))
     tall = Image.fromarray(picture(70, 33, 3, 2))
@@ -92,6 +99,7 @@ def pictures():
         "tall.png": saved(tall, "PNG"),
         "gray.png": saved(gray, "PNG"),
         "gray1.png": saved(gray.convert("1"), "PNG"),
+        "gray2.png": png(20, 7, 2, 0, picture(7, 5, 1, 13)[..., 0]),
         "gray4.png": png(17, 9, 4, 0, picture(9, 9, 1, 4)[..., 0]),
         "gray_alpha.png": saved(Image.fromarray(picture(20, 31, 2, 5), "LA"), "PNG"),
         "rgba.png": saved(Image.fromarray(picture(20, 31, 4, 6)), "PNG"),
@@ -103,11 +111,20 @@ def pictures():
         "interlaced.png": png(19, 13, 8, 2, adam7_rows(small), interlace=1),
         "interlaced_thin.png": png(1, 5, 8, 0, adam7_rows(picture(5, 1, 1, 12)[..., 0]), interlace=1),
         "rgb16.png": png(17, 12, 16, 2, big_endian_rows(rgb16)),
+        "rgb16_interlaced.png": png(17, 12, 16, 2, adam7_rows(rgb16.astype(">u2")), interlace=1),
+        "gray_alpha16.png": png(17, 12, 16, 4, big_endian_rows(rgba16[..., :2])),
+        "palette_interlaced.png": png(19, 13, 8, 3, adam7_rows(small[..., 0]), interlace=1,
+                                      extra=chunk(b"PLTE", picture(16, 16, 3, 14).tobytes()) + chunk(b"tRNS", bytes(9))),
         "rgba16.png": png(17, 12, 16, 6, big_endian_rows(rgba16)),
         "gray16.png": png(17, 12, 16, 0, big_endian_rows(gray16)),
         "baseline420.jpg": saved(rgb, "JPEG", quality=90),
         "baseline444.jpg": saved(rgb, "JPEG", quality=90, subsampling=0),
         "baseline422.jpg": saved(rgb, "JPEG", quality=75, subsampling=1, restart_marker_blocks=3),
+        "baseline440.jpg": cjpeg(rgb, "-quality", "90", "-sample", "1x2"),
+        "baseline411.jpg": cjpeg(rgb, "-quality", "90", "-sample", "4x1"),
+        "progressive444.jpg": saved(rgb, "JPEG", quality=95, subsampling=0, progressive=True),
+        "progressive_gray.jpg": saved(gray, "JPEG", quality=60, progressive=True),
+        "rgb.jpg": saved(rgb, "JPEG", quality=90, keep_rgb=True),
         "progressive.jpg": saved(tall, "JPEG", quality=85, progressive=True),
         "gray.jpg": saved(gray, "JPEG", quality=90),
         "oriented.jpg": saved(tall, "JPEG", quality=90, exif=exif),
@@ -215,8 +232,7 @@ def main():
     for name, data in pictures().items():
         (FOLDER / name).write_bytes(data)
         arrays[f"decoded/{name}"] = np.array(opened(name))
-        if not name.endswith(".jpg"):
-            arrays[f"gray/{name}"] = np.array(opened(name, 1))
+        arrays[f"gray/{name}"] = np.array(opened(name, 1))
     for name in ["rgb.png", "gray.png"]:
         for label, code in FILTERS.items():
             for height, width in [(16, 23), (53, 24), (45, 20), (1, 1), (3, 61)]:

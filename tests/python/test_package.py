@@ -31,7 +31,10 @@ def test_the_command_does_not_import_the_package() -> None:
     assert "import headscope" not in script
 
 
-@pytest.mark.parametrize("name", ["fmt", "Highway", "OpenBLAS", "PCRE2", "utf8proc", "zlib", "nanobind", "d3-array", "three"])
+@pytest.mark.parametrize(
+    "name",
+    ["fmt", "Highway", "OpenBLAS", "PCRE2", "utf8proc", "zlib", "libpng", "libjpeg-turbo", "nanobind", "d3-array", "three"],
+)
 def test_licenses_of_what_is_inside_are_there(name: str) -> None:
     assert name in (PACKAGE / "share/headscope/THIRD_PARTY_LICENSES.txt").read_text()
 

@@ -39,13 +39,23 @@ inline constexpr std::string_view kPngSignature = "\x89PNG\r\n\x1a\n";
   return png_chunk("IHDR", data.append(rest));
 }
 
-/// Wraps less than 64 kB in a zlib stream with one stored block. The checksum, which image decoders ignore, is left
-/// zero.
+/// Adler-32, the checksum of a zlib stream.
+[[nodiscard]] inline std::string zlib_checksum(std::string_view bytes) {
+  std::uint32_t a = 1;
+  std::uint32_t b = 0;
+  for (const char c : bytes) {
+    a = (a + static_cast<unsigned char>(c)) % 65521;
+    b = (b + a) % 65521;
+  }
+  return png_number(b << 16 | a);
+}
+
+/// Wraps less than 64 kB in a zlib stream with one stored block.
 [[nodiscard]] inline std::string zlib_stored(std::string_view raw) {
   const auto byte = [](std::size_t value) { return static_cast<char>(value & 0xFF); };
   const std::string head = {
       '\x78', '\x01', '\x01', byte(raw.size()), byte(raw.size() >> 8), byte(~raw.size()), byte(~raw.size() >> 8)};
-  return head + std::string(raw) + std::string(4, '\0');
+  return head + std::string(raw) + zlib_checksum(raw);
 }
 
 /// Builds a whole file; `extra` goes between header and data.

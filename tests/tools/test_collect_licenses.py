@@ -19,11 +19,12 @@ def test_every_library_that_is_linked_has_a_license() -> None:
     # What CMake looks for, and what vcpkg installs for the wheels of other systems.
     found = set(re.findall(r"find_package\((\w+)", (ROOT / "cmake/headscope_dependencies.cmake").read_text()))
     found -= {"Threads", "PkgConfig", "Python"}
-    found |= set(re.findall(r"lib(pcre2|utf8proc)", (ROOT / "cmake/headscope_dependencies.cmake").read_text())) | {"stb"}
+    found |= set(re.findall(r"lib(pcre2|utf8proc)", (ROOT / "cmake/headscope_dependencies.cmake").read_text()))
     vcpkg = set(json.loads((ROOT / "packaging/vcpkg.json").read_text())["dependencies"])
     names = {elsewhere for _, elsewhere in collect_licenses.LIBRARIES.values()}
     assert names == vcpkg
-    spelled = {"nlohmann_json": "nlohmann-json", "CLI11": "cli11", "ZLIB": "zlib", "hwy": "highway"}
+    spelled = {"nlohmann_json": "nlohmann-json", "CLI11": "cli11", "ZLIB": "zlib", "hwy": "highway", "PNG": "libpng",
+               "JPEG": "libjpeg-turbo"}
     assert {spelled.get(name, name) for name in found} == names
 
 

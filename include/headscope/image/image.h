@@ -25,7 +25,7 @@ struct ImageOptions {
   std::size_t max_pixels = 64 * 1024 * 1024;
 };
 
-/// Maximum length of either side of an image; JPEG has no room for more.
+/// Maximum length of either side of an image; for JPEG it is 65500.
 inline constexpr std::size_t kMaxImageSideLength = 65535;
 
 /// Decodes a PNG or JPEG file like PIL's `Image.open(f).convert("RGB")`, or `convert("L")` for one channel:
@@ -38,12 +38,13 @@ inline constexpr std::size_t kMaxImageSideLength = 65535;
 ///  - an EXIF orientation is not applied. Neither PIL nor the image processors of transformers apply it. Color profiles
 ///    and gamma are not applied either.
 ///
-/// PNG matches PIL to the last bit. JPEG decoders round differently: this one (stb_image) and PIL's (libjpeg-turbo)
-/// differed by at most 5 levels, and by 0.2 on average. For an animated PNG the still image is returned.
+/// The result equals PIL's to the last bit if libjpeg is libjpeg-turbo, which PIL contains. For an animated PNG the
+/// still image is returned.
 ///
 /// Every error message starts with `where`.
 ///
-/// Cost: one pass; memory of a few times [height, width, 4] bytes, whatever the file claims.
+/// Cost: one pass, for JPEG one per scan (at most 200); memory of about [height, width, 9] bytes at most, whatever
+/// the file claims.
 ///
 /// \throws Error  kFormat if the bytes are neither PNG nor JPEG, or damaged or truncated; kUnsupported for other image
 ///                formats (GIF, WebP, ...), more pixels than `options` allow, and JPEG with 4 channels, 12 bits or
