@@ -17,6 +17,10 @@ struct Segment {
 
 /// A regular expression as written in tokenizer files: Oniguruma syntax over Unicode text. It is translated to PCRE2
 /// syntax, where the two differ, and compiled once.
+///
+/// Oniguruma itself would make the translation unnecessary, but it has no JIT compiler: splitting 10 MB of text with
+/// the expressions of GPT-2, Llama 3 and o200k, Oniguruma 6.9.8 takes 0.39 to 0.47 s and PCRE2 10.42 0.10 to 0.14 s,
+/// with the same splits. Encoding as a whole, 0.83 to 1.11 s, would take 26 to 37 % longer.
 class Regex {
  public:
   /// Every error message starts with `where`.
