@@ -66,11 +66,12 @@ void run(const char* path, int rounds) {
   for (int round = 0; round < rounds; ++round) {
     product.push_back(flops / raw_product_rate(static_cast<int>(sizes.d_model)));
     qr.push_back(qr_seconds(sizes));
-    ours.push_back(seconds([&] { (void)relate(Model::open(path), options); }));
+    ours.push_back(seconds([&] { (void)relate(Model::open(path), options, {.memory = std::size_t{1} << 30}); }));
     ratios.push_back(ours.back() / (product.back() + qr.back()));
   }
   options.nulls = {};
-  with_all_nulls.push_back(seconds([&] { (void)relate(Model::open(path), options); }));
+  with_all_nulls.push_back(
+      seconds([&] { (void)relate(Model::open(path), options, {.memory = std::size_t{1} << 30}); }));
   std::cout << fmt::format(
       R"({{"threads": {}, "gflop": {}, "ours": {}, "product": {}, "qr": {}, "ratio": {}, "all_nulls": {}}})"
       "\n",

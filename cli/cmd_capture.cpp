@@ -82,7 +82,6 @@ CaptureOptions parse_options(const Args& args, const Model& model) {
   options.element = args.dtype == "f16" ? RunFloat::kF16 : RunFloat::kF32;
   options.heads = chosen_heads(parse_head_choice(args.heads), model.info().sizes);
   set_queries(args.queries, options);
-  options.memory = parse_size(args.memory);
   return options;
 }
 
@@ -115,16 +114,16 @@ RunCommand describe(const Args& args, const Model& model, std::span<const Descri
 
 // What leaving the heads out does to the model's output on these inputs: effect.csv.
 Effect add_effect(const Args& args, const Model& model, std::span<const DescribedInput> inputs, RunFolder& run,
-                  CaptureOptions& options) {
+                  std::size_t memory, CaptureOptions& options) {
   std::vector<ModelInput> plain;
   for (const DescribedInput& input : inputs) plain.push_back(input.input);
-  ForwardOptions pass;
-  pass.memory = options.memory;
-  pass.progress = [](double) { check_for_interrupt(); };
+  Context context;
+  context.memory = memory;
+  context.poll = check_for_interrupt;
   const std::vector<HeadId> heads = parse_heads(args.ablated);
   options.replacements =
-      args.ablation == "mean" ? mean_ablation(model, heads, plain, pass) : zero_ablation(model, heads);
-  const Effect effect = EffectMeter(model, plain, {}, pass).measure(options.replacements);
+      args.ablation == "mean" ? mean_ablation(model, heads, plain, context) : zero_ablation(model, heads);
+  const Effect effect = EffectMeter(model, plain, {}, context).measure(options.replacements, context);
   const auto cell = [](const std::optional<double>& value) { return value ? csv_number(*value) : std::string(); };
   CsvTable table({"ablated", "ablation", "loss_before", "loss_after", "accuracy_before", "accuracy_after", "kl",
                   "agreement", "change"});
@@ -210,20 +209,17 @@ void run_capture(const Args& args, Session& session) {
   const auto opened = open_model(session, args.model);
   const Model& model = *opened;
   CaptureOptions options = parse_options(args, model);
+  const std::size_t memory = parse_size(args.memory);
   const std::vector<DescribedInput> inputs = read_inputs(model, args.inputs, session);
   watch_for_interrupts();
   RunFolder run = begin_run(session, args.run, describe(args, model, inputs), args.force);
   std::optional<Effect> effect;
-  if (!args.ablated.empty()) effect = add_effect(args, model, inputs, run, options);
+  if (!args.ablated.empty()) effect = add_effect(args, model, inputs, run, memory, options);
   constexpr std::size_t kSteps = 1000;
   CaptureResult result;
   {
     Progress progress(session, "running the model", kSteps);
-    options.progress = [&](double share) {
-      check_for_interrupt();
-      progress.reach(static_cast<std::size_t>(share * kSteps));
-    };
-    result = capture(model, inputs, run, options);
+    result = capture(model, inputs, run, options, progress.context(memory));
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   run.circumstances()["seconds"] = fmt::format("{:.2f}", seconds);

@@ -133,18 +133,17 @@ RunCommand describe(const Args& args) {
 
 std::vector<ComparedSource> load_all(const Args& args, const std::vector<RunContents>& contents, Session& session) {
   CompareSourceOptions options = args.source;
-  options.memory = parse_size(args.memory);
   options.signature.questionnaire.iterations = args.iterations;
   const std::vector<std::string> names = run_names(args);
   constexpr std::size_t kSteps = 1000;
   Progress progress(session, "organizing", kSteps);
+  const Context context = progress.context(parse_size(args.memory));
   std::vector<ComparedSource> sources;
   for (std::size_t i = 0; i < args.runs.size(); ++i) {
-    sources.push_back(load_compared(args.runs[i], contents[i], options, session, [&](double share) {
-      check_for_interrupt();
-      const double done = (static_cast<double>(i) + share) / static_cast<double>(args.runs.size());
-      progress.reach(static_cast<std::size_t>(done * kSteps));
-    }));
+    const auto share = [&](std::size_t done) {
+      return static_cast<double>(done) / static_cast<double>(args.runs.size());
+    };
+    sources.push_back(load_compared(args.runs[i], contents[i], options, session, context.part(share(i), share(i + 1))));
     sources.back().run.name = names[i];
   }
   return sources;

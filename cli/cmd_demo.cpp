@@ -73,7 +73,7 @@ std::vector<std::filesystem::path> sorted_files(const std::filesystem::path& fol
 // What the weights say and what the heads do, put together. Every claim is computed here, none is stored.
 void tell_circuit(Session& session, const Model& model, const std::vector<std::string>& texts) {
   constexpr double kThreshold = 0.4;
-  std::vector<InductionEdge> circuit = induction_edges(relate(model), detect(model), kThreshold);
+  std::vector<InductionEdge> circuit = induction_edges(relate(model).value(), detect(model), kThreshold);
   std::vector<std::string> lists;
   for (const std::string& text : texts) {
     if (text.find("gain:") != std::string::npos) lists.push_back(text);

@@ -124,17 +124,13 @@ void run_detect(Args& args, Session& session) {
   const auto opened = open_model(session, args.model);
   const Model& model = *opened;
   watch_for_interrupts();
-  args.detect.memory = parse_size(args.memory);
+  const std::size_t memory = parse_size(args.memory);
   RunFolder run = begin_run(session, args.run, describe(args, model), args.force);
   constexpr std::size_t kSteps = 1000;
   DetectResult result;
   {
     Progress progress(session, "running random sequences", kSteps);
-    args.detect.progress = [&](double share) {
-      check_for_interrupt();
-      progress.reach(static_cast<std::size_t>(share * kSteps));
-    };
-    result = detect(model, args.detect);
+    result = detect(model, args.detect, progress.context(memory));
   }
   RunFile file{.name = "detectors.csv",
                .kind = "table",

@@ -138,23 +138,21 @@ std::vector<DiffusionMap> embed(const Args& args, const Organization& organizati
 }
 
 // On all ranks, but what only files need: sparsity and embeddings are complete on rank 0.
-OrganizeResult compute(const Args& args, const TensorShare& tensor, QuestionnaireOptions options,
-                       const TreeDistance& engine, Session& session) {
+OrganizeResult compute(const Args& args, const TensorShare& tensor, const QuestionnaireOptions& options,
+                       std::shared_ptr<const TreeDistance> engine, Session& session) {
   constexpr std::size_t kSteps = 1000;
   constexpr double kQuestionnaire = 0.8;  // of the time, about
   Progress progress(session, "organizing", kSteps);
-  const auto report = [&](double share) {
-    check_for_interrupt();
-    progress.reach(static_cast<std::size_t>(share * kSteps));
-  };
-  options.progress = [&](double share) { report(kQuestionnaire * share); };
-  Organization organization = organize(tensor, options, engine);
+  Context context = progress.context(memory_for_copies(args, tensor));
+  context.ranks = session.ranks;
+  context.tree_distance = std::move(engine);
+  Organization organization = organize(tensor, options, context.part(0, kQuestionnaire));
   SparsityOptions sparsity;
   sparsity.draws = args.draws;
   sparsity.seed = args.seed;
-  sparsity.progress = [&](double share) { report(kQuestionnaire + (1 - kQuestionnaire) * share); };
-  Sparsity measured =
-      measure_sparsity(tensor, organization.head.tree, organization.query.tree, organization.key.tree, sparsity);
+  Sparsity measured = measure_sparsity(tensor, organization.head.tree, organization.query.tree, organization.key.tree,
+                                       sparsity, context.part(kQuestionnaire, 1))
+                          .value_or(Sparsity{});
   std::vector<DiffusionMap> embeddings = embed(args, organization, tensor.ranks());
   return OrganizeResult{std::move(organization), std::move(measured), std::move(embeddings)};
 }
@@ -163,14 +161,13 @@ void run_organize(const Args& args, Session& session) {
   const auto begin = std::chrono::steady_clock::now();
   watch_for_interrupts();
   Ranks& ranks = session.ranks;
-  const std::unique_ptr<TreeDistance> engine = choose_tree_distance(args.device, session);
+  const std::shared_ptr<const TreeDistance> engine = choose_tree_distance(args.device, session);
   const MapSource source = load_maps(args.source, /*keep_absent=*/false, parse_size(args.memory), session, ranks);
   const TensorShare tensor = source.share(ranks);
-  QuestionnaireOptions options = ranks.run_and_agree([&] { return questionnaire_options(args, tensor); });
-  options.memory = memory_for_copies(args, tensor);
+  const QuestionnaireOptions options = ranks.run_and_agree([&] { return questionnaire_options(args, tensor); });
   std::optional<RunFolder> run;
   if (ranks.is_root()) run.emplace(begin_run(session, args.run, describe_run(args, source, options), args.force));
-  const OrganizeResult result = compute(args, tensor, options, *engine, session);
+  const OrganizeResult result = compute(args, tensor, options, engine, session);
   add_haar_file(run ? &*run : nullptr, tensor, result.organization);
   const std::map<std::string, std::string> shared = describe_ranks(ranks);
   if (!run) return;

@@ -102,7 +102,6 @@ PruneOptions parse_options(const Args& args, const Model& model, const Session& 
   options.kept = parse_kept(args.kept);
   options.measure = args.damage == "kl" ? DamageMeasure::kKl : DamageMeasure::kLoss;
   options.labels = read_labels(args.labels, session);
-  options.memory = parse_size(args.memory);
   const auto written = parse_prune_criterion(args.write);
   if (args.write != "best" && args.write != "none" &&
       (!written || std::ranges::find(options.criteria, *written) == options.criteria.end())) {
@@ -149,21 +148,15 @@ std::optional<std::size_t> ranking_to_write(const Args& args, const PruneResult&
   return std::nullopt;
 }
 
-PruneResult compute(const Model& model, std::span<const ModelInput> inputs, PruneOptions options, Session& session) {
+PruneResult compute(const Model& model, std::span<const ModelInput> inputs, const PruneOptions& options,
+                    std::size_t memory, Session& session) {
   Progress progress(session, "pruning", kSteps);
-  options.progress = [&](double share) {
-    check_for_interrupt();
-    progress.reach(static_cast<std::size_t>(share * kSteps));
-  };
-  return prune(model, inputs, options);
+  return prune(model, inputs, options, progress.context(memory));
 }
 
 void write_checkpoint(RunFolder& run, const Model& model, std::span<const HeadId> heads, Session& session) {
   Progress progress(session, "writing the pruned model", kSteps);
-  add_pruned_checkpoint(run, model, heads, "pruned", [&](double share) {
-    check_for_interrupt();
-    progress.reach(static_cast<std::size_t>(share * kSteps));
-  });
+  add_pruned_checkpoint(run, model, heads, "pruned", progress.context());
 }
 
 void run_prune(const Args& args, Session& session) {
@@ -171,6 +164,7 @@ void run_prune(const Args& args, Session& session) {
   const auto opened = open_model(session, args.model);
   const Model& model = *opened;
   const PruneOptions options = parse_options(args, model, session);
+  const std::size_t memory = parse_size(args.memory);
   if (args.write != "none") {
     try {
       check_prunable(model);  // before hours of measuring
@@ -183,7 +177,7 @@ void run_prune(const Args& args, Session& session) {
   for (DescribedInput& input : read_inputs(model, args.inputs, session)) inputs.push_back(std::move(input.input));
   watch_for_interrupts();
   RunFolder run = begin_run(session, args.run, describe(args, model), args.force);
-  const PruneResult result = compute(model, inputs, options, session);
+  const PruneResult result = compute(model, inputs, options, memory, session);
   add_prune_tables(run, result, options.kept);
   run.add_text({.name = "prune.json",
                 .kind = "summary",

@@ -143,13 +143,9 @@ void add_tokens(const Args& args, const Model& model, RunFolder& run, RelateResu
   options.matrix = unembedding ? TokenMatrix::kUnembedding : TokenMatrix::kEmbedding;
   options.top = args.tokens;
   options.vocabulary_size = vocabulary->size();
-  options.memory = parse_size(args.memory) / 2;
-  options.progress = [&](double share) {
-    check_for_interrupt();
-    progress.reach(static_cast<std::size_t>(share * kSteps));
-  };
   try {
-    add_token_file(run, token_profiles(model, subspaces, options), *vocabulary);
+    const Context context = progress.context(parse_size(args.memory) / 2);
+    add_token_file(run, token_profiles(model, subspaces, options, context), *vocabulary);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kUnsupported) throw;
     result.warnings.push_back(fmt::format("no token profiles: {}", error.what()));
@@ -170,7 +166,6 @@ RelateOptions parse(const Args& args) {
   options.affinity.layers = std::move(chosen.layers);
   options.affinity.heads = std::move(chosen.heads);
   options.affinity.named_heads = std::move(chosen.named);
-  options.affinity.memory = parse_size(args.memory) / 2;
   return options;
 }
 
@@ -188,23 +183,24 @@ std::string key_of_blocks(const Args& args, const Model& model, const std::strin
 }
 
 // The part that takes long, and that a rerun continues: whatever ends it, what was finished is kept.
-RelateResult compute(const Model& model, RelateOptions& options, Session& session) {
+std::optional<RelateResult> compute(const Model& model, const RelateOptions& options, std::size_t memory,
+                                    const std::shared_ptr<const AffinityEngine>& engine, FinishedBlocks* finished,
+                                    Session& session) {
   constexpr std::size_t kSteps = 10000;
   Progress progress(session, "comparing heads", kSteps);
-  options.affinity.progress = [&](double share) {
-    check_for_interrupt();
-    progress.reach(static_cast<std::size_t>(share * kSteps));
-  };
+  Context context = progress.context(memory);
+  context.ranks = session.ranks;
+  context.affinity_engine = engine;
   try {
-    return relate(model, options);
+    return relate(model, options, context, finished);
   } catch (Interrupted& interrupted) {
-    if (options.affinity.finished != nullptr) {
-      options.affinity.finished->save();
-      interrupted.kept = options.affinity.finished->is_on_disk();
+    if (finished != nullptr) {
+      finished->save();
+      interrupted.kept = finished->is_on_disk();
     }
     throw;
   } catch (...) {
-    if (options.affinity.finished != nullptr) options.affinity.finished->save();
+    if (finished != nullptr) finished->save();
     throw;
   }
 }
@@ -229,19 +225,14 @@ void run_relate(const Args& args, Session& session) {
   const auto begin = std::chrono::steady_clock::now();
   Ranks& ranks = session.ranks;
   RelateOptions options = parse(args);
-  const std::unique_ptr<AffinityEngine> engine = choose_affinity_engine(args.device, session);
-  options.engine = engine.get();
-  options.affinity.ranks = &ranks;
+  const std::size_t memory = parse_size(args.memory) / 2;
+  const std::shared_ptr<const AffinityEngine> engine = choose_affinity_engine(args.device, session);
 
   const auto opened = ranks.run_and_agree([&] { return open_model(session, args.model); });
   const Model& model = *opened;
   const std::string seen = fingerprint(model.checkpoint());
   check_same_everywhere(ranks, "model", seen);
-  HeadLabels labels;
-  if (!args.labels.empty() && ranks.is_root()) {
-    labels = load_labels(args.labels);
-    options.labels = &labels;
-  }
+  if (!args.labels.empty() && ranks.is_root()) options.labels = load_labels(args.labels);
   watch_for_interrupts();
   std::optional<RunFolder> run;
   if (ranks.is_root()) run.emplace(begin_run(session, args.run, describe(args, model, seen, *engine), args.force));
@@ -252,19 +243,19 @@ void run_relate(const Args& args, Session& session) {
   std::optional<FinishedBlocks> finished;
   if (on_disk) {
     finished.emplace(unfinished(args), key_of_blocks(args, model, seen, *engine), ranks.rank(), args.save_every);
-    options.affinity.finished = &*finished;
   }
 
-  RelateResult result = compute(model, options, session);
+  std::optional<RelateResult> result =
+      compute(model, options, memory, engine, finished ? &*finished : nullptr, session);
   const std::map<std::string, std::string> shared = describe_ranks(ranks);
   const std::size_t resumed = sum_on_root(ranks, finished ? finished->restored() : 0);
-  if (run) {
+  if (run && result) {
     run->circumstances().insert(shared.begin(), shared.end());
     if (resumed > 0) {
       run->circumstances()["blocks_resumed"] = std::to_string(resumed);
       session.out << fmt::format("{:<12} {} blocks of layers that an earlier run had finished\n", "resumed", resumed);
     }
-    write_results(args, model, options, result, *run, begin, session);
+    write_results(args, model, options, *result, *run, begin, session);
   }
   ranks.barrier();  // nothing is thrown away before the results are there
   if (on_disk) FinishedBlocks::remove(unfinished(args));

@@ -53,11 +53,7 @@ void run_report(const Args& args, Session& session) {
     PageOptions options;
     options.title = args.title;
     options.program = "headscope " HEADSCOPE_VERSION;
-    options.progress = [&](double share) {
-      check_for_interrupt();
-      progress.reach(static_cast<std::size_t>(share * kSteps));
-    };
-    page = build_page(args.run, options);
+    page = build_page(args.run, options, progress.context());
   }
   AtomicFile file(args.page);
   file.write(page.html);

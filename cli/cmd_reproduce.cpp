@@ -132,10 +132,7 @@ void add_reproduce_command(Command& app, Session& session) {
     Reproduction result;
     {
       Progress progress(session, "measuring", kSteps);
-      result = reproduce(model, [&](double share) {
-        check_for_interrupt();
-        progress.reach(static_cast<std::size_t>(share * kSteps));
-      });
+      result = reproduce(model, progress.context());
     }
     if (args->json) {
       session.out << as_json(result).dump(2) << '\n';

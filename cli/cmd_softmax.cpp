@@ -46,7 +46,6 @@ struct Args {
 SoftmaxOptions softmax_options(const Args& args) {
   SoftmaxOptions options;
   if (args.iterations) options.questionnaire.iterations = *args.iterations;
-  options.questionnaire.memory = parse_size(args.memory) / 2;
   options.boundary = args.boundary == "second" ? BoundaryOrder::kSecond : BoundaryOrder::kFirst;
   options.draws = args.draws;
   options.seed = args.seed;
@@ -207,7 +206,7 @@ void run_softmax(Args args, Session& session) {
   if (args.source.mask.empty()) args.source.mask = "none";
   const auto begin = std::chrono::steady_clock::now();
   watch_for_interrupts();
-  SoftmaxOptions options = softmax_options(args);
+  const SoftmaxOptions options = softmax_options(args);
   const MapSource source = load_maps(args.source, /*keep_absent=*/true, parse_size(args.memory), session);
   RunFolder run = begin_run(session, args.run, describe_run(args, source, options), args.force);
   std::vector<Row> rows;
@@ -216,12 +215,10 @@ void run_softmax(Args args, Session& session) {
     constexpr std::size_t kSteps = 1000;
     Progress progress(session, "taking softmaxes apart", kSteps);
     const auto heads = static_cast<double>(source.tensor.heads());
+    const Context context = progress.context(parse_size(args.memory) / 2);
     for (std::size_t h = 0; h < source.tensor.heads(); ++h) {
-      options.progress = [&](double share) {
-        check_for_interrupt();
-        progress.reach(static_cast<std::size_t>((static_cast<double>(h) + share) / heads * kSteps));
-      };
-      const HeadInvariance head = softmax_invariance(source.tensor, h, options);
+      const Context part = context.part(static_cast<double>(h) / heads, static_cast<double>(h + 1) / heads);
+      const HeadInvariance head = softmax_invariance(source.tensor, h, options, part);
       rows.push_back({head.head, figures_of(head)});
       add_levels(levels, head.head, "scores_softmax", head.scores_softmax);
       add_levels(levels, head.head, "scores_approximation", head.scores_approximation);

@@ -112,7 +112,7 @@ RunContents look_into(const fs::path& folder, const std::string& what) {
 }
 
 ComparedSource load_compared(const fs::path& folder, const RunContents& contents, const CompareSourceOptions& options,
-                             const Session& session, const std::function<void(double)>& progress) {
+                             const Session& session, const Context& context) {
   ComparedSource source;
   source.path = folder.string();
   source.kind = "weights";
@@ -126,13 +126,11 @@ ComparedSource load_compared(const fs::path& folder, const RunContents& contents
       args.source = folders[i];
       args.what = options.what;
       args.skip_first = options.skip_first;
-      MapSource maps = load_maps(args, /*keep_absent=*/false, options.memory, session);
-      SignatureOptions signature = options.signature;
-      signature.questionnaire.memory = options.memory;
-      signature.progress = [&](double share) {
-        progress((static_cast<double>(i) + share) / static_cast<double>(folders.size()));
+      MapSource maps = load_maps(args, /*keep_absent=*/false, context.memory, session);
+      const auto share = [&](std::size_t done) {
+        return static_cast<double>(done) / static_cast<double>(folders.size());
       };
-      MapSignature found = map_signature(maps.tensor, signature);
+      MapSignature found = map_signature(maps.tensor, options.signature, context.part(share(i), share(i + 1)));
       signatures.push_back(std::move(found.features));
       if (i == 0) source.axes = organized_axes(std::move(found.organization), maps);
       const InputIdentity identity = identify(folders[i]);

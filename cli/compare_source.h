@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <functional>
 #include <string>
 
 #include "cli/compare_files.h"
@@ -16,7 +15,6 @@ struct CompareSourceOptions {
   std::string what = "pattern";
   std::size_t skip_first = 0;
   std::size_t max_inputs = 32;  ///< Of each RUN, the first ones.
-  std::size_t memory = std::size_t{2} << 30;
   SignatureOptions signature = {};
 };
 
@@ -33,6 +31,6 @@ struct RunContents {
 /// \throws Error  as `load_maps` and `map_signature`; kFormat if informativeness.csv is not what `relate` writes.
 [[nodiscard]] ComparedSource load_compared(const std::filesystem::path& folder, const RunContents& contents,
                                            const CompareSourceOptions& options, const Session& session,
-                                           const std::function<void(double)>& progress);
+                                           const Context& context);
 
 }  // namespace headscope::cli

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/host.h"
+#include "cli/interrupt.h"
 
 namespace headscope::cli {
 namespace {
@@ -30,6 +31,16 @@ Progress::Progress(Session& session, std::string label, std::size_t total)
 
 Progress::~Progress() {
   if (drawn_ && session_.terminal) session_.err << "\r\x1b[K" << std::flush;
+}
+
+Context Progress::context(std::size_t memory) {
+  Context context;
+  context.memory = memory;
+  context.poll = check_for_interrupt;
+  context.on_progress = [this](std::string_view, double share) {
+    reach(static_cast<std::size_t>(share * static_cast<double>(total_)));
+  };
+  return context;
 }
 
 void Progress::reach(std::size_t done) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/session.h"
+#include "headscope/base/context.h"
 
 namespace headscope::cli {
 
@@ -22,6 +23,9 @@ class Progress {
   void advance() { reach(done_ + 1); }
   /// So many of them are done.
   void reach(std::size_t done);
+
+  /// A context of one rank whose work reports here and is interrupted by signals. This object must outlive it.
+  [[nodiscard]] Context context(std::size_t memory = Context().memory);
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -38,7 +38,7 @@ void add_heads(RunFolder& run, const RelateOptions& options, const RelateResult&
       const auto rank = ranks.find({id, role});
       row.push_back(rank == ranks.end() ? "" : std::to_string(rank->second));
     }
-    row.push_back(options.labels == nullptr ? "" : fmt::format("{}", fmt::join(options.labels->classes_of(id), ";")));
+    row.push_back(!options.labels ? "" : fmt::format("{}", fmt::join(options.labels->classes_of(id), ";")));
     table.add_row(row);
   }
   add_table(run, "heads.csv",
@@ -78,7 +78,7 @@ void add_edges(RunFolder& run, const RelateResult& result) {
 }
 
 void add_graph(RunFolder& run, const RelateOptions& options, const RelateResult& result) {
-  const GraphToExport graph{result.graph, result.measures, options.labels};
+  const GraphToExport graph{result.graph, result.measures, options.labels ? &*options.labels : nullptr};
   run.add_text({.name = "graph.graphml", .kind = "graph", .about = "Heads and kept edges, as GraphML."},
                to_graphml(graph));
   run.add_text({.name = "graph.gexf", .kind = "graph", .about = "The same graph, as GEXF."}, to_gexf(graph));
@@ -125,7 +125,7 @@ void add_informativeness(RunFolder& run, const RelateResult& result) {
 }
 
 void add_labels(RunFolder& run, const RelateOptions& options, const RelateResult& result) {
-  if (options.labels == nullptr) return;
+  if (!options.labels) return;
   CsvTable table({"metric", "pair", "pairs", "positives", "pr_auc", "roc_auc", "precision_at_k", "k",
                   "heads_in_classes", "heads_outside"});
   for (const LabelRow& row : result.labels) {

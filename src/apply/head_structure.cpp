@@ -33,14 +33,12 @@ MaskChoice mask_of(const Model& model) {
   return mask;
 }
 
-NetworkTensor patterns(const Model& model, const ModelInput& input, std::size_t tokens,
-                       const HeadStructureOptions& options, const std::function<void(double)>& progress) {
+NetworkTensor patterns(const Model& model, const ModelInput& input, std::size_t tokens, std::size_t skip_first,
+                       const Context& context) {
   const HeadSizes& sizes = model.info().sizes;
   const std::size_t heads = sizes.layers * sizes.heads;
   std::vector<float> maps(heads * tokens * tokens);
   ForwardOptions pass;
-  pass.memory = options.memory;
-  pass.progress = progress;
   pass.on_pattern = [&](const MapRows& rows) {
     const std::size_t head = rows.layer * sizes.heads + rows.head;
     for (std::size_t i = 0; i < rows.values.rows(); ++i) {
@@ -48,11 +46,11 @@ NetworkTensor patterns(const Model& model, const ModelInput& input, std::size_t 
       for (std::size_t j = 0; j < tokens; ++j) row[j] = rows.values(i, j);
     }
   };
-  run_forward(model, std::span(&input, 1), pass);
+  run_forward(model, std::span(&input, 1), pass, context);
   NetworkTensorOptions tensor;
   tensor.mask = mask_of(model);
   tensor.heads_per_layer = sizes.heads;
-  tensor.skip_first = options.skip_first;
+  tensor.skip_first = skip_first;
   return make_network_tensor(maps, Shape{heads, tokens, tokens}, tensor, model.checkpoint().path().string());
 }
 
@@ -75,32 +73,27 @@ void add_tree_distances(const PartitionTree& tree, double weight, DoubleMatrix& 
 }  // namespace
 
 HeadStructure measure_head_structure(const Model& model, std::span<const ModelInput> inputs,
-                                     const HeadStructureOptions& options) {
+                                     const HeadStructureOptions& options, const Context& context) {
   if (inputs.empty()) throw Error(ErrorKind::kInvalidArgument, "no inputs to organize heads by");
   inputs = inputs.first(std::min(inputs.size(), options.max_inputs));
   const std::size_t heads = model.info().sizes.layers * model.info().sizes.heads;
   std::vector<std::size_t> tokens;
   for (const ModelInput& input : inputs) {
     tokens.push_back(token_count(model, input));
-    check_memory(heads, tokens.back(), options.memory);
+    check_memory(heads, tokens.back(), context.memory);
   }
   HeadStructure result{inputs.size(), std::vector<double>(heads), DoubleMatrix(heads, heads),
                        DoubleMatrix(heads, heads)};
   const double weight = 1 / static_cast<double>(inputs.size());
   for (std::size_t k = 0; k < inputs.size(); ++k) {
-    const auto report = [&](double share) {
-      if (options.progress) options.progress((static_cast<double>(k) + share) * weight);
-    };
-    const NetworkTensor tensor = patterns(model, inputs[k], tokens[k], options, [&](double s) { report(0.1 * s); });
-    QuestionnaireOptions questionnaire = options.questionnaire;
-    questionnaire.memory = options.memory;
-    questionnaire.progress = [&](double share) { report(0.1 + 0.8 * share); };
-    const Organization organization = organize(tensor, questionnaire);
+    const Context part = context.part(static_cast<double>(k) * weight, static_cast<double>(k + 1) * weight);
+    const NetworkTensor tensor = patterns(model, inputs[k], tokens[k], options.skip_first, part.part(0, 0.1));
+    const Organization organization = organize(tensor, options.questionnaire, part.part(0.1, 0.9));
     SparsityOptions sparsity;
     sparsity.draws = 2;  // the minimum; the results for shuffled trees are not used
-    sparsity.progress = [&](double share) { report(0.9 + 0.1 * share); };
-    const Sparsity measured =
-        measure_sparsity(tensor, organization.head.tree, organization.query.tree, organization.key.tree, sparsity);
+    const Sparsity measured = measure_sparsity(tensor, organization.head.tree, organization.query.tree,
+                                               organization.key.tree, sparsity, part.part(0.9, 1))
+                                  .value();
     const double largest = std::sqrt(static_cast<double>(tensor.map_size() - 1));
     for (std::size_t h = 0; h < heads; ++h) result.information[h] += weight * measured.heads[h].found.l1 / largest;
     add_tree_distances(organization.head.tree, weight, result.tree_distance);

@@ -60,7 +60,7 @@ std::vector<double> output_value_norms(const Model& model) {
   return norms;
 }
 
-std::vector<double> pk_strengths(const Model& model, const AffinityOptions& options, double level) {
+std::vector<double> pk_strengths(const Model& model, const AffinityOptions& options, const Context& context) {
   const HeadSizes& sizes = model.info().sizes;
   if (sizes.layers < 2) {
     throw Error(ErrorKind::kUnsupported,
@@ -69,15 +69,17 @@ std::vector<double> pk_strengths(const Model& model, const AffinityOptions& opti
   }
   constexpr std::array<RolePair, 3> kPairs = {RolePair{Role::kO, Role::kQ}, RolePair{Role::kO, Role::kK},
                                               RolePair{Role::kO, Role::kV}};
+  constexpr double kLevel = 0.05;
   AffinityOptions later = options;
   later.earlier_only = true;
+  const auto affinities = compute_affinities(model, Metric::kPk, kPairs, later, context.on_one_rank()).value();
   std::vector<double> strengths(sizes.layers * sizes.heads);
-  for (const Affinities& one : compute_affinities(model, Metric::kPk, kPairs, later)) {
+  for (const Affinities& one : affinities) {
     const Significance found = significance(one, NullModel::kIsotropic, sizes.d_model);
     for (std::size_t i = 0; i < one.source.heads.size(); ++i) {
       for (std::size_t j = 0; j < one.target.heads.size(); ++j) {
         if (!(one.source.heads[i].layer < one.target.heads[j].layer)) continue;
-        if (!(static_cast<double>(found.q(i, j)) < level)) continue;
+        if (!(static_cast<double>(found.q(i, j)) < kLevel)) continue;
         for (const HeadId id : {one.source.heads[i], one.target.heads[j]}) {
           for (const std::size_t head : query_heads(id, sizes)) strengths[head] += static_cast<double>(found.z(i, j));
         }

@@ -93,21 +93,16 @@ TreeShape tree_shape(const PartitionTree& tree) {
   return shape;
 }
 
-MapSignature map_signature(const NetworkTensor& tensor, const SignatureOptions& options) {
+MapSignature map_signature(const NetworkTensor& tensor, const SignatureOptions& options, const Context& context) {
   constexpr double kQuestionnaire = 0.8;  // approximate share of the time
-  const auto report = [&](double share) {
-    if (options.progress) options.progress(share);
-  };
-  QuestionnaireOptions questionnaire = options.questionnaire;
-  questionnaire.progress = [&](double share) { report(kQuestionnaire * share); };
-  Organization organization = organize(tensor, questionnaire);
+  Organization organization = organize(tensor, options.questionnaire, context.part(0, kQuestionnaire));
   SparsityOptions sparsity;
   sparsity.draws = options.draws;
   sparsity.seed = options.seed;
-  sparsity.progress = [&](double share) { report(kQuestionnaire + (1 - kQuestionnaire) * share); };
-  const SparsityRow network =
-      measure_sparsity(tensor, organization.head.tree, organization.query.tree, organization.key.tree, sparsity)
-          .network;
+  const SparsityRow network = measure_sparsity(tensor, organization.head.tree, organization.query.tree,
+                                               organization.key.tree, sparsity, context.part(kQuestionnaire, 1))
+                                  .value()
+                                  .network;
 
   const double coefficients = std::max(1.0, static_cast<double>(tensor.values.size()) - 1);
   std::vector<SignatureFeature> features;

@@ -24,19 +24,17 @@ constexpr double kOrganizePasses = 10;
 // Tracks progress over the whole run, measured in forward passes.
 class Work {
  public:
-  Work(double total, const std::function<void(double)>& report) : total_(total), report_(report) {}
+  Work(double total, const Context& context) : total_(total), context_(context) {}
 
-  /// Returns a progress callback for a part that takes `passes` passes.
-  [[nodiscard]] std::function<void(double)> piece(double passes) {
-    return [this, passes](double share) {
-      if (report_) report_(std::min(1.0, (done_ + share * passes) / total_));
-    };
-  }
+  /// Returns the context of a part that takes `passes` passes and starts now.
+  [[nodiscard]] Context piece(double passes) const { return context_.part(share(done_), share(done_ + passes)); }
   void finish(double passes) { done_ += passes; }
 
  private:
+  [[nodiscard]] double share(double passes) const { return std::min(1.0, passes / total_); }
+
   double total_;
-  const std::function<void(double)>& report_;
+  const Context& context_;
   double done_ = 0;
 };
 
@@ -62,13 +60,13 @@ void check(const PruneOptions& options, std::size_t inputs) {
 
 class Pruning {
  public:
-  Pruning(const Model& model, std::span<const ModelInput> inputs, const PruneOptions& options)
+  Pruning(const Model& model, std::span<const ModelInput> inputs, const PruneOptions& options, const Context& context)
       : model_(model),
         options_(options),
         plan_(make_plan(model, options)),
         choosing_(options.choose_on > 0 ? inputs.first(options.choose_on) : inputs),
         measuring_(inputs.subspan(options.choose_on)),
-        work_(expected_passes(), options.progress) {}
+        work_(expected_passes(), context) {}
 
   PruneResult run() {
     result_.zero.assign(plan_.zero.begin(), plan_.zero.end());
@@ -110,18 +108,15 @@ class Pruning {
   }
 
   EffectMeter make_meter(std::span<const ModelInput> inputs, std::size_t first) {
-    ForwardOptions pass;
-    pass.memory = options_.memory;
-    pass.progress = work_.piece(1);
     std::span<const std::size_t> labels = options_.labels;
     if (!labels.empty()) labels = labels.subspan(first, inputs.size());
-    EffectMeter meter(model_, inputs, labels, pass);
+    EffectMeter meter(model_, inputs, labels, work_.piece(1));
     work_.finish(1);
     return meter;
   }
 
   Effect measure(std::span<const HeadId> removed) {
-    Effect effect = meter_->measure(zero_ablation(model_, removed));
+    Effect effect = meter_->measure(zero_ablation(model_, removed), work_.piece(1));
     work_.finish(1);
     return effect;
   }
@@ -132,9 +127,7 @@ class Pruning {
     HeadStructureOptions options;
     options.max_inputs = options_.map_inputs;
     options.skip_first = options_.skip_first;
-    options.memory = options_.memory;
-    options.progress = work_.piece(passes);
-    structure_ = measure_head_structure(model_, choosing_, options);
+    structure_ = measure_head_structure(model_, choosing_, options, work_.piece(passes));
     work_.finish(passes);
     return *structure_;
   }
@@ -161,12 +154,8 @@ class Pruning {
       case PruneCriterion::kRedundancy:
         result_.rankings.push_back(order_by_redundancy(plan_, structure(), heads));
         return;
-      case PruneCriterion::kPk: {
-        AffinityOptions affinity;
-        affinity.memory = options_.memory;
-        affinity.progress = work_.piece(0);
-        return by_score(pk_strengths(model_, affinity));
-      }
+      case PruneCriterion::kPk:
+        return by_score(pk_strengths(model_, {}, work_.piece(0)));
       case PruneCriterion::kNorm:
         return by_score(output_value_norms(model_));
       case PruneCriterion::kAlone: {
@@ -192,7 +181,7 @@ class Pruning {
   }
 
   void measure_curve(std::size_t ranking) {
-    if (!nothing_removed_) nothing_removed_ = meter_->measure({});
+    if (!nothing_removed_) nothing_removed_ = meter_->measure({}, work_.piece(1));
     result_.curve.push_back({ranking, 0, *nothing_removed_});
     const std::size_t points = std::min(options_.points, plan_.count);
     const std::span<const HeadId> order = result_.rankings[ranking].order;
@@ -271,9 +260,10 @@ std::vector<HeadId> PruneResult::removed_heads(std::size_t ranking) const {
   return gone;
 }
 
-PruneResult prune(const Model& model, std::span<const ModelInput> inputs, const PruneOptions& options) {
+PruneResult prune(const Model& model, std::span<const ModelInput> inputs, const PruneOptions& options,
+                  const Context& context) {
   check(options, inputs.size());
-  return Pruning(model, inputs, options).run();
+  return Pruning(model, inputs, options, context).run();
 }
 
 }  // namespace headscope

@@ -166,7 +166,7 @@ void check_prunable(const Model& model) {
 }
 
 void add_pruned_checkpoint(RunFolder& run, const Model& model, std::span<const HeadId> heads, const std::string& folder,
-                           const std::function<void(double)>& progress) {
+                           const Context& context) {
   const HeadSizes& sizes = model.info().sizes;
   check_heads(sizes, heads);
   check_prunable(model);
@@ -194,6 +194,9 @@ void add_pruned_checkpoint(RunFolder& run, const Model& model, std::span<const H
       }
     }
   }
+  const auto share = [&](std::size_t done) {
+    return static_cast<double>(done) / static_cast<double>(std::max<std::size_t>(total, 1));
+  };
   std::size_t written = 0;
   for (std::size_t f = 0; f < files.size(); ++f) {
     std::ranges::sort(zeros[f], {}, &ByteRange::begin);  // tensors may be in any order
@@ -201,12 +204,9 @@ void add_pruned_checkpoint(RunFolder& run, const Model& model, std::span<const H
                                     .kind = "checkpoint",
                                     .about = "Weights of the pruned model: the original's but for zeros in the slices "
                                              "of the removed heads."});
-    write_zeroed_copy(files[f].bytes, zeros[f], out, [&](double share) {
-      if (!progress) return;
-      const double done = static_cast<double>(written) + share * static_cast<double>(files[f].bytes.size());
-      progress(done / static_cast<double>(std::max<std::size_t>(total, 1)));
-    });
-    written += files[f].bytes.size();
+    const std::size_t end = written + files[f].bytes.size();
+    write_zeroed_copy(files[f].bytes, zeros[f], out, context.part(share(written), share(end)));
+    written = end;
   }
   for (const fs::path& path : companions(model.checkpoint())) {
     const MappedFile file = MappedFile::open(path);

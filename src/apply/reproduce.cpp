@@ -26,27 +26,20 @@ struct Measured {
   std::vector<Affinities> others;  // pk of the other 13 pairs
 };
 
-Measured measure(const Model& model, WeightProcessing weights, const HeadLabels& labels,
-                 const std::function<void(double)>& progress) {
+Measured measure(const Model& model, WeightProcessing weights, const HeadLabels& labels, const Context& context) {
   RelateOptions options;
   options.nulls = {NullModel::kIsotropic};
   options.affinity.weights = weights;
   options.affinity.earlier_only = true;
   Measured measured;
-  // Progress roughly in proportion to flops and decompositions.
-  const auto part = [&progress](double from, double to) -> std::function<void(double)> {
-    if (!progress) return {};
-    return [&progress, from, to](double share) { progress(from + share * (to - from)); };
-  };
   std::vector<RolePair> others = all_role_pairs();
   std::erase_if(others, [](RolePair pair) { return std::ranges::find(kCircuit, pair) != kCircuit.end(); });
-  options.affinity.progress = part(0, 0.3);
-  measured.others = compute_affinities(model, Metric::kPk, others, options.affinity);
+  // Progress roughly in proportion to flops and decompositions.
+  measured.others = compute_affinities(model, Metric::kPk, others, options.affinity, context.part(0, 0.3)).value();
   options.pairs.assign(kCircuit.begin(), kCircuit.end());
   options.metrics = {Metric::kPk, Metric::kCs, Metric::kSimpleCs, Metric::kCka, Metric::kProcrustes};
-  options.labels = &labels;
-  options.affinity.progress = part(0.3, 1);
-  measured.circuit = relate(model, options);
+  options.labels = labels;
+  measured.circuit = relate(model, options, context.part(0.3, 1)).value();
   return measured;
 }
 
@@ -208,7 +201,7 @@ std::vector<HeadRole> published_subspaces(JsonValue published) {
   return subspaces;
 }
 
-void add_profiles(const Model& model, JsonValue published, Reproduction& result) {
+void add_profiles(const Model& model, JsonValue published, const Context& context, Reproduction& result) {
   const std::vector<HeadRole> subspaces = published_subspaces(published);
   for (const JsonValue profile : published.find("token_profiles").items()) {
     const HeadRole& subspace = subspaces[result.profiles.size()];
@@ -227,7 +220,7 @@ void add_profiles(const Model& model, JsonValue published, Reproduction& result)
     TokenProfileOptions options;
     options.weights = weights;
     options.vocabulary_size = vocabulary->size();
-    const std::vector<TokenProfile> measured = token_profiles(model, subspaces, options);
+    const std::vector<TokenProfile> measured = token_profiles(model, subspaces, options, context);
     for (std::size_t i = 0; i < measured.size(); ++i) {
       std::vector<std::string>& words =
           weights == WeightProcessing::kFolded ? result.profiles[i].folded : result.profiles[i].raw;
@@ -238,9 +231,9 @@ void add_profiles(const Model& model, JsonValue published, Reproduction& result)
 
 // Mean diagonal attention, which requires running the model. We use random tokens, the paper a text that it does not
 // name, so the tolerance is wide. Independent of the weight processing.
-void add_identity_figures(const Model& model, JsonValue published, Reproduction& result) {
+void add_identity_figures(const Model& model, JsonValue published, const Context& context, Reproduction& result) {
   const JsonValue identity = published.find("identity");
-  const DetectResult detected = detect(model);
+  const DetectResult detected = detect(model, {}, context);
   std::vector<HeadId> named;
   const auto score_of = [](const HeadScores& head) {
     return *head.scores[static_cast<std::size_t>(Detector::kIdentity)];
@@ -310,17 +303,14 @@ std::size_t ReproducedProfile::shared(WeightProcessing weights) const noexcept {
   }));
 }
 
-Reproduction reproduce(const Model& model, const std::function<void(double)>& progress) {
+Reproduction reproduce(const Model& model, const Context& context) {
   const JsonDocument document = JsonDocument::parse(kPublishedGpt2Small, "published figures");
   const JsonValue published = document.root();
   check_shape(model, published.find("shape"));
   const HeadLabels labels = HeadLabels::parse(kLabelsGpt2SmallPk, "labels");
-  const auto half = [&progress](double from) -> std::function<void(double)> {
-    if (!progress) return {};
-    return [&progress, from](double share) { progress(from + share / 2); };
-  };
-  const Measured folded = measure(model, WeightProcessing::kFolded, labels, half(0));
-  const Measured raw = measure(model, WeightProcessing::kRaw, labels, half(0.5));
+  const Context heads = context.on_one_rank().with_memory(context.memory / 2);
+  const Measured folded = measure(model, WeightProcessing::kFolded, labels, heads.part(0, 0.5));
+  const Measured raw = measure(model, WeightProcessing::kRaw, labels, heads.part(0.5, 1));
 
   Table table(folded, raw);
   add_kernel_figures(table, published, model.info().sizes);
@@ -329,9 +319,9 @@ Reproduction reproduce(const Model& model, const std::function<void(double)>& pr
   Reproduction result;
   result.source = published.find("source").as_string().value();
   result.figures = std::move(table).figures();
-  add_profiles(model, published, result);
+  add_profiles(model, published, heads.part(1, 1), result);
   const std::string not_run = why_not_run(model);
-  if (not_run.empty()) add_identity_figures(model, published, result);
+  if (not_run.empty()) add_identity_figures(model, published, context.part(1, 1), result);
   add_uncompared(published, not_run, result);
   for (const WeightProcessing weights : {WeightProcessing::kFolded, WeightProcessing::kRaw}) {
     const bool all_met = std::ranges::all_of(

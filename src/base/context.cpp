@@ -1,5 +1,6 @@
 #include "headscope/base/context.h"
 
+#include <cmath>
 #include <utility>
 
 namespace headscope {
@@ -7,8 +8,8 @@ namespace headscope {
 Context Context::part(double begin, double end) const {
   Context context = *this;
   if (on_progress) {
-    context.on_progress = [report = on_progress, begin, end](std::string_view stage, double fraction) {
-      report(stage, begin + (end - begin) * fraction);
+    context.on_progress = [report = on_progress, begin, end](std::string_view name, double fraction) {
+      report(name, std::lerp(begin, end, fraction));  // exactly `end` at the end
     };
   }
   return context;

@@ -59,7 +59,7 @@ class Capturer {
     for (std::size_t i = 0; i < inputs.size(); ++i) begin_files(i);
   }
 
-  CaptureResult run() {
+  CaptureResult run(const Context& context) {
     std::vector<ModelInput> plain;
     for (const DescribedInput& input : inputs_) plain.push_back(input.input);
     ForwardOptions pass;
@@ -79,9 +79,7 @@ class Capturer {
     pass.end_query = options_.end_query;
     pass.end_layer = result_.heads.back().layer + 1;
     pass.replacements = options_.replacements;
-    pass.memory = options_.memory;
-    pass.progress = options_.progress;
-    run_forward(model_, plain, pass);
+    run_forward(model_, plain, pass, context);
     sum_up();
     return std::move(result_);
   }
@@ -281,8 +279,8 @@ class Capturer {
 }  // namespace
 
 CaptureResult capture(const Model& model, std::span<const DescribedInput> inputs, RunFolder& run,
-                      const CaptureOptions& options) {
-  return Capturer(model, inputs, run, options).run();
+                      const CaptureOptions& options, const Context& context) {
+  return Capturer(model, inputs, run, options).run(context);
 }
 
 }  // namespace headscope

@@ -48,8 +48,12 @@ std::size_t lag(Detector detector, std::size_t half) {
 
 class Detection {
  public:
-  Detection(const Model& model, const DetectOptions& options)
-      : model_(model), options_(options), network_(resolve_network(model)), sizes_(model.info().sizes) {
+  Detection(const Model& model, const DetectOptions& options, const Context& context)
+      : model_(model),
+        options_(options),
+        context_(context),
+        network_(resolve_network(model)),
+        sizes_(model.info().sizes) {
     result_.sequences = options.sequences;
     if (options.sequences == 0) throw Error(ErrorKind::kInvalidArgument, "detect: no sequences");
     is_image_ = model.info().modality == Modality::kImage;
@@ -95,19 +99,15 @@ class Detection {
     const std::size_t heads = sums_.size();
     std::vector<std::vector<Part>> parts(count * heads);
     ForwardOptions pass;
-    pass.memory = options_.memory;
-    if (options_.progress) {
-      pass.progress = [&](double share) {
-        const double done = static_cast<double>(first) + share * static_cast<double>(count);
-        options_.progress(done / static_cast<double>(options_.sequences));
-      };
-    }
     pass.on_pattern = [&](const MapRows& rows) {
       const Part part = read(rows);
       const std::lock_guard lock(mutex_);
       parts[rows.input * heads + rows.layer * sizes_.heads + rows.head].push_back(part);
     };
-    run_forward(model_, inputs, pass);
+    const auto share = [&](std::size_t done) {
+      return static_cast<double>(done) / static_cast<double>(options_.sequences);
+    };
+    run_forward(model_, inputs, pass, context_.part(share(first), share(first + count)));
     for (std::size_t i = 0; i < parts.size(); ++i) {
       std::ranges::sort(parts[i], {}, &Part::first_query);
       for (const Part& part : parts[i]) sums_[i % heads].add(part.sums);
@@ -149,10 +149,10 @@ class Detection {
     image_ = {in.patches.weight->shape[1], in.image_height > 0 ? in.image_height : kUsual,
               in.image_width > 0 ? in.image_width : kUsual};
     const auto size = element_count(image_);
-    if (!size || *size > options_.memory / (4 * sizeof(float))) {
+    if (!size || *size > context_.memory / (4 * sizeof(float))) {
       throw Error(ErrorKind::kResource,
                   fmt::format("{}: an image of {} takes more than a quarter of the budget of {} MB",
-                              model_.checkpoint().path().string(), to_string(image_), options_.memory >> 20));
+                              model_.checkpoint().path().string(), to_string(image_), context_.memory >> 20));
     }
     result_.length = token_count(model_, draw_image(0));
   }
@@ -195,6 +195,7 @@ class Detection {
 
   const Model& model_;
   const DetectOptions& options_;
+  const Context& context_;
   Network network_;
   const HeadSizes& sizes_;
   bool is_image_ = false;
@@ -221,8 +222,8 @@ std::string_view to_string(Detector detector) noexcept {
   return "unknown";
 }
 
-DetectResult detect(const Model& model, const DetectOptions& options) {
-  return Detection(model, options).run();
+DetectResult detect(const Model& model, const DetectOptions& options, const Context& context) {
+  return Detection(model, options, context).run();
 }
 
 std::string labels_from(const DetectResult& result, double threshold, std::string_view name) {

@@ -186,8 +186,7 @@ class CudaSliceDistances final : public SliceDistances {
   }
 
   [[nodiscard]] DoubleMatrix compute(const PartitionTree& rows, const PartitionTree& columns,
-                                     const FolderWeightOptions& weights,
-                                     const std::function<void(double)>& progress) const override {
+                                     const FolderWeightOptions& weights, const Context& context) const override {
     assert(rows.size() == grid_.rows && columns.size() == grid_.columns);
     const std::lock_guard lock(work_->mutex);
     work_->device.use();
@@ -212,7 +211,7 @@ class CudaSliceDistances final : public SliceDistances {
       const std::size_t count = std::min(batch, row_folders.size() - first);
       add_batch(row_lists.get(), column_lists.get(), first, count, counts.as<float>(), sums);
       work_->stream.wait();
-      if (progress) progress(static_cast<double>(first + count) / static_cast<double>(row_folders.size()));
+      context.report(static_cast<double>(first + count) / static_cast<double>(row_folders.size()));
     }
     return fetch(sums, as);
   }

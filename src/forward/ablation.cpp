@@ -30,7 +30,7 @@ std::vector<HeadReplacement> zero_ablation(const Model& model, std::span<const H
 }
 
 std::vector<HeadReplacement> mean_ablation(const Model& model, std::span<const HeadId> heads,
-                                           std::span<const ModelInput> inputs, const ForwardOptions& options) {
+                                           std::span<const ModelInput> inputs, const Context& context) {
   check_heads(model, heads);
   if (inputs.empty()) throw Error(ErrorKind::kInvalidArgument, "a mean over inputs needs at least one");
   std::vector<HeadReplacement> all = zero_ablation(model, heads);
@@ -39,8 +39,6 @@ std::vector<HeadReplacement> mean_ablation(const Model& model, std::span<const H
   std::vector<std::vector<double>> sums(all.size(), std::vector<double>(width));
   std::vector<double> tokens(all.size());
   ForwardOptions pass;
-  pass.memory = options.memory;
-  pass.progress = options.progress;
   pass.end_layer = 1 + std::ranges::max(heads, {}, &HeadId::layer).layer;
   pass.on_heads = [&](const HeadOutputs& outputs) {
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -53,7 +51,7 @@ std::vector<HeadReplacement> mean_ablation(const Model& model, std::span<const H
       }
     }
   };
-  run_forward(model, inputs, pass);
+  run_forward(model, inputs, pass, context);
   for (std::size_t i = 0; i < all.size(); ++i) {
     for (std::size_t j = 0; j < width; ++j) all[i].value[j] = static_cast<float>(sums[i][j] / tokens[i]);
   }

@@ -109,7 +109,7 @@ RowEffect row_effect(std::span<const float> before, MatrixView output, std::size
 }  // namespace
 
 EffectMeter::EffectMeter(const Model& model, std::span<const ModelInput> inputs, std::span<const std::size_t> labels,
-                         const ForwardOptions& options)
+                         const Context& context)
     : model_(model), inputs_(inputs), labels_(labels.begin(), labels.end()), outputs_(inputs.size()) {
   if (inputs.empty()) throw Error(ErrorKind::kInvalidArgument, "no inputs to measure an effect on");
   const Network network = resolve_network(model);
@@ -120,22 +120,20 @@ EffectMeter::EffectMeter(const Model& model, std::span<const ModelInput> inputs,
                 fmt::format("{} labels for {} inputs{}", labels.size(), inputs.size(),
                             out.classifiers.empty() ? " of a model that does not classify" : ""));
   }
-  options_.memory = options.memory / 2;
-  options_.progress = options.progress;
-
+  const Context half = context.with_memory(context.memory / 2);
   Tally tally;
   std::size_t held = 0;
-  ForwardOptions pass = options_;
+  ForwardOptions pass;
   pass.on_output = [&](const OutputRows& rows) {
     const std::size_t width = rows.values.columns();
     std::vector<float>& output = outputs_[rows.input];
     if (output.empty()) {
       held += rows.rows * width * sizeof(float);
-      if (held > options.memory / 2) {
+      if (held > half.memory) {
         throw Error(ErrorKind::kResource,
                     fmt::format("the outputs to compare with take more than {} MB; give fewer inputs or a larger "
                                 "--memory",
-                                options.memory >> 21));
+                                half.memory >> 20));
       }
       output.resize(rows.rows * width);
     }
@@ -153,15 +151,15 @@ EffectMeter::EffectMeter(const Model& model, std::span<const ModelInput> inputs,
       if (right) tally.add(kept, *right);
     }
   };
-  run_forward(model, inputs, pass);
+  run_forward(model, inputs, pass, half);
   before_ = tally.performance();
 }
 
-Effect EffectMeter::measure(std::span<const HeadReplacement> replacements) const {
+Effect EffectMeter::measure(std::span<const HeadReplacement> replacements, const Context& context) const {
   Tally tally;
   RowEffect sum;
   std::size_t rows_seen = 0;
-  ForwardOptions pass = options_;
+  ForwardOptions pass;
   pass.replacements.assign(replacements.begin(), replacements.end());
   pass.on_output = [&](const OutputRows& rows) {
     const std::size_t width = rows.values.columns();
@@ -185,7 +183,7 @@ Effect EffectMeter::measure(std::span<const HeadReplacement> replacements) const
     }
     rows_seen += found.size();
   };
-  run_forward(model_, inputs_, pass);
+  run_forward(model_, inputs_, pass, context.with_memory(context.memory / 2));
   Effect effect;
   effect.before = before_;
   effect.after = tally.performance();

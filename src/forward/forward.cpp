@@ -101,12 +101,13 @@ MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size
 
 class Pass {
  public:
-  Pass(const Model& model, std::span<const ModelInput> inputs, const ForwardOptions& options)
+  Pass(const Model& model, std::span<const ModelInput> inputs, const ForwardOptions& options, const Context& context)
       : model_(model),
         checkpoint_(model.checkpoint()),
         network_(resolve_network(model)),
         inputs_(inputs),
         options_(options),
+        context_(context),
         sizes_(model.info().sizes),
         layers_(std::min(options.end_layer, sizes_.layers)) {
     if (options.on_output) layers_ = sizes_.layers;
@@ -138,14 +139,14 @@ class Pass {
     const MemoryPlan plan = plan_memory(network_, sizes_, longest);
     const std::size_t block = block_memory(longest);
     const std::size_t needed = plan.fixed + plan.per_token * longest + block;
-    if (needed > options_.memory) {
+    if (needed > context_.memory) {
       throw Error(ErrorKind::kResource,
                   fmt::format("running {} tokens takes {} MB, the budget is {} MB; give a larger --memory", longest,
-                              needed >> 20, options_.memory >> 20));
+                              needed >> 20, context_.memory >> 20));
     }
     // Reserves a quarter for the blocks of maps, if that leaves room for the longest input.
-    const std::size_t rest = options_.memory - plan.fixed;
-    const std::size_t blocks = std::max(block, options_.memory / 4);
+    const std::size_t rest = context_.memory - plan.fixed;
+    const std::size_t blocks = std::max(block, context_.memory / 4);
     const std::size_t fitting = rest > blocks ? (rest - blocks) / plan.per_token : 0;
     const std::size_t room = std::clamp(fitting, longest, std::max(longest, kBatchTokens));
     max_blocks_ = (rest - room * plan.per_token) / block;
@@ -202,9 +203,7 @@ class Pass {
   }
 
   // Also called inside a step, which may take seconds, with the fraction of it that is done.
-  void report(double part) const {
-    if (options_.progress) options_.progress((static_cast<double>(done_) + part) / static_cast<double>(steps_));
-  }
+  void report(double part) const { context_.report((static_cast<double>(done_) + part) / static_cast<double>(steps_)); }
 
   // The only block implementation: every family's block is this one with some parts omitted.
   void run_layer(std::size_t index, const std::vector<Member>& batch) {
@@ -392,7 +391,7 @@ class Pass {
   [[nodiscard]] bool releases_pages() const {
     std::size_t bytes = 0;
     for (const StoredTensor* tensor : checkpoint_.tensors()) bytes += tensor->bytes.size();
-    return bytes > options_.memory / 4;
+    return bytes > context_.memory / 4;
   }
 
   const Model& model_;
@@ -400,6 +399,7 @@ class Pass {
   Network network_;
   std::span<const ModelInput> inputs_;
   const ForwardOptions& options_;
+  const Context& context_;
   const HeadSizes& sizes_;
   std::size_t layers_;
   std::vector<std::vector<float>> replacements_;  // by layer * heads + head; empty if not replaced
@@ -418,8 +418,9 @@ class Pass {
 
 }  // namespace
 
-void run_forward(const Model& model, std::span<const ModelInput> inputs, const ForwardOptions& options) {
-  Pass(model, inputs, options).run();
+void run_forward(const Model& model, std::span<const ModelInput> inputs, const ForwardOptions& options,
+                 const Context& context) {
+  Pass(model, inputs, options, context).run();
 }
 
 std::size_t token_count(const Model& model, const ModelInput& input) {

@@ -27,7 +27,7 @@ void check(std::span<const ByteRange> zeros, std::size_t size) {
 }  // namespace
 
 void write_zeroed_copy(std::span<const std::byte> source, std::span<const ByteRange> zeros, AtomicFile& file,
-                       const std::function<void(double)>& progress) {
+                       const Context& context) {
   check(zeros, source.size());
   std::vector<std::byte> piece(std::min(kPiece, source.size()));
   std::size_t next = 0;  // the first range that does not end before this piece
@@ -43,7 +43,7 @@ void write_zeroed_copy(std::span<const std::byte> source, std::span<const ByteRa
     }
     file.write(std::span<const std::byte>(piece).first(part.size()));
     release_pages(part);
-    if (progress) progress(static_cast<double>(end) / static_cast<double>(source.size()));
+    context.report(static_cast<double>(end) / static_cast<double>(source.size()));
   }
 }
 

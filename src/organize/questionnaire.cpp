@@ -34,46 +34,47 @@ double median(std::vector<double> values) {
 // Prepared slices along each axis: all kept if they fit in memory, otherwise one at a time.
 class Distances {
  public:
-  Distances(const TensorShare& tensor, const QuestionnaireOptions& options, const TreeDistance& engine)
-      : tensor_(tensor), engine_(engine) {
+  Distances(const TensorShare& tensor, const Context& context)
+      : tensor_(tensor), engine_(context.tree_distance ? context.tree_distance : cpu_tree_distance()) {
     std::size_t all = 0;
     for (const TensorAxis axis : kTensorAxes) {
       if (tensor.extent(axis) < 2) continue;
       // The maximum over ranks, so that all ranks make the same decision.
-      const std::size_t one = tensor.ranks().all_reduce_max(engine.bytes(tensor, axis));
-      if (one > options.memory) {
+      const std::size_t one = tensor.ranks().all_reduce_max(engine_->bytes(tensor, axis));
+      if (one > context.memory) {
         throw Error(ErrorKind::kResource,
                     fmt::format("organize: the distances between {} slices need {} MB, the budget is {} MB; raise it, "
                                 "or choose fewer heads or shorter ranges",
-                                to_string(axis), one >> 20, options.memory >> 20));
+                                to_string(axis), one >> 20, context.memory >> 20));
       }
       all += one;
     }
-    keep_ = all <= options.memory;
+    keep_ = all <= context.memory;
   }
 
   DoubleMatrix compute(TensorAxis axis, const PartitionTree& rows, const PartitionTree& columns,
-                       const FolderWeightOptions& weights, const std::function<void(double)>& progress) {
+                       const FolderWeightOptions& weights, const Context& context) {
     auto& bound = bound_[static_cast<std::size_t>(axis)];
-    if (!bound) bound = engine_.bind(tensor_, axis);
-    DoubleMatrix result = bound->compute(rows, columns, weights, progress);
+    if (!bound) bound = engine_->bind(tensor_, axis);
+    DoubleMatrix result = bound->compute(rows, columns, weights, context);
     if (!keep_) bound.reset();
     return result;
   }
 
  private:
   const TensorShare& tensor_;
-  const TreeDistance& engine_;
+  std::shared_ptr<const TreeDistance> engine_;
   bool keep_ = false;
   std::array<std::unique_ptr<SliceDistances>, 3> bound_;
 };
 
 class Questionnaire {
  public:
-  Questionnaire(const TensorShare& tensor, const QuestionnaireOptions& options, const TreeDistance& engine)
+  Questionnaire(const TensorShare& tensor, const QuestionnaireOptions& options, const Context& context)
       : tensor_(tensor),
         options_(options),
-        distances_(tensor, options, engine),
+        context_(context),
+        distances_(tensor, context),
         head_({tree_of_one(), DoubleMatrix(1, 1)}),
         query_(head_),
         key_(head_) {
@@ -95,7 +96,7 @@ class Questionnaire {
       stopped = i > 0 && i + 1 < options_.iterations && options_.stop_below &&
                 std::abs(scores[i] - scores[i - 1]) <= *options_.stop_below * scores[i - 1];
     }
-    report(1);
+    context_.report(1);
     return {head_, query_, key_, scores, stopped, notes_};
   }
 
@@ -122,8 +123,9 @@ class Questionnaire {
   void refine(TensorAxis axis) {
     const PartitionTree& rows = axis == TensorAxis::kHead ? query_.tree : head_.tree;
     const PartitionTree& columns = axis == TensorAxis::kKey ? query_.tree : key_.tree;
+    const auto step = [&](double part) { return (static_cast<double>(done_) + part) / static_cast<double>(steps_); };
     const DoubleMatrix distances =
-        distances_.compute(axis, rows, columns, options_.weights, [this](double share) { report_within(share); });
+        distances_.compute(axis, rows, columns, options_.weights, context_.part(step(0), step(0.9)));
     note_if_alike(distances, axis);
     AxisOrganization& organized = at(axis);
     organized.affinity = distance_affinity(distances, options_.epsilon);
@@ -186,19 +188,14 @@ class Questionnaire {
     return axis == TensorAxis::kHead ? head_ : axis == TensorAxis::kQuery ? query_ : key_;
   }
 
-  void report(double share) const {
-    if (options_.progress) options_.progress(share);
-  }
-  void report_within(double share) const {
-    report((static_cast<double>(done_) + 0.9 * share) / static_cast<double>(steps_));
-  }
   void finish_step() {
     ++done_;
-    report(static_cast<double>(done_) / static_cast<double>(steps_));
+    context_.report(static_cast<double>(done_) / static_cast<double>(steps_));
   }
 
   const TensorShare& tensor_;
   const QuestionnaireOptions& options_;
+  const Context& context_;
   Distances distances_;
   AxisOrganization head_;
   AxisOrganization query_;
@@ -238,11 +235,11 @@ DoubleMatrix distance_affinity(const DoubleMatrix& distances, double epsilon) {
   return result;
 }
 
-Organization organize(const TensorShare& tensor, const QuestionnaireOptions& options, const TreeDistance& engine) {
+Organization organize(const TensorShare& tensor, const QuestionnaireOptions& options, const Context& context) {
   if (options.iterations == 0) {
     throw Error(ErrorKind::kInvalidArgument, "organize: 0 iterations, expected at least 1");
   }
-  return Questionnaire(tensor, options, engine).run();
+  return Questionnaire(tensor, options, context).run();
 }
 
 }  // namespace headscope

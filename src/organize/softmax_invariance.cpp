@@ -103,8 +103,7 @@ void add_share(Regularity& to, const Regularity& from, double share) {
 }
 
 ParaproductFigures control(const DoubleMatrix& g, const PartitionTree& query, const PartitionTree& key,
-                           std::span<const std::uint8_t> mask, const SoftmaxOptions& options,
-                           const std::function<void(double)>& progress) {
+                           std::span<const std::uint8_t> mask, const SoftmaxOptions& options, const Context& context) {
   ParaproductFigures mean;
   const double share = 1 / static_cast<double>(options.draws);
   for (std::size_t d = 0; d < options.draws; ++d) {
@@ -118,7 +117,7 @@ ParaproductFigures control(const DoubleMatrix& g, const PartitionTree& query, co
     add_share(mean.softmax, one.softmax, share);
     add_share(mean.approximation, one.approximation, share);
     add_share(mean.residual, one.residual, share);
-    if (progress) progress(static_cast<double>(d + 1) * share);
+    context.report(static_cast<double>(d + 1) * share);
   }
   return mean;
 }
@@ -169,32 +168,26 @@ DoubleMatrix log_softmax(const NetworkTensor& scores, std::size_t head) {
   return g;
 }
 
-HeadInvariance softmax_invariance(const NetworkTensor& scores, std::size_t head, const SoftmaxOptions& options) {
+HeadInvariance softmax_invariance(const NetworkTensor& scores, std::size_t head, const SoftmaxOptions& options,
+                                  const Context& context) {
   check(scores, head);
-  const auto report = [&](double from, double share, double to) {
-    if (options.progress) options.progress(from + (to - from) * share);
-  };
-  const auto within = [&](double from, double to) {
-    return [&report, from, to](double share) { report(from, share, to); };
-  };
-  const auto organize_map = [&](std::span<const double> values, MapKind kind, double from, double to) {
-    QuestionnaireOptions questionnaire = options.questionnaire;
-    questionnaire.progress = within(from, to);
-    return organize(one_map(scores, head, values, kind), questionnaire);
+  const auto organize_map = [&](std::span<const double> values, MapKind kind, const Context& part) {
+    return organize(one_map(scores, head, values, kind), options.questionnaire, part);
   };
   const auto map = scores.map(head);
   const std::vector<double> f(map.begin(), map.end());
   const auto mask = scores.mask(head);
 
-  const Organization by_scores = organize_map(f, MapKind::kScores, 0, 0.25);
+  const Organization by_scores = organize_map(f, MapKind::kScores, context.part(0, 0.25));
   const PartitionTree& query = by_scores.query.tree;
   const PartitionTree& key = by_scores.key.tree;
   const DoubleMatrix g = log_softmax(scores, head);
   Paraproduct parts = paraproduct(g, query, key, exponential(), {options.boundary, mask});
   const ParaproductFigures found = figures(g, parts, query, key, mask);
-  const ParaproductFigures shuffled = control(g, query, key, mask, options, within(0.25, 0.5));
-  const Organization by_softmax = organize_map(parts.target.values(), MapKind::kPattern, 0.5, 0.75);
-  const Organization by_approximation = organize_map(parts.second_order.values(), MapKind::kPattern, 0.75, 1);
+  const ParaproductFigures shuffled = control(g, query, key, mask, options, context.part(0.25, 0.5));
+  const Organization by_softmax = organize_map(parts.target.values(), MapKind::kPattern, context.part(0.5, 0.75));
+  const Organization by_approximation =
+      organize_map(parts.second_order.values(), MapKind::kPattern, context.part(0.75, 1));
 
   DoubleMatrix kept(scores.queries(), scores.keys());
   std::copy(f.begin(), f.end(), kept.values().begin());

@@ -170,12 +170,13 @@ std::vector<double> as_list(const SparsityFigures& f) {
   return {f.l1, f.needed_99, f.top_001, f.top_01, f.top_10, f.error_01, f.error_10, f.entropy, f.alpha};
 }
 
-Sparsity measure_sparsity(const TensorShare& tensor, const PartitionTree& head, const PartitionTree& query,
-                          const PartitionTree& key, const SparsityOptions& options) {
+std::optional<Sparsity> measure_sparsity(const TensorShare& tensor, const PartitionTree& head,
+                                         const PartitionTree& query, const PartitionTree& key,
+                                         const SparsityOptions& options, const Context& context) {
   check(tensor, {&head, &query, &key}, options);
   Buffer<float> work;
   const auto report = [&](std::size_t done) {
-    if (options.progress) options.progress(static_cast<double>(done) / static_cast<double>(options.draws + 1));
+    context.report(static_cast<double>(done) / static_cast<double>(options.draws + 1));
   };
   const Measured found = measure(tensor, {&head, &query, &key}, options.entropy_terms, work);
   report(1);
@@ -194,7 +195,7 @@ Sparsity measure_sparsity(const TensorShare& tensor, const PartitionTree& head, 
   }
   Sparsity result;
   result.heads = gather_heads(tensor, std::move(own));
-  if (!tensor.ranks().is_root()) return result;
+  if (!tensor.ranks().is_root()) return std::nullopt;
   result.network = compare(
       found, draws, [](const Measured& m) -> const Figures& { return m.network; }, tensor.size());
   result.network.name = "network";

@@ -107,7 +107,7 @@ class Computation {
   }
 
   // `counts` is the number of present entries in each pair of folders; empty if it is the size of the pair.
-  void run(ColumnSums& columns, std::span<const double> counts, const std::function<void(double)>& progress) {
+  void run(ColumnSums& columns, std::span<const double> counts, const Context& context) {
     const std::size_t row_folders = plan_.row_folders.size();
     const std::size_t batches = (row_folders + batch_ - 1) / batch_;
     for (std::size_t g = 0; g < columns.groups(); ++g) {
@@ -120,9 +120,7 @@ class Computation {
         make_scales(group, rows, counts);
         parallel_for(form_.panels(), [&](std::size_t panel) { make_features(columns, group, blocks, rows, panel); });
         parallel_for(tiles_.tiles().size(), [&](std::size_t tile) { add_tile(group, rows, tiles_.tiles()[tile]); });
-        if (progress) {
-          progress(static_cast<double>(g * batches + i + 1) / static_cast<double>(columns.groups() * batches));
-        }
+        context.report(static_cast<double>(g * batches + i + 1) / static_cast<double>(columns.groups() * batches));
       }
     }
   }
@@ -277,14 +275,13 @@ class CpuSliceDistances final : public SliceDistances {
       : form_(slice_form(slices, absent)), panels_(make_panels(slices, {.presence = form_.masked})) {}
 
   [[nodiscard]] DoubleMatrix compute(const PartitionTree& rows, const PartitionTree& columns,
-                                     const FolderWeightOptions& weights,
-                                     const std::function<void(double)>& progress) const override {
+                                     const FolderWeightOptions& weights, const Context& context) const override {
     assert(rows.size() == form_.rows && columns.size() == form_.columns);
     const FolderPlan plan(rows, columns, weights);
     const std::size_t group_blocks = plan.group_blocks(form_);
     PanelColumnSums sums(panels_, plan.walk, plan.blocks, group_blocks);
     Computation computation(form_, plan, group_blocks, panels_.largest);
-    computation.run(sums, common_counts(form_, rows, columns, plan.row_folders, plan.column_folders), progress);
+    computation.run(sums, common_counts(form_, rows, columns, plan.row_folders, plan.column_folders), context);
     return computation.distances();
   }
 
@@ -299,8 +296,7 @@ class SharedSliceDistances final : public SliceDistances {
   SharedSliceDistances(const TensorShare& share, TensorAxis axis) : panels_(make_shared_panels(share, axis)) {}
 
   [[nodiscard]] DoubleMatrix compute(const PartitionTree& rows, const PartitionTree& columns,
-                                     const FolderWeightOptions& weights,
-                                     const std::function<void(double)>& progress) const override {
+                                     const FolderWeightOptions& weights, const Context& context) const override {
     const SliceForm& form = panels_.form;
     assert(rows.size() == form.rows && columns.size() == form.columns);
     const FolderPlan plan(rows, columns, weights);
@@ -308,7 +304,7 @@ class SharedSliceDistances final : public SliceDistances {
     const std::size_t group_blocks = std::min(plan.group_blocks(form), (plan.blocks.size() + ranks - 1) / ranks);
     Computation computation(form, plan, group_blocks, panels_.largest);
     SharedColumnSums sums(panels_, plan.walk, plan.blocks, group_blocks, computation.batch());
-    computation.run(sums, common_counts(form, rows, columns, plan.row_folders, plan.column_folders), progress);
+    computation.run(sums, common_counts(form, rows, columns, plan.row_folders, plan.column_folders), context);
     panels_.share.ranks().all_reduce_sum(computation.totals());
     return computation.distances();
   }

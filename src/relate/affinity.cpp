@@ -21,17 +21,20 @@ void check_defined(Metric metric, std::span<const RolePair> pairs) {
 
 }  // namespace
 
-std::vector<Affinities> compute_affinities(const Model& model, Metric metric, std::span<const RolePair> pairs,
-                                           const AffinityOptions& options, const AffinityEngine& engine) {
+std::optional<std::vector<Affinities>> compute_affinities(const Model& model, Metric metric,
+                                                          std::span<const RolePair> pairs,
+                                                          const AffinityOptions& options, const Context& context,
+                                                          FinishedBlocks* finished) {
   check_defined(metric, pairs);
   std::vector<Affinities> results;
   for (const RolePair pair : pairs) results.push_back({.metric = metric, .pair = pair});
   if (info(metric).angles) {
-    compute_angle_affinities(model, options, results);
+    compute_angle_affinities(model, options, context, finished, results);
   } else {
-    compute_product_affinities(model, options, engine, results);
+    compute_product_affinities(model, options, context, finished, results);
   }
-  if (options.progress) options.progress(1);
+  context.report(1);
+  if (!context.ranks.get().is_root()) return std::nullopt;
   return results;
 }
 

@@ -94,11 +94,12 @@ namespace {
 // One role pair, by source layer.
 class AngleAffinity {
  public:
-  AngleAffinity(const Model& model, const AffinityOptions& options, const HeadSelection& selection, Affinities& result)
+  AngleAffinity(const Model& model, const AffinityOptions& options, const HeadSelection& selection, Ranks& ranks,
+                FinishedBlocks* finished, Affinities& result)
       : model_(model),
         options_(options),
         selection_(selection),
-        rows_(result, model.info().sizes, selection, options),
+        rows_(result, model.info().sizes, selection, ranks, finished),
         metric_(result.metric),
         pair_(result.pair) {}
 
@@ -171,20 +172,19 @@ class AngleAffinity {
 
 }  // namespace
 
-void compute_angle_affinities(const Model& model, const AffinityOptions& options, std::span<Affinities> results) {
+void compute_angle_affinities(const Model& model, const AffinityOptions& options, const Context& context,
+                              FinishedBlocks* finished, std::span<Affinities> results) {
   const HeadSelection selection(model.info().sizes, options.layers, options.heads, options.named_heads);
   std::vector<AngleAffinity> work;
   work.reserve(results.size());
   std::size_t total = 1;  // so that the caller alone reports the end
   for (Affinities& result : results) {
-    work.emplace_back(model, options, selection, result);
+    work.emplace_back(model, options, selection, context.ranks, finished, result);
     total += work.back().plan();
   }
   std::size_t done = 0;
   for (AngleAffinity& one : work) {
-    one.run([&] {
-      if (options.progress) options.progress(static_cast<double>(++done) / static_cast<double>(total));
-    });
+    one.run([&] { context.report(static_cast<double>(++done) / static_cast<double>(total)); });
   }
 }
 

@@ -28,12 +28,13 @@ struct Draws {
 class MatchedNull {
  public:
   MatchedNull(const Model& model, std::span<const RolePair> pairs, const AffinityOptions& affinity_options,
-              const MatchedOptions& options)
+              const MatchedOptions& options, const Context& context)
       : model_(model),
         affinity_options_(affinity_options),
         options_(options),
+        context_(context),
         sizes_(model.info().sizes),
-        ranks_(affinity_options.ranks != nullptr ? *affinity_options.ranks : one_rank()),
+        ranks_(context.ranks),
         selection_(sizes_, affinity_options.layers, affinity_options.heads, affinity_options.named_heads),
         cost_(sizes_, options.draws) {
     std::set<std::pair<Role, Side>> draws;
@@ -116,12 +117,13 @@ class MatchedNull {
 
   void report(double flops) {
     done_ += flops;
-    if (options_.progress) options_.progress(std::min(1.0, done_ / total_));
+    context_.report(std::min(1.0, done_ / total_));
   }
 
   const Model& model_;
   const AffinityOptions& affinity_options_;
   const MatchedOptions& options_;
+  const Context& context_;
   HeadSizes sizes_;
   Ranks& ranks_;
   HeadSelection selection_;
@@ -163,12 +165,14 @@ NullMoments moments(const std::vector<double>& values) {
 
 }  // namespace
 
-std::vector<NullMoments> matched_moments(const Model& model, Metric metric, std::span<const RolePair> pairs,
-                                         const AffinityOptions& affinity_options, const MatchedOptions& options) {
-  MatchedNull null(model, pairs, affinity_options, options);
+std::optional<std::vector<NullMoments>> matched_moments(const Model& model, Metric metric,
+                                                        std::span<const RolePair> pairs,
+                                                        const AffinityOptions& affinity_options,
+                                                        const MatchedOptions& options, const Context& context) {
+  MatchedNull null(model, pairs, affinity_options, options, context);
   null.prepare();
+  if (!null.is_root()) return std::nullopt;
   std::vector<NullMoments> result;
-  if (!null.is_root()) return result;
   for (const RolePair pair : pairs) {
     const FactorStack source = null.stack(null.draws(pair.source, Side::kSource));
     const FactorStack target = null.stack(null.draws(pair.target, Side::kTarget));

@@ -16,12 +16,12 @@ Role role_of(const Affinities& result, Side side) {
 
 }  // namespace
 
-PairRows::PairRows(Affinities& result, const HeadSizes& sizes, const HeadSelection& selection,
-                   const AffinityOptions& options)
+PairRows::PairRows(Affinities& result, const HeadSizes& sizes, const HeadSelection& selection, Ranks& ranks,
+                   FinishedBlocks* finished)
     : result_(&result),
       selection_(&selection),
-      ranks_(options.ranks != nullptr ? options.ranks : &one_rank()),
-      finished_(options.finished),
+      ranks_(&ranks),
+      finished_(finished),
       has_moments_(!info(result.metric).angles) {
   for (const Side side : {Side::kSource, Side::kTarget}) {
     const Role role = role_of(result, side);

@@ -17,9 +17,10 @@ namespace headscope {
 /// own layers' heads on both sides. Layers are indices into the selected layers.
 class PairRows {
  public:
-  /// All values start as NaN. The result, the selection and the ranks and finished blocks of `options` must outlive
-  /// this object.
-  PairRows(Affinities& result, const HeadSizes& sizes, const HeadSelection& selection, const AffinityOptions& options);
+  /// All values start as NaN. The result, the selection, the ranks and the finished blocks (null: none are stored) must
+  /// outlive this object.
+  PairRows(Affinities& result, const HeadSizes& sizes, const HeadSelection& selection, Ranks& ranks,
+           FinishedBlocks* finished);
 
   [[nodiscard]] Affinities& result() const noexcept { return *result_; }
   [[nodiscard]] std::size_t layers() const noexcept { return selection_->layers().size(); }

@@ -62,13 +62,15 @@ class WaitOnExit {
 
 class ProductAffinity {
  public:
-  ProductAffinity(const Model& model, const AffinityOptions& options, const AffinityEngine& engine,
+  ProductAffinity(const Model& model, const AffinityOptions& options, const Context& context, FinishedBlocks* finished,
                   std::span<Affinities> results)
       : model_(model),
         metric_(results.front().metric),
         options_(options),
-        engine_(engine),
-        ranks_(options.ranks != nullptr ? *options.ranks : one_rank()),
+        context_(context),
+        owned_engine_(context.affinity_engine ? nullptr : cpu_affinity_engine()),
+        engine_(context.affinity_engine ? *context.affinity_engine : *owned_engine_),
+        ranks_(context.ranks),
         sizes_(model.info().sizes),
         selection_(sizes_, options.layers, options.heads, options.named_heads) {
     for (const Role role : kRoles) {
@@ -76,7 +78,8 @@ class ProductAffinity {
       for (Affinities& result : results) {
         if (result.pair.source != role) continue;
         const FactorKey target = factor_key(metric_, result.pair, Side::kTarget);
-        group.pairs.push_back({PairRows(result, sizes_, selection_, options), target, group.source_key == target});
+        group.pairs.push_back(
+            {PairRows(result, sizes_, selection_, ranks_, finished), target, group.source_key == target});
       }
       if (!group.pairs.empty()) groups_.push_back(std::move(group));
     }
@@ -151,7 +154,7 @@ class ProductAffinity {
     std::size_t target = 0;
     for (const Pair& pair : group.pairs) target = std::max(target, bytes(pair.target_key));
     const std::size_t beside = 2 * target;
-    const std::size_t room = engine_.capacity(options_.memory + beside);
+    const std::size_t room = engine_.capacity(context_.memory + beside);
     return std::max<std::size_t>(1, (room > beside ? room - beside : 0) / bytes(group.source_key));
   }
 
@@ -362,12 +365,14 @@ class ProductAffinity {
   // Adds `work` to what is done. The end is reported by the caller.
   void report(double work) {
     done_ += work;
-    if (options_.progress && done_ < planned_) options_.progress(done_ / planned_);
+    if (done_ < planned_) context_.report(done_ / planned_);
   }
 
   const Model& model_;
   Metric metric_;
   const AffinityOptions& options_;
+  const Context& context_;
+  std::unique_ptr<AffinityEngine> owned_engine_;  // the CPU's, unless the context has one
   const AffinityEngine& engine_;
   Ranks& ranks_;
   HeadSizes sizes_;
@@ -380,9 +385,9 @@ class ProductAffinity {
 
 }  // namespace
 
-void compute_product_affinities(const Model& model, const AffinityOptions& options, const AffinityEngine& engine,
-                                std::span<Affinities> results) {
-  if (!results.empty()) ProductAffinity(model, options, engine, results).run();
+void compute_product_affinities(const Model& model, const AffinityOptions& options, const Context& context,
+                                FinishedBlocks* finished, std::span<Affinities> results) {
+  if (!results.empty()) ProductAffinity(model, options, context, finished, results).run();
 }
 
 }  // namespace headscope

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
+#include <iterator>
 #include <set>
 
 #include "headscope/base/error.h"
@@ -151,31 +151,27 @@ bool uses_matched(std::span<const NullModel> nulls) {
 
 }  // namespace
 
-RelateResult relate(const Model& model, const RelateOptions& options) {
+std::optional<RelateResult> relate(const Model& model, const RelateOptions& options, const Context& context,
+                                   FinishedBlocks* finished) {
   check(options);
   const HeadSizes& sizes = model.info().sizes;
-  if (options.labels != nullptr) options.labels->check_against(sizes);
+  if (options.labels) options.labels->check_against(sizes);
   RelateResult result;
   result.nulls = chosen_nulls(options);
 
-  const StageProgress progress(options.affinity.progress, plan_work(sizes, options, result.nulls));
-  const std::unique_ptr<AffinityEngine> processors = cpu_affinity_engine();
+  const std::vector<Context> stages = split_by_work(context, plan_work(sizes, options, result.nulls, finished));
   for (std::size_t m = 0; m < options.metrics.size(); ++m) {
-    AffinityOptions affinity = options.affinity;
-    affinity.progress = progress.of(m);
     std::vector<RolePair> pairs = options.pairs;
     if (m > 0) std::erase_if(pairs, [&](RolePair pair) { return !is_defined(options.metrics[m], pair); });
-    for (Affinities& one : compute_affinities(model, options.metrics[m], pairs, affinity,
-                                              options.engine != nullptr ? *options.engine : *processors)) {
-      result.affinities.push_back(std::move(one));
-    }
+    auto found = compute_affinities(model, options.metrics[m], pairs, options.affinity, stages[m], finished);
+    if (found) std::ranges::move(*found, std::back_inserter(result.affinities));
   }
   if (uses_matched(result.nulls)) {
-    MatchedOptions matched = options.matched;
-    matched.progress = progress.of(options.metrics.size());
-    result.matched = matched_moments(model, options.metrics.front(), options.pairs, options.affinity, matched);
+    auto matched = matched_moments(model, options.metrics.front(), options.pairs, options.affinity, options.matched,
+                                   stages[options.metrics.size()]);
+    if (matched) result.matched = std::move(*matched);
   }
-  if (options.affinity.ranks != nullptr && !options.affinity.ranks->is_root()) return {};
+  if (!context.ranks.get().is_root()) return std::nullopt;
   const std::span<const Affinities> primary = std::span(result.affinities).first(options.pairs.size());
   std::set<std::string> seen;
   for (const Affinities& one : primary) warn_of_low_ranks(one, sizes.d_head, seen, result.warnings);
@@ -200,17 +196,17 @@ RelateResult relate(const Model& model, const RelateOptions& options) {
   result.measures = measure_graph(result.graph);
   result.hubs = rank_hubs(result.graph, result.measures);
   result.tree = communities(heads, primary);
-  if (const auto report = progress.of(progress.stages() - 1)) report(1);
+  stages.back().report(1);
 
   for (const Affinities& one : result.affinities) {
     if (one.metric == Metric::kPk && sizes.layers > 1 && !result.edges.empty() && sizes.d_head < sizes.d_model) {
       result.informativeness.push_back(informativeness(one, sizes.d_model, sizes.d_head));
     }
-    if (options.labels != nullptr) {
+    if (options.labels) {
       result.labels.push_back({one.metric, one.pair, label_scores(one, *options.labels, sizes, options.top)});
     }
   }
-  if (options.labels != nullptr) {
+  if (options.labels) {
     for (const Metric metric : options.metrics) result.class_counts.push_back(class_counts(metric, result, options));
   }
   return result;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
 #include "headscope/io/decode.h"
+#include "headscope/linalg/block_norms.h"
 #include "relate/head_factors.h"
 
 namespace headscope {
@@ -185,10 +187,10 @@ void check(const Model& model, const HeadRole& subspace) {
 // Profiles the requested subspaces, in parts that fit in memory.
 class Profiler {
  public:
-  Profiler(const Model& model, const TokenProfileOptions& options, const BlockNorms& engine)
+  Profiler(const Model& model, const TokenProfileOptions& options, const Context& context)
       : model_(model),
         options_(options),
-        engine_(engine),
+        context_(context),
         d_(model.info().sizes.d_model),
         h_(model.info().sizes.d_head) {}
 
@@ -206,12 +208,14 @@ class Profiler {
       const HeadRole& s = profile->subspace;
       return std::tuple(s.head.layer, s.role, s.head.head);
     });
-    const std::size_t fitting = std::max<std::size_t>(1, options_.memory / (d_ * h_ * sizeof(float)));
-    parts_ = divide_up(order.size(), fitting);
-    for (std::size_t part = 0; part < parts_; ++part) {
-      const std::size_t begin = part * order.size() / parts_;
-      const std::size_t end = (part + 1) * order.size() / parts_;
-      scan(rows, std::span(order).subspan(begin, end - begin), part);
+    const std::size_t fitting = std::max<std::size_t>(1, context_.memory / (d_ * h_ * sizeof(float)));
+    const std::size_t parts = divide_up(order.size(), fitting);
+    for (std::size_t part = 0; part < parts; ++part) {
+      const std::size_t begin = part * order.size() / parts;
+      const std::size_t end = (part + 1) * order.size() / parts;
+      scan(rows, std::span(order).subspan(begin, end - begin),
+           context_.part(static_cast<double>(part) / static_cast<double>(parts),
+                         static_cast<double>(part + 1) / static_cast<double>(parts)));
     }
     for (TokenProfile& profile : profiles_) std::ranges::sort(profile.top, is_better);
     return std::move(profiles_);
@@ -219,7 +223,7 @@ class Profiler {
 
  private:
   // Compares all tokens with some subspaces.
-  void scan(const TokenRows& rows, std::span<TokenProfile* const> part, std::size_t part_index) {
+  void scan(const TokenRows& rows, std::span<TokenProfile* const> part, const Context& context) {
     const Buffer<float> bases = load_bases(part);
     const std::size_t block = std::min(std::max<std::size_t>(1, options_.block), rows.count());
     Buffer<float> tokens(block * d_);
@@ -227,17 +231,14 @@ class Profiler {
     for (std::size_t first = 0; first < rows.count(); first += block) {
       const std::size_t count = std::min(block, rows.count() - first);
       rows.read_centered(first, count, tokens.data());
-      engine_.compute({bases.data(), part.size(), h_, d_}, {tokens.data(), count, 1, d_}, squares.data(), block);
+      engine_->compute({bases.data(), part.size(), h_, d_}, {tokens.data(), count, 1, d_}, squares.data(), block);
       parallel_for(part.size(), [&](std::size_t i) {
         for (std::size_t t = 0; t < count; ++t) {
           const double square = static_cast<double>(squares.data()[i * block + t]);
           offer(part[i]->top, options_.top, {first + t, std::sqrt(square)});
         }
       });
-      if (options_.progress) {
-        const double share = static_cast<double>(first + count) / static_cast<double>(rows.count());
-        options_.progress((static_cast<double>(part_index) + share) / static_cast<double>(parts_));
-      }
+      context.report(static_cast<double>(first + count) / static_cast<double>(rows.count()));
     }
   }
 
@@ -263,18 +264,18 @@ class Profiler {
 
   const Model& model_;
   const TokenProfileOptions& options_;
-  const BlockNorms& engine_;
+  const Context& context_;
+  std::unique_ptr<BlockNorms> engine_ = cpu_block_norms();
   std::size_t d_;
   std::size_t h_;
-  std::size_t parts_ = 0;
   std::vector<TokenProfile> profiles_;
 };
 
 }  // namespace
 
 std::vector<TokenProfile> token_profiles(const Model& model, std::span<const HeadRole> subspaces,
-                                         const TokenProfileOptions& options, const BlockNorms& engine) {
-  return Profiler(model, options, engine).run(subspaces);
+                                         const TokenProfileOptions& options, const Context& context) {
+  return Profiler(model, options, context).run(subspaces);
 }
 
 }  // namespace headscope

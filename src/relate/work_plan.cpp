@@ -13,7 +13,8 @@ namespace headscope {
 namespace {
 
 // Of one metric: products of all pairs of layers that are not finished.
-double flops_of(Metric metric, const HeadSizes& sizes, const HeadSelection& selection, const RelateOptions& options) {
+double flops_of(Metric metric, const HeadSizes& sizes, const HeadSelection& selection, const RelateOptions& options,
+                const FinishedBlocks* finished) {
   const auto d = static_cast<double>(sizes.d_model);
   const auto h = static_cast<double>(sizes.d_head);
   // A product in double and a decomposition that is no product.
@@ -30,7 +31,7 @@ double flops_of(Metric metric, const HeadSizes& sizes, const HeadSelection& sele
       for (std::size_t t = 0; t < layers; ++t) {
         if ((options.affinity.earlier_only && s >= t) || (by_half && s > t)) continue;
         const BlockId id{metric, pair.source, pair.target, selection.layers()[s], selection.layers()[t]};
-        if (options.affinity.finished != nullptr && options.affinity.finished->has(id)) continue;
+        if (finished != nullptr && finished->has(id)) continue;
         head_pairs += static_cast<double>(heads(pair.source, s) * heads(pair.target, t));
       }
     }
@@ -73,11 +74,12 @@ double work_of_graph(const HeadSizes& sizes, const HeadSelection& selection, con
 
 }  // namespace
 
-std::vector<double> plan_work(const HeadSizes& sizes, const RelateOptions& options, std::span<const NullModel> nulls) {
+std::vector<double> plan_work(const HeadSizes& sizes, const RelateOptions& options, std::span<const NullModel> nulls,
+                              const FinishedBlocks* finished) {
   const AffinityOptions& affinity = options.affinity;
   const HeadSelection selection(sizes, affinity.layers, affinity.heads, affinity.named_heads);
   std::vector<double> work;
-  for (const Metric metric : options.metrics) work.push_back(flops_of(metric, sizes, selection, options));
+  for (const Metric metric : options.metrics) work.push_back(flops_of(metric, sizes, selection, options, finished));
   if (std::ranges::find(nulls, NullModel::kMatched) != nulls.end()) {
     work.push_back(flops_of_matched(sizes, selection, options));
   }
@@ -85,15 +87,16 @@ std::vector<double> plan_work(const HeadSizes& sizes, const RelateOptions& optio
   return work;
 }
 
-StageProgress::StageProgress(const std::function<void(double)>& progress, std::vector<double> work)
-    : progress_(progress), work_(std::move(work)), total_(std::accumulate(work_.begin(), work_.end(), 0.0)) {}
-
-std::function<void(double)> StageProgress::of(std::size_t stage) const {
-  if (!progress_) return {};
-  const double before = std::accumulate(work_.begin(), work_.begin() + static_cast<std::ptrdiff_t>(stage), 0.0);
-  return [this, stage, before](double share) {
-    progress_(total_ > 0 ? std::min(1.0, (before + share * work_[stage]) / total_) : 1);
-  };
+std::vector<Context> split_by_work(const Context& context, std::span<const double> work) {
+  const double total = std::accumulate(work.begin(), work.end(), 0.0);
+  const auto share = [&](double done) { return total > 0 ? std::min(1.0, done / total) : 1; };
+  std::vector<Context> stages;
+  double before = 0;
+  for (const double stage : work) {
+    stages.push_back(context.part(share(before), share(before + stage)));
+    before += stage;
+  }
+  return stages;
 }
 
 }  // namespace headscope

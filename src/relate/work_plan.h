@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -12,22 +11,10 @@ namespace headscope {
 /// Work of each stage of `relate`, in flops: every metric, the matched null if it is among `nulls`, and the graph with
 /// its communities. What an earlier run has finished does not count.
 [[nodiscard]] std::vector<double> plan_work(const HeadSizes& sizes, const RelateOptions& options,
-                                            std::span<const NullModel> nulls);
+                                            std::span<const NullModel> nulls, const FinishedBlocks* finished);
 
-/// One progress for several stages: work done / work planned. It is not the share of the time: a flop takes longer in
-/// some stages than in others. Must outlive the functions it returns.
-class StageProgress {
- public:
-  StageProgress(const std::function<void(double)>& progress, std::vector<double> work);
-
-  [[nodiscard]] std::size_t stages() const noexcept { return work_.size(); }
-  /// Takes the share of one stage that is done and reports the share of all. Empty if nobody listens.
-  [[nodiscard]] std::function<void(double)> of(std::size_t stage) const;
-
- private:
-  const std::function<void(double)>& progress_;
-  std::vector<double> work_;
-  double total_;
-};
+/// Returns a context for each stage, in proportion to its work. This is not the share of the time: a flop takes longer
+/// in some stages than in others.
+[[nodiscard]] std::vector<Context> split_by_work(const Context& context, std::span<const double> work);
 
 }  // namespace headscope

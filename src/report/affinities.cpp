@@ -146,7 +146,7 @@ void add_affinities(PageData& page) {
   std::size_t left_out = 0;
   Json affinities = Json::array();
   for (const AffinityFile& file : files) {
-    page.progress(kAffinityShare * static_cast<double>(affinities.size()) / static_cast<double>(files.size()));
+    page.context.report(kAffinityShare * static_cast<double>(affinities.size()) / static_cast<double>(files.size()));
     check_shape(page.run, heads, file);
     const NpyFile array = page.run.array(file.name, 2);
     const std::vector<float> values = npy_values<float>(array.array(), page.run.where(file.name));

@@ -149,12 +149,12 @@ struct PooledHeads {
   Json summary = {{"entropy", Json::array()}, {"largest", Json::array()}, {"first", Json::array()}};
 };
 
-PooledHeads pool_heads(const MapFile& file, const std::string& where, const std::function<void(double)>& progress) {
+PooledHeads pool_heads(const MapFile& file, const std::string& where, const Context& context) {
   PooledHeads result;
   const std::size_t queries = file.maps().shape[1];
   const std::size_t keys = file.maps().shape[2];
   for (std::size_t head = 0; head < file.input.heads; ++head) {
-    progress(static_cast<double>(head) / static_cast<double>(file.input.heads));
+    context.report(static_cast<double>(head) / static_cast<double>(file.input.heads));
     std::vector<float> map = read_head(file.maps(), head, where);
     const MatrixView view(map.data(), queries, keys, keys);
     if (file.pattern()) {
@@ -202,6 +202,7 @@ void add_maps(PageData& page) {
   if (inputs.empty()) return;
   std::size_t arrays = 0;
   for (const Input& input : inputs) arrays += input.arrays.size();
+  const Context maps = page.context.part(kAffinityShare, 1);
   std::size_t done = 0;
   Json entries = Json::array();
   for (Input& input : inputs) {
@@ -211,11 +212,9 @@ void add_maps(PageData& page) {
         {"tokens", input.tokens}};
     for (const std::string& name : input.arrays) {
       const MapFile file = open_maps(page, input, name, page.options.bytes / arrays);
-      const auto progress = [&](double share) {
-        const double all = (static_cast<double>(done) + share) / static_cast<double>(arrays);
-        page.progress(kAffinityShare + (1 - kAffinityShare) * all);
-      };
-      PooledHeads heads = pool_heads(file, page.run.where(input.prefix + name), progress);
+      const auto share = [&](std::size_t files) { return static_cast<double>(files) / static_cast<double>(arrays); };
+      PooledHeads heads =
+          pool_heads(file, page.run.where(input.prefix + name), maps.part(share(done), share(done + 1)));
       entry[file.pattern() ? "pattern" : "scores"] = packed_maps(page, file, heads);
       if (file.pattern()) entry["summary"] = std::move(heads.summary);
       ++done;

@@ -21,6 +21,7 @@ using Json = nlohmann::ordered_json;
 struct PageData {
   const RunContents& run;
   const PageOptions& options;
+  const Context& context;
   Json root = Json::object();
   Blocks blocks = {};
   std::vector<std::string> notes = {};
@@ -31,10 +32,6 @@ struct PageData {
                                    bool by_slice = false);
   /// Stores numbers unchanged and returns their description.
   [[nodiscard]] Json add_floats(std::span<const float> values, const Shape& shape);
-
-  void progress(double share) const {
-    if (options.progress) options.progress(share);
-  }
 };
 
 /// Fraction of the total time spent on affinities; the rest goes to maps.

@@ -35,9 +35,10 @@ class TrainedModel : public test::OnDevice<testing::TestWithParam<const char*>> 
 TEST_P(TrainedModel, HasTheAffinitiesOfTheCpu) {
   const Model opened = model();
   for (const Metric metric : {Metric::kPk, Metric::kCka, Metric::kCs, Metric::kSimpleCs}) {
-    const auto expected = compute_affinities(opened, metric, kPairs);
+    const auto expected = compute_affinities(opened, metric, kPairs).value();
     for (const auto& [precision, bound] : kPrecisions) {
-      const auto found = compute_affinities(opened, metric, kPairs, {}, *cuda_affinity_engine(0, precision));
+      const Context context{.affinity_engine = cuda_affinity_engine(0, precision)};
+      const auto found = compute_affinities(opened, metric, kPairs, {}, context).value();
       for (std::size_t p = 0; p < kPairs.size(); ++p) {
         EXPECT_EQ(found[p].source.ranks, expected[p].source.ranks);
         EXPECT_EQ(found[p].target.ranks, expected[p].target.ranks);
@@ -52,12 +53,12 @@ TEST_P(TrainedModel, HasTheAffinitiesOfTheCpu) {
 
 TEST_P(TrainedModel, HasTheSameTop20) {
   const Model opened = model();
-  const auto edges = [&](const AffinityEngine* engine) {
+  const auto edges = [&](std::shared_ptr<const AffinityEngine> engine) {
     RelateOptions options;
     options.nulls = {NullModel::kIsotropic};
-    options.engine = engine;
     std::set<std::string> result;
-    for (const Edge& edge : relate(opened, options).edges) {
+    const RelateResult related = relate(opened, options, {.affinity_engine = std::move(engine)}).value();
+    for (const Edge& edge : related.edges) {
       result.insert(to_string(edge.pair) + ' ' + to_string(edge.source) + ' ' + to_string(edge.target));
     }
     return result;
@@ -65,7 +66,7 @@ TEST_P(TrainedModel, HasTheSameTop20) {
   const std::set<std::string> expected = edges(nullptr);
   EXPECT_GE(expected.size(), 20u);
   for (const auto& [precision, bound] : kPrecisions) {
-    EXPECT_EQ(edges(cuda_affinity_engine(0, precision).get()), expected) << bound;
+    EXPECT_EQ(edges(cuda_affinity_engine(0, precision)), expected) << bound;
   }
 }
 

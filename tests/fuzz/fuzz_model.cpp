@@ -73,7 +73,6 @@ void run_model(const Model& model) {
   const std::size_t heads = model.info().sizes.heads;
   std::size_t rows = 0;
   ForwardOptions options;
-  options.memory = std::size_t{64} << 20;
   options.on_pattern = [&](const MapRows& map) { rows += map.values.rows(); };
   options.on_output = [](const OutputRows& out) {
     for (std::size_t i = 0; i < out.values.rows(); ++i) {
@@ -81,7 +80,7 @@ void run_model(const Model& model) {
     }
   };
   const ModelInput input = tiny_input(network);
-  run_forward(model, std::span(&input, 1), options);
+  run_forward(model, std::span(&input, 1), options, {.memory = std::size_t{64} << 20});
   if (rows != token_count(model, input) * heads * network.layers.size()) std::abort();
 }
 

@@ -23,7 +23,7 @@ struct ForwardRecord {
 };
 
 inline ForwardRecord record_forward(const Model& model, std::span<const ModelInput> inputs, ForwardOptions options = {},
-                                    bool with_output = true) {
+                                    bool with_output = true, const Context& context = {}) {
   ForwardRecord record;
   std::mutex mutex;
   const auto store = [&](std::map<ForwardRecord::Key, std::vector<float>>& to, const MapRows& rows) {
@@ -49,7 +49,7 @@ inline ForwardRecord record_forward(const Model& model, std::span<const ModelInp
       }
     };
   }
-  run_forward(model, inputs, options);
+  run_forward(model, inputs, options, context);
   return record;
 }
 

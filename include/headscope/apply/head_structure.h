@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -16,9 +15,6 @@ struct HeadStructureOptions {
   QuestionnaireOptions questionnaire = {};
   std::size_t max_inputs = 8;  ///< Only the first `max_inputs` inputs are used.
   std::size_t skip_first = 0;  ///< Number of leading tokens to leave out (attention sinks).
-  std::size_t memory = std::size_t{2} << 30;
-  /// Called periodically with the completed fraction of the work, from the calling thread; may throw to cancel.
-  std::function<void(double)> progress = {};
 };
 
 /// What a model's attention patterns on some inputs say about its query heads, in layer order. All values are means
@@ -40,11 +36,13 @@ struct HeadStructure {
 /// Runs the model on every input, collects the patterns of all heads, organizes them (`organize`) and derives the
 /// measures above.
 ///
-/// Memory: the patterns of one input plus what `organize` needs; patterns are never written to disk.
+/// Memory: the patterns of one input plus what `organize` needs, together at most the budget; patterns are never
+/// written to disk. Not collective: the calling rank does all the work.
 ///
-/// \throws Error  kInvalidArgument if there are no inputs; kResource if the maps of one input exceed the memory limit,
+/// \throws Error  kInvalidArgument if there are no inputs; kResource if the maps of one input exceed the budget,
 ///                checked before the model is run; otherwise as `run_forward` and `organize`.
 [[nodiscard]] HeadStructure measure_head_structure(const Model& model, std::span<const ModelInput> inputs,
-                                                   const HeadStructureOptions& options = {});
+                                                   const HeadStructureOptions& options = {},
+                                                   const Context& context = {});
 
 }  // namespace headscope

@@ -16,10 +16,12 @@ namespace headscope {
 [[nodiscard]] std::vector<double> output_value_norms(const Model& model);
 
 /// Returns, for each query head, the sum of z under the isotropic null over all its edges (projection kernel; OQ, OK
-/// and OV; from earlier to later layers) with q below `level`: its strength in the head graph (PK, arXiv 2601.10266) if
+/// and OV; from earlier to later layers) with q below 0.05: its strength in the head graph (PK, arXiv 2601.10266) if
 /// only the other edges are dropped. With grouped queries, a query head has the edges of the KV head it reads through.
+/// What counts against the memory budget is as in `compute_affinities`. Not collective: the calling rank does all the
+/// work.
 /// \throws Error  kUnsupported if the model has a single layer; otherwise as `compute_affinities`.
 [[nodiscard]] std::vector<double> pk_strengths(const Model& model, const AffinityOptions& options = {},
-                                               double level = 0.05);
+                                               const Context& context = {});
 
 }  // namespace headscope

@@ -2,11 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "headscope/base/context.h"
 #include "headscope/organize/network_tensor.h"
 #include "headscope/organize/questionnaire.h"
 #include "headscope/tree/partition_tree.h"
@@ -43,8 +43,6 @@ struct SignatureOptions {
   QuestionnaireOptions questionnaire = {};
   std::size_t draws = 4;  ///< Number of shuffled trees, for `gain`; at least 2.
   std::uint64_t seed = 0;
-  /// Called periodically with the completed fraction of the work, from the calling thread; may throw to cancel.
-  std::function<void(double)> progress = {};
 };
 
 /// Describes the organization of a network's maps on one input (OA, arXiv 2506.15541) by features that do not depend on
@@ -59,7 +57,9 @@ struct SignatureOptions {
 ///   eigenvalues of its Markov matrix after the first, padded with zeros.
 ///
 /// All tensors have the same features in the same order, except that an axis of extent 1 (a single head) has none.
+/// What counts against the memory budget is as in `organize`. Not collective.
 /// \throws Error  as `organize` and `measure_sparsity`.
-[[nodiscard]] MapSignature map_signature(const NetworkTensor& tensor, const SignatureOptions& options = {});
+[[nodiscard]] MapSignature map_signature(const NetworkTensor& tensor, const SignatureOptions& options = {},
+                                         const Context& context = {});
 
 }  // namespace headscope

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -66,9 +65,6 @@ struct PruneOptions {
   std::size_t map_inputs = 8;            ///< Maximum number of inputs whose maps are organized.
   std::size_t skip_first = 0;            ///< Number of leading tokens left out of the maps.
   std::vector<std::size_t> labels = {};  ///< For image classifiers: one per input, or empty.
-  std::size_t memory = std::size_t{2} << 30;
-  /// Called periodically with the completed fraction of the work, from the calling thread; may throw to cancel.
-  std::function<void(double)> progress = {};
 };
 
 /// Heads in the order in which they are removed.
@@ -126,11 +122,14 @@ struct PruneResult {
 /// Cost in forward passes over the inputs: `points` per ranking; the number of heads for kAlone; that plus budget *
 /// candidates for kGreedy. kInformation and kRedundancy share one organization of the maps.
 ///
+/// The memory budget applies to one step at a time: an `EffectMeter`, the organization of the maps of one input, or the
+/// affinities for kPk. Not collective: the calling rank does all the work.
+///
 /// \throws Error  kInvalidArgument if there are no inputs or none are left to measure on, a head does not exist, the
 ///                budget removes no head or more than may be removed, the criteria are empty or contain duplicates,
 ///                `points` or `seeds` is 0, or the number of labels does not match the inputs; otherwise as the
 ///                functions it calls.
 [[nodiscard]] PruneResult prune(const Model& model, std::span<const ModelInput> inputs,
-                                const PruneOptions& options = {});
+                                const PruneOptions& options = {}, const Context& context = {});
 
 }  // namespace headscope

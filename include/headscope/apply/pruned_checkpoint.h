@@ -1,10 +1,10 @@
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "headscope/base/context.h"
 #include "headscope/io/run_folder.h"
 #include "headscope/model/head_id.h"
 #include "headscope/model/model.h"
@@ -32,6 +32,6 @@ void check_prunable(const Model& model);
 /// \throws Error  as `check_prunable`; kInvalidArgument if there is no such query head; kResource if the disk has too
 ///                little space for the copy, checked before anything is written; kIo.
 void add_pruned_checkpoint(RunFolder& run, const Model& model, std::span<const HeadId> heads,
-                           const std::string& folder = "pruned", const std::function<void(double)>& progress = {});
+                           const std::string& folder = "pruned", const Context& context = {});
 
 }  // namespace headscope

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "headscope/base/context.h"
 #include "headscope/model/model.h"
 #include "headscope/model/weight_processing.h"
 
@@ -61,9 +61,10 @@ struct Reproduction {
 /// Computes every figure published for GPT-2 small's weights (data/published/gpt2-small.json) on a model of that shape,
 /// under both weight processings. Tokens have text only if the model comes with a vocabulary.
 ///
-/// `progress` is called with the completed fraction of the work and may throw to cancel.
+/// Half of the memory budget is for prepared heads (`compute_affinities`, `token_profiles`), all of it for the forward
+/// passes of `detect`, which come later. Not collective: the calling rank does all the work.
 ///
 /// \throws Error  kUnsupported if the model has another shape; otherwise as `relate`.
-[[nodiscard]] Reproduction reproduce(const Model& model, const std::function<void(double)>& progress = {});
+[[nodiscard]] Reproduction reproduce(const Model& model, const Context& context = {});
 
 }  // namespace headscope

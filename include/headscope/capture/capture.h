@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <limits>
 #include <span>
 #include <string>
@@ -23,8 +22,6 @@ struct CaptureOptions {
   std::size_t first_query = 0;
   std::size_t end_query = std::numeric_limits<std::size_t>::max();  ///< One past the last query.
   std::vector<HeadReplacement> replacements = {};
-  std::size_t memory = std::size_t{2} << 30;
-  std::function<void(double)> progress = {};
 };
 
 /// Summary of one head's pattern, over all captured inputs and queries.
@@ -57,12 +54,13 @@ struct CaptureResult {
 /// tokens.json, output.npy (logits [token, vocabulary], class logits, or the last hidden state). The first input's
 /// files are at the top level, those of input i in inputs/i/. attention.csv summarizes every head.
 ///
-/// Maps are written to the files as they are computed; no map is ever held whole.
+/// Maps are written to the files as they are computed; no map is ever held whole. The forward pass counts against the
+/// memory budget, as in `run_forward`.
 ///
 /// \throws Error  as `run_forward`; kInvalidArgument if there are no inputs, if a head does not exist or is out of
 ///                order, or if no query is left; kResource if the disk has no room for the maps, before anything is
 ///                computed.
 [[nodiscard]] CaptureResult capture(const Model& model, std::span<const DescribedInput> inputs, RunFolder& run,
-                                    const CaptureOptions& options = {});
+                                    const CaptureOptions& options = {}, const Context& context = {});
 
 }  // namespace headscope

@@ -3,11 +3,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "headscope/base/context.h"
 #include "headscope/model/head_id.h"
 #include "headscope/model/model.h"
 
@@ -36,8 +36,6 @@ struct DetectOptions {
   /// Prepended to every sequence and not scored. Default: `bos_token_id` of config.json or GGUF, if the model has one.
   std::optional<std::uint32_t> bos = std::nullopt;
   bool without_bos = false;
-  std::size_t memory = std::size_t{2} << 30;
-  std::function<void(double)> progress = {};
 };
 
 /// Scores of one head.
@@ -57,10 +55,10 @@ struct DetectResult {
 };
 
 /// Runs the model on seeded random sequences and scores every head's pattern. The result does not depend on the number
-/// of threads.
+/// of threads. The forward passes count against the memory budget, as in `run_forward`.
 /// \throws Error  as `run_forward`; kInvalidArgument if there are no sequences, or for an odd length or fewer than 4
 ///                tokens.
-[[nodiscard]] DetectResult detect(const Model& model, const DetectOptions& options = {});
+[[nodiscard]] DetectResult detect(const Model& model, const DetectOptions& options = {}, const Context& context = {});
 
 /// Returns a label file (see relate/labels.h) that lists, per class, the heads whose score is at least `threshold`.
 /// `name` is the name written to the file.

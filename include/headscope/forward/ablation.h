@@ -19,10 +19,11 @@ enum class Ablation {
 [[nodiscard]] std::vector<HeadReplacement> zero_ablation(const Model& model, std::span<const HeadId> heads);
 
 /// Returns replacements that make each head write its mean over all tokens of `inputs`: what is specific to a token is
-/// removed, what the head writes for every token remains. Runs the model once.
+/// removed, what the head writes for every token remains. Runs the model once, which counts against the budget as in
+/// `run_forward`.
 /// \throws Error  as `run_forward`, and kInvalidArgument if there are no inputs or no such head.
 [[nodiscard]] std::vector<HeadReplacement> mean_ablation(const Model& model, std::span<const HeadId> heads,
                                                          std::span<const ModelInput> inputs,
-                                                         const ForwardOptions& options = {});
+                                                         const Context& context = {});
 
 }  // namespace headscope

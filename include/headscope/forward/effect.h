@@ -35,26 +35,26 @@ struct Effect {
 /// The correct answer is the next token for causal language models, and the label for image classifiers, if labels are
 /// given. Masked language models and models without a head have none.
 ///
-/// Memory: the output for all inputs as floats (tokens * vocabulary * 4 bytes).
+/// Memory: the output for all inputs as floats (tokens * vocabulary * 4 bytes). These outputs may take half of the
+/// memory budget; the other half is for the forward passes.
 class EffectMeter {
  public:
   /// Runs the model. `labels` is empty or has one label per input. `model` and `inputs` must outlive this object.
-  /// \throws Error  as `run_forward`; kResource if the outputs do not fit into half of the memory; kInvalidArgument if
+  /// \throws Error  as `run_forward`; kResource if the outputs do not fit into half of the budget; kInvalidArgument if
   ///                there are no inputs, or if the labels do not match the inputs and classes.
   EffectMeter(const Model& model, std::span<const ModelInput> inputs, std::span<const std::size_t> labels = {},
-              const ForwardOptions& options = {});
+              const Context& context = {});
 
   [[nodiscard]] const Performance& before() const noexcept { return before_; }
 
-  /// Runs the model with these heads replaced.
+  /// Runs the model with these heads replaced, in half of the memory budget.
   /// \throws Error  as `run_forward`.
-  [[nodiscard]] Effect measure(std::span<const HeadReplacement> replacements) const;
+  [[nodiscard]] Effect measure(std::span<const HeadReplacement> replacements, const Context& context = {}) const;
 
  private:
   const Model& model_;
   std::span<const ModelInput> inputs_;
   std::vector<std::size_t> labels_;
-  ForwardOptions options_;
   bool has_head_ = false;
   std::vector<std::vector<float>> outputs_;  // by input; log-probabilities if there is a head
   Performance before_;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "headscope/base/context.h"
 #include "headscope/base/matrix.h"
 #include "headscope/image/pixels.h"
 #include "headscope/model/model.h"
@@ -70,17 +71,14 @@ struct ForwardOptions {
 
   /// Heads whose output is replaced.
   std::vector<HeadReplacement> replacements = {};
-
-  std::size_t memory = std::size_t{2} << 30;  ///< Memory budget in bytes.
-  /// Called on the calling thread with the fraction done. An exception thrown by it ends the pass.
-  std::function<void(double)> progress = {};
 };
 
 /// Runs a model on each of the inputs in float32: embeddings, blocks and output, as the family computes them. Weights
 /// are read one layer at a time, in place if they are float32; several inputs share each read.
 ///
 /// Cost: 2 flops per weight and token, plus 4 n^2 d per layer for the maps. Memory: about ten rows of d_model floats
-/// per token, one matrix if weights are not float32, and one block of maps per thread, never a whole map.
+/// per token, one matrix if weights are not float32, and one block of maps per thread, never a whole map. All of this
+/// counts against the budget: as many inputs run together as fit. Not collective: `context.ranks` is not used.
 ///
 /// The result does not depend on the number of threads.
 ///
@@ -88,7 +86,8 @@ struct ForwardOptions {
 ///                size, has an id outside the vocabulary, or is longer than the table of positions; kResource if one
 ///                input does not fit into the memory; kNumeric if weights or activations are not finite;
 ///                kInvalidArgument if a replaced head does not exist.
-void run_forward(const Model& model, std::span<const ModelInput> inputs, const ForwardOptions& options);
+void run_forward(const Model& model, std::span<const ModelInput> inputs, const ForwardOptions& options,
+                 const Context& context = {});
 
 /// Returns the number of tokens of an input, including class tokens and registers.
 /// \throws Error  as `run_forward`.

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "headscope/base/context.h"
 #include "headscope/base/matrix.h"
 #include "headscope/organize/network_tensor.h"
 #include "headscope/organize/tensor_share.h"
@@ -30,11 +30,6 @@ struct QuestionnaireOptions {
   std::optional<PartitionTree> key_start = {};
   /// Stops before `iterations` if the relative change of the score between two iterations is at most this.
   std::optional<double> stop_below = {};
-  /// Maximum number of bytes for the prepared copies of the tensor, one per axis. If all three do not fit, they are
-  /// built one at a time, again in every iteration.
-  std::size_t memory = std::size_t{4} << 30;
-  /// Called periodically on the calling thread with the fraction of work done; may throw to stop.
-  std::function<void(double)> progress = {};
 
   /// The settings of the published runs on a single matrix: alpha = 1, beta = 0, 10 iterations.
   [[nodiscard]] static QuestionnaireOptions for_one_map();
@@ -77,15 +72,21 @@ struct Organization {
 ///
 /// For a tensor with one head, only queries and keys are organized, queries first; the head tree has one element.
 ///
-/// Collective. Distances, cosines and scores, which depend on the maps, are distributed over the ranks. Each tree is
-/// built on one rank and broadcast. Every rank gets the same bits as a single-rank run.
+/// Distances are computed by `context.tree_distance`, or on the CPU if it is null. The prepared copies of the tensor,
+/// one per axis, count against the memory budget. If all three do not fit, they are built one at a time, again in every
+/// iteration.
+///
+/// Collective over the ranks of the tensor's share; `context.ranks` is not used. Distances, cosines and scores, which
+/// depend on the maps, are distributed over the ranks. Each tree is built on one rank and broadcast. Every rank gets
+/// the same bits as a single-rank run.
 ///
 /// Cost: distances as in `cpu_tree_distance`, plus O(n^3) per tree. The result does not depend on the number of
 /// threads.
 ///
 /// \throws Error  kInvalidArgument if `iterations` is 0, an option for trees or weights is invalid, or the size of an
-///                initial tree does not match the tensor; kResource if the copy for one axis needs more than `memory`.
+///                initial tree does not match the tensor; kResource if the copy for one axis needs more than the
+///                budget.
 [[nodiscard]] Organization organize(const TensorShare& tensor, const QuestionnaireOptions& options = {},
-                                    const TreeDistance& engine = *cpu_tree_distance());
+                                    const Context& context = {});
 
 }  // namespace headscope

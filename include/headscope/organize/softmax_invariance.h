@@ -2,10 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "headscope/base/context.h"
 #include "headscope/organize/paraproduct.h"
 #include "headscope/organize/questionnaire.h"
 #include "headscope/organize/regularity.h"
@@ -18,8 +18,6 @@ struct SoftmaxOptions {
   BoundaryOrder boundary = BoundaryOrder::kFirst;
   std::size_t draws = 3;  ///< Number of shuffled trees for the control.
   std::uint64_t seed = 0;
-  /// Called periodically on the calling thread with the fraction of work done; may throw to stop.
-  std::function<void(double)> progress = {};
 };
 
 /// Results for a head's scores f under one pair of trees.
@@ -69,9 +67,11 @@ struct HeadInvariance {
 /// If entries are absent, folder means and errors are over present entries and organizations skip absent ones; the
 /// mixed differences of g are then no longer exactly those of f.
 ///
+/// Not collective. What counts against the memory budget is as in `organize`.
+///
 /// \throws Error  kInvalidArgument if the tensor does not hold scores; kFormat if the head's rows already are a
 ///                softmax; otherwise as `organize`.
 [[nodiscard]] HeadInvariance softmax_invariance(const NetworkTensor& scores, std::size_t head,
-                                                const SoftmaxOptions& options = {});
+                                                const SoftmaxOptions& options = {}, const Context& context = {});
 
 }  // namespace headscope

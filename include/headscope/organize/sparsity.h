@@ -2,11 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "headscope/base/context.h"
 #include "headscope/organize/regularity.h"
 #include "headscope/organize/tensor_share.h"
 #include "headscope/tree/partition_tree.h"
@@ -62,8 +63,6 @@ struct SparsityOptions {
   std::size_t draws = 8;  ///< Number of shuffled trees; at least 2.
   std::uint64_t seed = 0;
   std::size_t entropy_terms = 100;
-  /// Called periodically on the calling thread with the fraction of work done; may throw to stop.
-  std::function<void(double)> progress = {};
 };
 
 struct Sparsity {
@@ -75,16 +74,18 @@ struct Sparsity {
 /// with the same trees with shuffled elements: what the organization gains. Absent entries are filled as in
 /// `filled_values`.
 ///
-/// Collective. Heads are measured on the rank that owns them. For the network, an all-to-all exchange brings all heads
-/// of a range of positions to one rank. Rank 0 gets the result, with the same bits for any number of ranks and threads;
-/// other ranks get no heads and an empty row.
+/// Collective over the ranks of the tensor's share; `context.ranks` is not used. Heads are measured on the rank that
+/// owns them. For the network, an all-to-all exchange brings all heads of a range of positions to one rank. Rank 0 gets
+/// the result, with the same bits for any number of ranks and threads; other ranks get nothing. The result for a tensor
+/// that is on one rank is always set.
 ///
-/// Cost: O(size / ranks) work and communication for the trees and for each draw. Memory: twice the rank's share of the
-/// tensor, plus about 50 MB of buffers in flight with several ranks.
+/// Cost: O(size / ranks) work and communication for the trees and for each draw. Memory, which is not limited by the
+/// budget: twice the rank's share of the tensor, plus about 50 MB of buffers in flight with several ranks.
 ///
 /// \throws Error  kInvalidArgument if the size of a tree does not match the tensor, or there are fewer than two draws.
-[[nodiscard]] Sparsity measure_sparsity(const TensorShare& tensor, const PartitionTree& head,
-                                        const PartitionTree& query, const PartitionTree& key,
-                                        const SparsityOptions& options = {});
+[[nodiscard]] std::optional<Sparsity> measure_sparsity(const TensorShare& tensor, const PartitionTree& head,
+                                                       const PartitionTree& query, const PartitionTree& key,
+                                                       const SparsityOptions& options = {},
+                                                       const Context& context = {});
 
 }  // namespace headscope

@@ -2,9 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 
+#include "headscope/base/context.h"
 #include "headscope/base/matrix.h"
 #include "headscope/tree/folder_weights.h"
 #include "headscope/tree/partition_tree.h"
@@ -52,10 +52,9 @@ class SliceDistances {
   /// x J: a folder that one of them lacks says nothing about how they differ. Symmetric, zero diagonal; equal slices
   /// have distance exactly 0.
   ///
-  /// `progress` is called periodically on the calling thread with the fraction of work done; may throw to stop.
+  /// Of the context, only progress and cancellation are used: ranks, memory and device were chosen by `bind`.
   [[nodiscard]] virtual DoubleMatrix compute(const PartitionTree& rows, const PartitionTree& columns,
-                                             const FolderWeightOptions& weights,
-                                             const std::function<void(double)>& progress) const = 0;
+                                             const FolderWeightOptions& weights, const Context& context) const = 0;
 };
 
 /// Computes tree distances: the hot loop of the questionnaire. The CPU implementation is below; a device can implement

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "headscope/base/context.h"
 #include "headscope/base/matrix.h"
-#include "headscope/base/ranks.h"
 #include "headscope/linalg/gram.h"
 #include "headscope/model/head_id.h"
 #include "headscope/model/model.h"
@@ -40,15 +40,6 @@ struct AffinityOptions {
   /// Only these query heads of each layer, and the KV heads they use. All if this and `named_heads` are empty.
   std::vector<std::size_t> heads = {};
   std::vector<HeadId> named_heads = {};  ///< Individual query heads, in addition to `heads`.
-  /// Maximum number of bytes for prepared heads, per rank. If the sources do not fit, they are processed in chunks, and
-  /// targets are prepared again for each chunk.
-  std::size_t memory = std::size_t{1} << 30;
-  /// Called periodically on the calling thread with the fraction of work done; may throw to stop.
-  std::function<void(double)> progress = {};
-  /// The ranks that share the work; null for a single process. All ranks make the same call.
-  Ranks* ranks = nullptr;
-  /// Blocks finished by an earlier run, and where this run stores the ones it finishes; null to store nothing.
-  FinishedBlocks* finished = nullptr;
 };
 
 /// Computes the affinities of every requested pair. A head whose subspace has rank 0 has affinity 0 to all heads (for
@@ -57,16 +48,24 @@ struct AffinityOptions {
 /// Metrics that are norms of products (pk, cka, cs, simple-cs) cost 2 d (h H)^2 flops in float for H heads of width h;
 /// same-role pairs cost half of that. Angle metrics are computed in double, with one decomposition per pair of heads.
 ///
-/// Layers are assigned to ranks in zig-zag order. A rank reads and prepares its own layers and keeps as many as fit in
-/// memory as sources, while the targets of all ranks pass around a ring. (For angle metrics, each rank reads the
-/// targets of all layers instead.) Rank 0 gets the full result; on other ranks `values` is empty. The bits do not
-/// depend on ranks, threads or memory.
+/// Product metrics are computed by `context.affinity_engine`, or on the CPU if it is null; angle metrics always on the
+/// CPU. Prepared sources count against the memory budget. If they do not fit, they are processed in chunks, and targets
+/// are prepared again for each chunk.
+///
+/// Collective. Layers are assigned to ranks in zig-zag order. A rank reads and prepares its own layers and keeps as
+/// many as fit in memory as sources, while the targets of all ranks pass around a ring. (For angle metrics, each rank
+/// reads the targets of all layers instead.) Rank 0 gets the result; other ranks get nothing. A single process is rank
+/// 0: its result is always set. The bits do not depend on ranks, threads or memory.
+///
+/// `finished` holds the blocks that an earlier run finished, which are not computed again, and receives the ones that
+/// this run finishes. Null to store nothing.
 ///
 /// \throws Error  kInvalidArgument if a metric is not defined for a pair, a selected layer or head does not exist, or a
 ///                named head is a KV head or outside the selected layers; kNumeric and kFormat as `Model::load_heads`.
-[[nodiscard]] std::vector<Affinities> compute_affinities(const Model& model, Metric metric,
-                                                         std::span<const RolePair> pairs,
-                                                         const AffinityOptions& options = {},
-                                                         const AffinityEngine& engine = *cpu_affinity_engine());
+[[nodiscard]] std::optional<std::vector<Affinities>> compute_affinities(const Model& model, Metric metric,
+                                                                        std::span<const RolePair> pairs,
+                                                                        const AffinityOptions& options = {},
+                                                                        const Context& context = {},
+                                                                        FinishedBlocks* finished = nullptr);
 
 }  // namespace headscope

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -47,16 +46,16 @@ struct NullMoments {
 struct MatchedOptions {
   std::size_t draws = 32;  ///< Subspaces per side; each source draw is paired with each target draw.
   std::uint64_t seed = 0;
-  /// See AffinityOptions::progress.
-  std::function<void(double)> progress = {};
 };
 
 /// Computes the matched moments of every role pair, at full rank. The result depends on the seed but not on threads or
-/// ranks. Collective: each rank prepares the heads of its own layers, and rank 0 does the rest. Empty on other ranks.
-[[nodiscard]] std::vector<NullMoments> matched_moments(const Model& model, Metric metric,
-                                                       std::span<const RolePair> pairs,
-                                                       const AffinityOptions& affinity_options,
-                                                       const MatchedOptions& options = {});
+/// ranks. Collective: each rank prepares the heads of its own layers; rank 0 does the rest and gets the result. Other
+/// ranks get nothing. Memory: a d_model x d_model matrix of doubles per role, and the draws; not limited by the budget.
+[[nodiscard]] std::optional<std::vector<NullMoments>> matched_moments(const Model& model, Metric metric,
+                                                                      std::span<const RolePair> pairs,
+                                                                      const AffinityOptions& affinity_options,
+                                                                      const MatchedOptions& options = {},
+                                                                      const Context& context = {});
 
 /// How unusual every earlier-to-later affinity is under a null.
 struct Significance {

@@ -25,10 +25,9 @@ struct RelateOptions {
   std::vector<NullModel> nulls = {};
   std::size_t top = 20;                ///< Edges kept per role pair, ...
   std::optional<double> q_level = {};  ///< ... or, if set, all edges with q under the first null below this.
-  const HeadLabels* labels = nullptr;
+  std::optional<HeadLabels> labels = {};
   AffinityOptions affinity = {};
   MatchedOptions matched = {};
-  const AffinityEngine* engine = nullptr;  ///< Multiplies the heads; null: the CPU.
 };
 
 /// How unusual one edge is under one null.
@@ -63,7 +62,7 @@ struct RelateResult {
   HeadGraph graph;                     ///< The edges, with all heads as nodes.
   GraphMeasures measures;
   std::vector<Hub> hubs;
-  std::optional<PartitionTree> tree;  ///< Nested communities of the nodes, by the first metric. Always set on rank 0.
+  std::optional<PartitionTree> tree;  ///< Nested communities of the nodes, by the first metric. Always set.
   /// Per role pair, if pk was requested, there are edges and d_head < d_model.
   std::vector<Informativeness> informativeness;
   std::vector<LabelRow> labels;
@@ -75,13 +74,15 @@ struct RelateResult {
 /// communities, informativeness of role pairs, scores against labels. Metrics after the first skip the pairs they are
 /// not defined for.
 ///
-/// Collective: ranks share the affinities and the matched null; rank 0 does the rest. The result is empty on other
-/// ranks.
+/// Collective: ranks share the affinities and the matched null; rank 0 does the rest and gets the result. Other ranks
+/// get nothing. A single process is rank 0: its result is always set, so `relate(model).value()` is safe there. What
+/// counts against the memory budget, the engine and `finished` are as in `compute_affinities`.
 ///
 /// \throws Error  kInvalidArgument if there is no metric or pair, or the first metric is not defined for a pair, or a
 ///                null is not defined for the first metric; kFormat as `HeadLabels::check_against`; otherwise as
 ///                `compute_affinities`.
-[[nodiscard]] RelateResult relate(const Model& model, const RelateOptions& options = {});
+[[nodiscard]] std::optional<RelateResult> relate(const Model& model, const RelateOptions& options = {},
+                                                 const Context& context = {}, FinishedBlocks* finished = nullptr);
 
 /// Returns the subspaces worth a token profile: both ends of every edge, and all roles of the first `hubs` hubs.
 /// Sorted, without duplicates; K and V are those of KV heads.

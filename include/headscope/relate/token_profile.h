@@ -1,11 +1,10 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <span>
 #include <vector>
 
-#include "headscope/linalg/block_norms.h"
+#include "headscope/base/context.h"
 #include "headscope/model/head_id.h"
 #include "headscope/model/model.h"
 
@@ -43,19 +42,15 @@ struct TokenProfileOptions {
   /// rows. 0 means all rows.
   std::size_t vocabulary_size = 0;
   std::size_t block = 2048;  ///< Tokens per block; at least 1.
-  /// Maximum number of bytes for the bases of the subspaces. If they do not fit, they are split into parts, and the
-  /// vocabulary is read again for each part.
-  std::size_t memory = std::size_t{1} << 30;
-  /// Called periodically on the calling thread with the fraction of work done; may throw to stop.
-  std::function<void(double)> progress = {};
 };
 
 /// Returns, for every requested subspace and in that order, the tokens t with the largest ||U^T e_t||, where e_t = (w_t
 /// - mean w) / ||w_t - mean w||, w_t is the token's row and U an orthonormal basis. A token equal to the mean scores 0.
 ///
 /// Streams over the vocabulary. Memory: the bases, one block of tokens as floats and their scores, and `top` tokens per
-/// subspace. The result does not depend on the number of threads. Cost: 2 d h flops per token and subspace, in float,
-/// after one pass over the vocabulary for the mean.
+/// subspace. Only the bases count against the budget. If they do not fit, they are split into parts, and the vocabulary
+/// is read again for each part. Not collective: `context.ranks` is not used. The result does not depend on the number
+/// of threads. Cost: 2 d h flops per token and subspace, in float, after one pass over the vocabulary for the mean.
 ///
 /// \throws Error  kInvalidArgument if a head does not exist or has no matrix of its own for the role; kUnsupported if
 ///                the model does not have the token matrix, its rows are not d_model wide (OPT with
@@ -63,6 +58,6 @@ struct TokenProfileOptions {
 ///                kNumeric and kFormat as `Model::load_heads`.
 [[nodiscard]] std::vector<TokenProfile> token_profiles(const Model& model, std::span<const HeadRole> subspaces,
                                                        const TokenProfileOptions& options = {},
-                                                       const BlockNorms& engine = *cpu_block_norms());
+                                                       const Context& context = {});
 
 }  // namespace headscope

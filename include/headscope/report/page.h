@@ -2,9 +2,10 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <vector>
+
+#include "headscope/base/context.h"
 
 namespace headscope {
 
@@ -16,8 +17,6 @@ struct PageOptions {
   /// not fit. Maps are stored in 8 bits, averaged over blocks of 2, 4, 8, ... tokens until they fit. The page states
   /// what was done.
   std::size_t bytes = std::size_t{8} << 20;
-  /// Called periodically with the completed fraction of the work; may throw to cancel.
-  std::function<void(double)> progress = {};
 };
 
 /// A page and what it contains.
@@ -32,11 +31,13 @@ struct Page {
 ///
 /// Data is never emitted as HTML: it is one JSON text and a list of arrays, each zlib-compressed and base64-encoded.
 /// Only files listed in the manifest are opened, and of those only files with names that headscope's commands use;
-/// tables with other names are included as they are. Memory: one map at a time in addition to the page.
+/// tables with other names are included as they are. Memory: one map at a time in addition to the page; not
+/// limited by the budget.
 ///
 /// \throws Error  kIo if a file cannot be read (without manifest.json the folder is not a RUN); kFormat if a file is
 ///                inconsistent with itself or with the others (shapes, heads, orders that are not permutations);
 ///                kUnsupported if there is nothing to show, or if a file is too large for a page.
-[[nodiscard]] Page build_page(const std::filesystem::path& run, const PageOptions& options = {});
+[[nodiscard]] Page build_page(const std::filesystem::path& run, const PageOptions& options = {},
+                              const Context& context = {});
 
 }  // namespace headscope

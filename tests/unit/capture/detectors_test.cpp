@@ -61,9 +61,10 @@ TEST(Detectors, GiveTheSameScoresForAnyNumberOfThreads) {
   DetectOptions options;
   options.sequences = 70;  // more than one group
   std::vector<double> shares;
-  options.progress = [&](double share) { shares.push_back(share); };
+  Context context;
+  context.on_progress = [&](std::string_view, double share) { shares.push_back(share); };
   set_thread_count(1);
-  const auto one = all_scores(detect(model, options));
+  const auto one = all_scores(detect(model, options, context));
   EXPECT_TRUE(std::ranges::is_sorted(shares));
   EXPECT_EQ(shares.back(), 1);
   set_thread_count(3);

@@ -24,9 +24,10 @@ using test::TinyLlama;
 
 const std::string kGolden = std::string(HEADSCOPE_SOURCE_DIR) + "/tests/golden/";
 
-void run(const Model& model, const std::vector<ModelInput>& inputs, ForwardOptions options = {}) {
+void run(const Model& model, const std::vector<ModelInput>& inputs, ForwardOptions options = {},
+         const Context& context = {}) {
   options.on_output = [](const OutputRows&) {};
-  run_forward(model, inputs, options);
+  run_forward(model, inputs, options, context);
 }
 
 Pixels pixels(std::size_t channels, std::size_t height, std::size_t width) {
@@ -63,9 +64,8 @@ TEST(ForwardRefusals, InputsThatDoNotFitAnImageModel) {
 
 TEST(ForwardRefusals, ABudgetThatIsTooSmall) {
   const Model model = Model::open(kGolden + "forward/llama");
-  ForwardOptions options;
-  options.memory = 1000;
-  EXPECT_ERROR(run(model, {some_tokens(3, 10)}, options), ErrorKind::kResource, "give a larger --memory");
+  const Context context{.memory = 1000};
+  EXPECT_ERROR(run(model, {some_tokens(3, 10)}, {}, context), ErrorKind::kResource, "give a larger --memory");
 }
 
 // A broken number in any tensor that is read is found and named.

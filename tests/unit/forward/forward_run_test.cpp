@@ -98,13 +98,12 @@ TEST(ForwardRun, GivesTheSameBitsForAnyNumberOfThreads) {
   const std::vector<ModelInput> inputs = inputs_of_lengths({40, 7, 600, 1});
   // The second budget holds less than one block a thread.
   for (const std::size_t memory : {std::size_t{1} << 30, std::size_t{2600} << 10}) {
-    ForwardOptions options;
-    options.memory = memory;
+    const Context context{.memory = memory};
     set_thread_count(1);
-    const ForwardRecord one = record_forward(model, inputs, options);
+    const ForwardRecord one = record_forward(model, inputs, {}, true, context);
     for (const std::size_t threads : {2u, 3u, 8u}) {
       set_thread_count(threads);
-      EXPECT_TRUE(record_forward(model, inputs, options) == one) << threads;
+      EXPECT_TRUE(record_forward(model, inputs, {}, true, context) == one) << threads;
     }
     set_thread_count(0);
   }
@@ -129,21 +128,19 @@ TEST(ForwardRun, ASmallBudgetSplitsBatchesAndChangesNothingElse) {
   const Written written;
   const Model model = written.open();
   const std::vector<ModelInput> inputs = inputs_of_lengths({300, 200, 300, 100});
-  std::vector<double> shares;
-  ForwardOptions options;
-  const ForwardRecord plenty = record_forward(model, inputs, options);
+  const ForwardRecord plenty = record_forward(model, inputs);
   const auto batches = [&](std::size_t memory) {
     std::set<double> layers;
-    options.memory = memory;
-    options.progress = [&](double share) { layers.insert(share); };
-    const ForwardRecord some = record_forward(model, inputs, options);
+    Context context{.memory = memory};
+    context.on_progress = [&](std::string_view, double share) { layers.insert(share); };
+    const ForwardRecord some = record_forward(model, inputs, {}, true, context);
     EXPECT_LT(largest_difference(some, plenty), 1e-5);
     EXPECT_EQ(*layers.rbegin(), 1);
     return layers.size();
   };
   EXPECT_LT(batches(std::size_t{1} << 30), batches(std::size_t{900} << 10));
-  options.memory = std::size_t{100} << 10;
-  EXPECT_ERROR(run_forward(model, inputs, options), ErrorKind::kResource, "running 300 tokens takes");
+  const Context little{.memory = std::size_t{100} << 10};
+  EXPECT_ERROR(run_forward(model, inputs, {}, little), ErrorKind::kResource, "running 300 tokens takes");
 }
 
 TEST(ForwardRun, HandsOutTheRowsAskedForAndEachOnce) {
@@ -346,14 +343,15 @@ TEST(ForwardRun, ProgressEndsAtOneAndWhatItThrowsEndsThePass) {
   std::vector<double> shares;
   ForwardOptions options;
   options.on_output = [](const OutputRows&) {};
-  options.progress = [&](double share) { shares.push_back(share); };
-  run_forward(model, inputs, options);
+  Context context;
+  context.on_progress = [&](std::string_view, double share) { shares.push_back(share); };
+  run_forward(model, inputs, options, context);
   EXPECT_TRUE(std::ranges::is_sorted(shares));
   EXPECT_EQ(shares.back(), 1);
-  options.progress = [](double share) {
+  context.on_progress = [](std::string_view, double share) {
     if (share > 0.3) throw 7;
   };
-  EXPECT_THROW(run_forward(model, inputs, options), int);
+  EXPECT_THROW(run_forward(model, inputs, options, context), int);
   run_forward(model, {}, {});  // no inputs, nothing to do
 }
 

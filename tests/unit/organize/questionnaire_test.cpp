@@ -207,7 +207,7 @@ TEST(Questionnaire, GivesTheSameForAnyNumberOfThreadsAndAnyBudgetThatIsEnough) {
   const NetworkTensor tensor = hidden.tensor();
   const auto run = [&](std::size_t threads, std::size_t memory) {
     set_thread_count(threads);
-    const Organization found = organize(tensor, {.memory = memory});
+    const Organization found = organize(tensor, {}, {.memory = memory});
     set_thread_count(0);
     std::vector<double> all(found.key.affinity.values().begin(), found.key.affinity.values().end());
     all.insert(all.end(), found.head.affinity.values().begin(), found.head.affinity.values().end());
@@ -237,18 +237,18 @@ TEST(Questionnaire, ReportsProgressAndStopsWhenThatThrows) {
   struct Stop {};
   double last = 0;
   bool ascending = true;
-  QuestionnaireOptions options;
-  options.progress = [&](double share) {
+  Context context;
+  context.on_progress = [&](std::string_view, double share) {
     ascending = ascending && share >= last;
     last = share;
   };
-  static_cast<void>(organize(hidden.tensor(), options));
+  static_cast<void>(organize(hidden.tensor(), {}, context));
   EXPECT_TRUE(ascending);
   EXPECT_EQ(last, 1);
-  options.progress = [](double share) {
+  context.on_progress = [](std::string_view, double share) {
     if (share > 0.5) throw Stop();
   };
-  EXPECT_THROW(static_cast<void>(organize(hidden.tensor(), options)), Stop);
+  EXPECT_THROW(static_cast<void>(organize(hidden.tensor(), {}, context)), Stop);
 }
 
 TEST(Questionnaire, RefusesOptionsThatMakeNoSense) {

@@ -72,12 +72,12 @@ TEST(SoftmaxInvariance, WorksUnderACausalMaskAndReportsProgress) {
   const HiddenTensor hidden({2, 24, 24}, 3, 0.5, 0.1, 3);
   double last = 0;
   bool ascending = true;
-  SoftmaxOptions options;
-  options.progress = [&](double share) {
+  Context context;
+  context.on_progress = [&](std::string_view, double share) {
     ascending = ascending && share >= last - 1e-12;
     last = share;
   };
-  const HeadInvariance found = softmax_invariance(scores(hidden, MaskChoice::Kind::kCausal), 1, options);
+  const HeadInvariance found = softmax_invariance(scores(hidden, MaskChoice::Kind::kCausal), 1, {}, context);
   EXPECT_TRUE(ascending);
   EXPECT_NEAR(last, 1, 1e-12);
   EXPECT_TRUE(std::isfinite(found.found.error_second));

@@ -129,7 +129,7 @@ TEST(Sparsity, AgreesWithSortedCoefficients) {
   const HiddenTensor hidden({6, 20, 24}, 3, 0.6, 0.1, 3);
   const NetworkTensor tensor = hidden.tensor();
   const PartitionTree h = test::random_tree(6, 1), q = test::random_tree(20, 2), k = test::random_tree(24, 3);
-  const Sparsity found = measure_sparsity(tensor, h, q, k, {.draws = 3, .entropy_terms = 10});
+  const Sparsity found = measure_sparsity(tensor, h, q, k, {.draws = 3, .entropy_terms = 10}).value();
   const reference::Tensor x{tensor.extents, {hidden.values.begin(), hidden.values.end()}, {}, true};
   const auto network = by_sorting(reference::haar_coefficients(x, {&h, &q, &k}));
   const auto maps = reference::haar_coefficients(x, {nullptr, &q, &k});
@@ -158,7 +158,8 @@ TEST(Sparsity, EntropyIsTheSumOverTheLargestSupports) {
   const auto c = reference::haar_coefficients(x, {&h, &side, &side});
   double expected = 0;
   for (const std::size_t i : {0u, 1u, 4u, 5u, 16u, 17u, 20u, 21u}) expected += std::abs(c[i]);  // full support
-  EXPECT_NEAR(measure_sparsity(tensor, h, side, side, {.entropy_terms = 8}).network.found.entropy, expected, 1e-5);
+  EXPECT_NEAR(measure_sparsity(tensor, h, side, side, {.entropy_terms = 8}).value().network.found.entropy, expected,
+              1e-5);
 }
 
 TEST(Sparsity, ShowsWhatTheOrganizationOfAShuffledTensorGains) {
@@ -166,7 +167,7 @@ TEST(Sparsity, ShowsWhatTheOrganizationOfAShuffledTensorGains) {
     const HiddenTensor hidden({64, 64, 64}, 3, 0.5, 0, seed);
     const NetworkTensor tensor = hidden.tensor();
     const Organization o = organize(tensor);
-    const Sparsity found = measure_sparsity(tensor, o.head.tree, o.query.tree, o.key.tree);
+    const Sparsity found = measure_sparsity(tensor, o.head.tree, o.query.tree, o.key.tree).value();
     EXPECT_GT(found.network.gain(), 5) << seed;
     EXPECT_TRUE(found.network.gains());
     EXPECT_LT(found.network.found.needed_99, found.network.mean.needed_99 / 5);
@@ -178,7 +179,7 @@ TEST(Sparsity, ClaimsNoGainOnNoise) {
     const Extents shape = {24, 32, 32};
     const NetworkTensor tensor = make_network_tensor(test::normals(24 * 32 * 32, seed), shape, {}, "x");
     const Organization o = organize(tensor);
-    const Sparsity found = measure_sparsity(tensor, o.head.tree, o.query.tree, o.key.tree, {.seed = seed});
+    const Sparsity found = measure_sparsity(tensor, o.head.tree, o.query.tree, o.key.tree, {.seed = seed}).value();
     EXPECT_FALSE(found.network.gains());
     EXPECT_NEAR(found.network.gain(), 1, 0.03);
     for (const SparsityRow& row : found.heads) EXPECT_FALSE(row.gains()) << row.name;
@@ -191,7 +192,7 @@ TEST(Sparsity, DependsOnTheSeedButNotOnTheThreads) {
   const Organization o = organize(tensor);
   const auto run = [&](std::size_t threads, std::uint64_t seed) {
     set_thread_count(threads);
-    const Sparsity s = measure_sparsity(tensor, o.head.tree, o.query.tree, o.key.tree, {.seed = seed});
+    const Sparsity s = measure_sparsity(tensor, o.head.tree, o.query.tree, o.key.tree, {.seed = seed}).value();
     set_thread_count(0);
     return as_list(s.network.mean);
   };
@@ -203,7 +204,7 @@ TEST(Sparsity, SurvivesAConstantTensorAndRefusesWrongTrees) {
   const Extents shape = {3, 4, 5};
   const NetworkTensor tensor = make_network_tensor(std::vector<float>(60, 2.0F), shape, {}, "x");
   const PartitionTree h = test::random_tree(3, 1), q = test::random_tree(4, 1), k = test::random_tree(5, 1);
-  const Sparsity found = measure_sparsity(tensor, h, q, k);
+  const Sparsity found = measure_sparsity(tensor, h, q, k).value();
   EXPECT_LT(found.network.found.l1, 8);
   EXPECT_FALSE(found.network.gains());
   EXPECT_ERROR(measure_sparsity(tensor, h, k, q), ErrorKind::kInvalidArgument,

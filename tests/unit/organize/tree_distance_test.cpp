@@ -89,12 +89,12 @@ TEST(TreeDistance, StopsWhenItsProgressThrows) {
   struct Stop {};
   const auto bound = cpu_tree_distance()->bind(c.slices(0), AbsentEntries::kZero);
   double last = 0;
-  EXPECT_NO_THROW(static_cast<void>(
-      bound->compute(test::random_tree(30, 1), test::random_tree(200, 2), {}, [&](double share) { last = share; })));
+  const auto compute = [&](const Context& context) {
+    static_cast<void>(bound->compute(test::random_tree(30, 1), test::random_tree(200, 2), {}, context));
+  };
+  EXPECT_NO_THROW(compute({.on_progress = [&](std::string_view, double share) { last = share; }}));
   EXPECT_EQ(last, 1);
-  EXPECT_THROW(static_cast<void>(bound->compute(test::random_tree(30, 1), test::random_tree(200, 2), {},
-                                                [](double) { throw Stop(); })),
-               Stop);
+  EXPECT_THROW(compute({.on_progress = [](std::string_view, double) { throw Stop(); }}), Stop);
 }
 
 TEST(WeightedFolders, AreDistinctAndListEveryFolderAfterWhatItHolds) {

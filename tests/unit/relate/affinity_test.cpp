@@ -31,7 +31,8 @@ TEST_P(AffinityGolden, EqualsTheFloat64ReferenceForEveryPair) {
   for (const RolePair pair : all_role_pairs()) {
     if (is_defined(metric, pair)) pairs.push_back(pair);
   }
-  for (const Affinities& found : compute_affinities(model, metric, pairs, {.weights = WeightProcessing::kRaw})) {
+  const auto all = compute_affinities(model, metric, pairs, {.weights = WeightProcessing::kRaw}).value();
+  for (const Affinities& found : all) {
     const std::string key = std::string(info(metric).name) + "_" + to_string(found.pair);
     const auto array = expected.find(key);
     ASSERT_TRUE(array.has_value()) << key;
@@ -88,8 +89,8 @@ class AffinityOptionsTest : public testing::Test {
 
 TEST_F(AffinityOptionsTest, EarlierOnlyLeavesOutAllButEarlierToLaterPairs) {
   for (const Metric metric : {Metric::kPk, Metric::kGrassmann}) {
-    const auto whole = compute_affinities(model_, metric, pairs_);
-    const auto part = compute_affinities(model_, metric, pairs_, {.earlier_only = true});
+    const auto whole = compute_affinities(model_, metric, pairs_).value();
+    const auto part = compute_affinities(model_, metric, pairs_, {.earlier_only = true}).value();
     for (std::size_t p = 0; p < pairs_.size(); ++p) {
       const std::size_t all = whole[p].values.values().size();
       expect_same_values(whole[p].values, part[p].values, all - all / 4);  // one of two by two layers is left
@@ -100,8 +101,8 @@ TEST_F(AffinityOptionsTest, EarlierOnlyLeavesOutAllButEarlierToLaterPairs) {
 }
 
 TEST_F(AffinityOptionsTest, TheMemoryBudgetDoesNotChangeTheResult) {
-  const auto whole = compute_affinities(model_, Metric::kPk, pairs_);
-  const auto little = compute_affinities(model_, Metric::kPk, pairs_, {.memory = 1});
+  const auto whole = compute_affinities(model_, Metric::kPk, pairs_).value();
+  const auto little = compute_affinities(model_, Metric::kPk, pairs_, {}, {.memory = 1}).value();
   for (std::size_t p = 0; p < pairs_.size(); ++p) expect_same_values(whole[p].values, little[p].values, 0);
 }
 
@@ -109,17 +110,17 @@ TEST_F(AffinityOptionsTest, TheNumberOfThreadsDoesNotChangeTheResult) {
   for (const Metric metric : {Metric::kPk, Metric::kCs, Metric::kProcrustes}) {
     const std::vector<RolePair> circuit = {{Role::kO, Role::kQ}, {Role::kO, Role::kV}};
     set_thread_count(1);
-    const auto one = compute_affinities(model_, metric, circuit);
+    const auto one = compute_affinities(model_, metric, circuit).value();
     set_thread_count(3);
-    const auto three = compute_affinities(model_, metric, circuit);
+    const auto three = compute_affinities(model_, metric, circuit).value();
     set_thread_count(0);
     for (std::size_t p = 0; p < circuit.size(); ++p) expect_same_values(one[p].values, three[p].values, 0);
   }
 }
 
 TEST_F(AffinityOptionsTest, SelectsLayersAndHeadsWithTheKeyValueHeadsTheyUse) {
-  const auto whole = compute_affinities(model_, Metric::kPk, pairs_);
-  const auto part = compute_affinities(model_, Metric::kPk, pairs_, {.layers = {1}, .heads = {3, 2}});
+  const auto whole = compute_affinities(model_, Metric::kPk, pairs_).value();
+  const auto part = compute_affinities(model_, Metric::kPk, pairs_, {.layers = {1}, .heads = {3, 2}}).value();
   EXPECT_EQ(part[0].source.heads, (std::vector<HeadId>{{1, 2, false}, {1, 3, false}}));
   EXPECT_EQ(part[1].target.heads, (std::vector<HeadId>{{1, 1, true}}));
   EXPECT_EQ(part[1].values(1, 0), whole[1].values(7, 3));
@@ -131,8 +132,8 @@ TEST_F(AffinityOptionsTest, SingleHeadsHaveTheValuesTheyHaveAmongAll) {
   const std::vector<HeadId> named = {{1, 2, false}, {0, 3, false}, {1, 0, false}};
   for (const Metric metric : {Metric::kPk, Metric::kCka, Metric::kGrassmann}) {
     for (const std::size_t memory : {std::size_t{1}, std::size_t{1} << 30}) {
-      const auto whole = compute_affinities(model_, metric, pairs_);
-      const auto part = compute_affinities(model_, metric, pairs_, {.named_heads = named, .memory = memory});
+      const auto whole = compute_affinities(model_, metric, pairs_).value();
+      const auto part = compute_affinities(model_, metric, pairs_, {.named_heads = named}, {.memory = memory}).value();
       EXPECT_EQ(part[0].source.heads, (std::vector<HeadId>{{0, 3, false}, {1, 0, false}, {1, 2, false}}));
       EXPECT_EQ(part[1].target.heads, (std::vector<HeadId>{{0, 1, true}, {1, 0, true}, {1, 1, true}}));
       const std::vector<std::size_t> query = {3, 4, 6};
@@ -150,7 +151,8 @@ TEST_F(AffinityOptionsTest, SingleHeadsHaveTheValuesTheyHaveAmongAll) {
 }
 
 TEST_F(AffinityOptionsTest, NumbersOfHeadsAndSingleHeadsAddUp) {
-  const auto part = compute_affinities(model_, Metric::kPk, pairs_, {.heads = {1}, .named_heads = {{1, 3, false}}});
+  const auto part =
+      compute_affinities(model_, Metric::kPk, pairs_, {.heads = {1}, .named_heads = {{1, 3, false}}}).value();
   EXPECT_EQ(part[0].source.heads, (std::vector<HeadId>{{0, 1, false}, {1, 1, false}, {1, 3, false}}));
 }
 
@@ -171,12 +173,15 @@ TEST_F(AffinityOptionsTest, RefusesWhatDoesNotExist) {
 
 TEST_F(AffinityOptionsTest, ReportsProgressUpToTheEndAndStopsWhenItThrows) {
   double last = 0;
-  (void)compute_affinities(model_, Metric::kPk, pairs_, {.progress = [&](double share) {
-                             EXPECT_GT(share, last);
-                             last = share;
-                           }});
+  Context context;
+  context.on_progress = [&](std::string_view, double share) {
+    EXPECT_GT(share, last);
+    last = share;
+  };
+  (void)compute_affinities(model_, Metric::kPk, pairs_, {}, context);
   EXPECT_EQ(last, 1);
-  EXPECT_THROW((void)compute_affinities(model_, Metric::kPk, pairs_, {.progress = [](double) { throw 1; }}), int);
+  context.on_progress = [](std::string_view, double) { throw 1; };
+  EXPECT_THROW((void)compute_affinities(model_, Metric::kPk, pairs_, {}, context), int);
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ TEST_P(InductionCircuit, IsTheTopOfTheOkEdges) {
   options.metrics = {GetParam()};
   options.pairs = {{Role::kO, Role::kK}};
   options.top = behavior.induction.size();
-  const RelateResult result = relate(Model::open(kFolder), options);
+  const RelateResult result = relate(Model::open(kFolder), options).value();
   std::set<HeadId> targets;
   for (const Edge& edge : result.edges) {
     EXPECT_EQ(edge.source, behavior.most_damaging);

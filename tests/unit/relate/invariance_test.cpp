@@ -45,7 +45,8 @@ std::vector<std::vector<float>> kernels(const Change& change) {
   folder.write("config.json", R"({"model_type": "llama", "num_attention_heads": 3})");
   folder.write("model.safetensors", writer.str());
   std::vector<std::vector<float>> result;
-  for (const Affinities& one : compute_affinities(Model::open(folder.path()), Metric::kPk, all_role_pairs())) {
+  const auto all = compute_affinities(Model::open(folder.path()), Metric::kPk, all_role_pairs()).value();
+  for (const Affinities& one : all) {
     result.emplace_back(one.values.values().begin(), one.values.values().end());
   }
   return result;

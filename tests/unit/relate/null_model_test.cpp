@@ -83,7 +83,7 @@ class NullModelTest : public testing::Test {
 };
 
 TEST_F(NullModelTest, GivesEveryEarlierToLaterPairAZAndNoOther) {
-  const auto affinities = compute_affinities(model_, Metric::kPk, pairs_);
+  const auto affinities = compute_affinities(model_, Metric::kPk, pairs_).value();
   const Significance found = significance(affinities[0], NullModel::kIsotropic, sizes_.d_model);
   const NullMoments moments = isotropic_moments({6, 6}, {6, 6}, 40);
   for (std::size_t i = 0; i < 6; ++i) {
@@ -100,7 +100,7 @@ TEST_F(NullModelTest, GivesEveryEarlierToLaterPairAZAndNoOther) {
 }
 
 TEST_F(NullModelTest, ComputesBenjaminiHochbergQ) {
-  const auto affinities = compute_affinities(model_, Metric::kPk, pairs_);
+  const auto affinities = compute_affinities(model_, Metric::kPk, pairs_).value();
   const Significance found = significance(affinities[0], NullModel::kIsotropic, sizes_.d_model);
   std::vector<std::pair<double, double>> p_and_q;
   for (std::size_t i = 0; i < found.z.values().size(); ++i) {
@@ -121,7 +121,7 @@ TEST_F(NullModelTest, ComputesBenjaminiHochbergQ) {
 }
 
 TEST_F(NullModelTest, SpanUsesMedianAndDeviationOfTheSameDistance) {
-  const auto affinities = compute_affinities(model_, Metric::kGrassmann, pairs_, {.earlier_only = true});
+  const auto affinities = compute_affinities(model_, Metric::kGrassmann, pairs_, {.earlier_only = true}).value();
   const Significance found = significance(affinities[0], NullModel::kSpan, sizes_.d_model);
   // One distance, nine pairs: the median has z 0, and a smaller distance a larger z.
   std::size_t zeros = 0;
@@ -141,11 +141,11 @@ TEST_F(NullModelTest, SpanUsesMedianAndDeviationOfTheSameDistance) {
 TEST_F(NullModelTest, MatchedDependsOnTheSeedAndNotOnThreads) {
   const AffinityOptions options;
   set_thread_count(1);
-  const auto one = matched_moments(model_, Metric::kPk, pairs_, options, {.draws = 8, .seed = 3});
+  const auto one = matched_moments(model_, Metric::kPk, pairs_, options, {.draws = 8, .seed = 3}).value();
   set_thread_count(3);
-  const auto three = matched_moments(model_, Metric::kPk, pairs_, options, {.draws = 8, .seed = 3});
+  const auto three = matched_moments(model_, Metric::kPk, pairs_, options, {.draws = 8, .seed = 3}).value();
   set_thread_count(0);
-  const auto other = matched_moments(model_, Metric::kPk, pairs_, options, {.draws = 8, .seed = 4});
+  const auto other = matched_moments(model_, Metric::kPk, pairs_, options, {.draws = 8, .seed = 4}).value();
   for (std::size_t p = 0; p < pairs_.size(); ++p) {
     EXPECT_EQ(one[p].mean, three[p].mean);
     EXPECT_EQ(one[p].deviation, three[p].deviation);
@@ -155,7 +155,7 @@ TEST_F(NullModelTest, MatchedDependsOnTheSeedAndNotOnThreads) {
 
 TEST_F(NullModelTest, MatchedEqualsIsotropicForIsotropicHeadsAndExceedsItForAnisotropicOnes) {
   // Random heads: the mean projector of 6 heads in 40 dimensions is not quite isotropic, so its mean is a little above.
-  const auto random = matched_moments(model_, Metric::kPk, pairs_, {}, {.draws = 40});
+  const auto random = matched_moments(model_, Metric::kPk, pairs_, {}, {.draws = 40}).value();
   const NullMoments isotropic = isotropic_moments({6, 6}, {6, 6}, 40);
   EXPECT_NEAR(random[0].mean, isotropic.mean, 0.1 * isotropic.mean);
   EXPECT_GT(random[1].mean, random[0].mean);  // a role against itself shares its anisotropy
@@ -193,13 +193,13 @@ TEST(BinnedDivergence, AddsHalfACountWhereRandomMeetsAnEmptyBinAndSaysSo) {
 }
 
 TEST_F(NullModelTest, InformativenessOfRandomHeadsIsSmallAndClosedFormAgrees) {
-  const auto affinities = compute_affinities(model_, Metric::kPk, pairs_);
+  const auto affinities = compute_affinities(model_, Metric::kPk, pairs_).value();
   const Informativeness found = informativeness(affinities[0], sizes_.d_model, sizes_.d_head);
   EXPECT_EQ(found.pairs, 9u);
   EXPECT_NEAR(found.random.mean, 0.9, 1e-12);
   EXPECT_GE(found.closed_form, 0);
-  EXPECT_ERROR(informativeness(compute_affinities(model_, Metric::kCka, pairs_)[0], 40, 6), ErrorKind::kInvalidArgument,
-               "defined for metric 'pk'");
+  EXPECT_ERROR(informativeness(compute_affinities(model_, Metric::kCka, pairs_).value()[0], 40, 6),
+               ErrorKind::kInvalidArgument, "defined for metric 'pk'");
 }
 
 }  // namespace

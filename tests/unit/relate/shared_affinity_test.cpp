@@ -74,9 +74,10 @@ class SharedAffinity : public testing::TestWithParam<Metric> {
     if (is_defined(GetParam(), {Role::kQ, Role::kQ})) some.push_back({Role::kQ, Role::kQ});
     return some;
   }
-  [[nodiscard]] std::vector<Affinities> compute(const AffinityOptions& options,
-                                                const AffinityEngine& engine = *cpu_affinity_engine()) const {
-    return compute_affinities(model_, GetParam(), pairs(), options, engine);
+  [[nodiscard]] std::optional<std::vector<Affinities>> compute(const AffinityOptions& options,
+                                                               const Context& context = {},
+                                                               FinishedBlocks* finished = nullptr) const {
+    return compute_affinities(model_, GetParam(), pairs(), options, context, finished);
   }
 
   const test::DeepLlama files_;
@@ -85,14 +86,14 @@ class SharedAffinity : public testing::TestWithParam<Metric> {
 
 TEST_P(SharedAffinity, AnyNumberOfRanksGetsTheBitsOfOne) {
   for (const bool earlier_only : {false, true}) {
-    const auto alone = compute({.earlier_only = earlier_only});
+    const auto alone = compute({.earlier_only = earlier_only}).value();
     for (const std::size_t memory : {std::size_t{1}, std::size_t{1} << 30}) {
       if (memory == 1 && info(GetParam()).angles) continue;  // slow, and they keep no heads
       for (const std::size_t size : {2U, 3U, 4U}) {
         test::on_ranks(size, [&](Ranks& ranks) {
-          const auto shared = compute({.earlier_only = earlier_only, .memory = memory, .ranks = &ranks});
-          if (ranks.is_root()) return expect_same(shared, alone);
-          for (const Affinities& one : shared) EXPECT_EQ(one.values.values().size(), 0U);
+          const auto shared = compute({.earlier_only = earlier_only}, {.memory = memory, .ranks = ranks});
+          EXPECT_EQ(shared.has_value(), ranks.is_root());
+          if (shared) expect_same(*shared, alone);
         });
       }
     }
@@ -100,43 +101,43 @@ TEST_P(SharedAffinity, AnyNumberOfRanksGetsTheBitsOfOne) {
 }
 
 TEST_P(SharedAffinity, RanksTogetherComputeEveryBlockOnce) {
-  const CountingEngine alone;
-  (void)compute({}, alone);
+  const auto alone = std::make_shared<CountingEngine>();
+  (void)compute({}, {.affinity_engine = alone});
   std::atomic<std::size_t> blocks = 0;
   test::on_ranks(3, [&](Ranks& ranks) {
-    const CountingEngine own;
-    (void)compute({.ranks = &ranks}, own);
-    blocks += own.blocks;
+    const auto own = std::make_shared<CountingEngine>();
+    (void)compute({}, {.ranks = ranks, .affinity_engine = own});
+    blocks += own->blocks;
   });
-  EXPECT_EQ(blocks, alone.blocks);
+  EXPECT_EQ(blocks, alone->blocks);
 }
 
 TEST_P(SharedAffinity, ARunThatWasStoppedGoesOnWhereItWas) {
-  const CountingEngine whole;
-  const auto expected = compute({}, whole);
+  const auto whole = std::make_shared<CountingEngine>();
+  const auto expected = compute({}, {.affinity_engine = whole}).value();
   for (const std::size_t ranks_before : {1U, 3U}) {
     const test::TemporaryFolder folder;
     const auto stopped = [&](Ranks& ranks) {
       FinishedBlocks finished(folder.path(), "key", ranks.rank(), 0);
       int calls = 0;
-      const auto stop = [&](double) {
+      const auto stop = [&](std::string_view, double) {
         if (++calls == 12) throw 1;
       };
-      (void)compute({.progress = stop, .ranks = &ranks, .finished = &finished});
+      (void)compute({}, {.ranks = ranks, .on_progress = stop}, &finished);
     };
     EXPECT_THROW(test::on_ranks(ranks_before, stopped), int);
-    const CountingEngine rest;
+    const auto rest = std::make_shared<CountingEngine>();
     FinishedBlocks finished(folder.path(), "key", 0, 0);
-    expect_same(compute({.finished = &finished}, rest), expected);
+    expect_same(compute({}, {.affinity_engine = rest}, &finished).value(), expected);
     EXPECT_GT(finished.restored(), 0U);
     if (!info(GetParam()).angles) {
-      EXPECT_EQ(rest.blocks + finished.restored(), whole.blocks);
+      EXPECT_EQ(rest->blocks + finished.restored(), whole->blocks);
     }
     // And when all is there nothing is computed at all, by however many.
     FinishedBlocks all(folder.path(), "key", 0, 0);
-    const CountingEngine none;
-    expect_same(compute({.finished = &all}, none), expected);
-    EXPECT_EQ(none.blocks + none.prepared, 0U);
+    const auto none = std::make_shared<CountingEngine>();
+    expect_same(compute({}, {.affinity_engine = none}, &all).value(), expected);
+    EXPECT_EQ(none->blocks + none->prepared, 0U);
   }
 }
 
@@ -148,13 +149,15 @@ TEST(SharedRelate, TheMatchedNullHasTheBitsOfOneRank) {
   const test::DeepLlama files;
   const Model model = files.open();
   const std::vector<RolePair> pairs = {{Role::kO, Role::kQ}, {Role::kO, Role::kV}};
-  const auto alone = matched_moments(model, Metric::kPk, pairs, {}, {.draws = 4, .seed = 3});
+  const auto alone = matched_moments(model, Metric::kPk, pairs, {}, {.draws = 4, .seed = 3}).value();
   test::on_ranks(3, [&](Ranks& ranks) {
-    const auto shared = matched_moments(model, Metric::kPk, pairs, {.ranks = &ranks}, {.draws = 4, .seed = 3});
-    ASSERT_EQ(shared.size(), ranks.is_root() ? pairs.size() : 0);
-    for (std::size_t p = 0; p < shared.size(); ++p) {
-      EXPECT_EQ(shared[p].mean, alone[p].mean);
-      EXPECT_EQ(shared[p].deviation, alone[p].deviation);
+    const auto shared = matched_moments(model, Metric::kPk, pairs, {}, {.draws = 4, .seed = 3}, {.ranks = ranks});
+    ASSERT_EQ(shared.has_value(), ranks.is_root());
+    if (!shared) return;
+    ASSERT_EQ(shared->size(), pairs.size());
+    for (std::size_t p = 0; p < shared->size(); ++p) {
+      EXPECT_EQ((*shared)[p].mean, alone[p].mean);
+      EXPECT_EQ((*shared)[p].deviation, alone[p].deviation);
     }
   });
 }
@@ -162,12 +165,13 @@ TEST(SharedRelate, TheMatchedNullHasTheBitsOfOneRank) {
 TEST(SharedRelate, OnlyRankZeroHasAResult) {
   const test::DeepLlama files;
   const Model model = files.open();
-  const RelateResult alone = relate(model);
+  const RelateResult alone = relate(model).value();
   test::on_ranks(2, [&](Ranks& ranks) {
-    RelateOptions options;
-    options.affinity.ranks = &ranks;
-    const RelateResult shared = relate(model, options);
-    EXPECT_EQ(shared.edges.size(), ranks.is_root() ? alone.edges.size() : 0);
+    const std::optional<RelateResult> shared = relate(model, {}, {.ranks = ranks});
+    ASSERT_EQ(shared.has_value(), ranks.is_root());
+    if (shared) {
+      EXPECT_EQ(shared->edges.size(), alone.edges.size());
+    }
   });
 }
 

@@ -144,7 +144,7 @@ TEST_F(TokenProfiles, DoNotDependOnBlocksOrTheMemoryBudget) {
   const std::size_t two_bases = 2 * kWidth * 8 * sizeof(float);
   for (const std::size_t memory : {std::size_t{1}, two_bases, std::size_t{1} << 30}) {
     for (const std::size_t block : {1U, 7U, 150U, 299U, 300U, 301U}) {
-      const auto parts = token_profiles(model, some_, {.top = 40, .block = block, .memory = memory});
+      const auto parts = token_profiles(model, some_, {.top = 40, .block = block}, {.memory = memory});
       for (std::size_t i = 0; i < some_.size(); ++i) expect_near(parts[i].top, whole[i].top);
     }
   }
@@ -223,12 +223,16 @@ TEST_F(TokenProfiles, LeavePaddingOutOfTheRankingAndTheMean) {
 TEST_F(TokenProfiles, ReportProgressUpToTheEndAndStopWhenItThrows) {
   const Model model = open();
   double last = 0;
-  (void)token_profiles(model, some_, {.block = 100, .memory = 1, .progress = [&](double share) {
-                                        EXPECT_GT(share, last);
-                                        last = share;
-                                      }});
-  EXPECT_DOUBLE_EQ(last, 1);
-  EXPECT_THROW((void)token_profiles(model, some_, {.progress = [](double) { throw 1; }}), int);
+  Context context;
+  context.memory = 1;
+  context.on_progress = [&](std::string_view, double share) {
+    EXPECT_GT(share, last);
+    last = share;
+  };
+  (void)token_profiles(model, some_, {.block = 100}, context);
+  EXPECT_EQ(last, 1);
+  context.on_progress = [](std::string_view, double) { throw 1; };
+  EXPECT_THROW((void)token_profiles(model, some_, {}, context), int);
 }
 
 TEST_F(TokenProfiles, RefuseWhatIsNotThere) {
