@@ -22,6 +22,11 @@ add_library(headscope_compile INTERFACE)
 target_compile_options(headscope_compile INTERFACE
                        $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-psabi>
                        $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
+if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
+  # A switch over an enumeration without a default case must have all its cases, in every build: a forgotten metric or
+  # role would otherwise be found by a user.
+  target_compile_options(headscope_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror=switch>)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(headscope_compile INTERFACE
                          $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-stringop-overread

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "headscope/base/buffer.h"
@@ -34,6 +36,21 @@ Rounding rounding(Precision precision) {
     default:
       return Rounding::kFloat;
   }
+}
+
+// No default case: a kind that is missing here is a compiler error.
+Divisor divisor_of(Metric metric) {
+  switch (info(metric).factor) {
+    case FactorKind::kOverRootOfSquare:
+      return Divisor::kFourthRootOfSquare;
+    case FactorKind::kOverNorm:
+    case FactorKind::kProduct:
+      return Divisor::kRootOfTrace;
+    case FactorKind::kNone:
+    case FactorKind::kBasis:
+      break;
+  }
+  throw std::logic_error("not divided by a norm: " + std::string(info(metric).name));
 }
 
 double limit_of(const FactorWeights& weights) {
@@ -72,7 +89,7 @@ std::unique_ptr<DeviceLayer> Preparation::prepare(const FactorWeights& weights) 
   auto layer = std::make_unique<DeviceLayer>(memory_->lease(heads * d * h * number_bytes(precision_)), heads, d, h);
   layer->ranks.assign(heads, h);
   layer->moments.resize(heads);
-  layer->bases = weights.metric == Metric::kPk;
+  layer->bases = info(weights.metric).factor == FactorKind::kBasis;
   const std::size_t batches = heads == 0 ? 0 : (heads - 1) / batch_size(d, h, heads) + 1;
   for (std::size_t b = 0; b < batches; ++b) {
     const std::size_t first = b * heads / batches;
@@ -80,7 +97,7 @@ std::unique_ptr<DeviceLayer> Preparation::prepare(const FactorWeights& weights) 
     reserve(d, h, batch.count);
     send_batch(batch);
     blas_.grams(columns_.as<double>(), d, h, batch.count, grams_.as<double>());
-    if (weights.metric == Metric::kPk) {
+    if (layer->bases) {
       make_bases(batch, *layer);
     } else {
       make_scaled(batch, *layer);
@@ -155,7 +172,7 @@ std::vector<HostBytes> Preparation::heads_of(const Batch& batch, const HeadWeigh
 
 // Writes the matrices to be factored to columns_.
 void Preparation::send_batch(const Batch& batch) {
-  if (batch.weights.metric == Metric::kCs) return send_products(batch);
+  if (info(batch.weights.metric).factor == FactorKind::kProduct) return send_products(batch);
   send(heads_of(batch, batch.weights.outer), columns_.as<double>());
 }
 
@@ -273,7 +290,7 @@ void Preparation::replace_failed(const Batch& batch, DeviceLayer& layer) {
 }
 
 void Preparation::make_scaled(const Batch& batch, DeviceLayer& layer) {
-  const Divisor divisor = batch.weights.metric == Metric::kCka ? Divisor::kFourthRootOfSquare : Divisor::kRootOfTrace;
+  const Divisor divisor = divisor_of(batch.weights.metric);
   gram_traces(grams_.as<double>(), layer.h, batch.count, traces_.as<double>(), stream_.get());
   store_factors(columns_.as<double>(), layer.d * layer.h, batch.count, divisor, traces_.as<double>(),
                 rounding(precision_), place(layer, batch.first), stream_.get());

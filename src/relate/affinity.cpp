@@ -28,7 +28,7 @@ std::optional<std::vector<Affinities>> compute_affinities(const Model& model, Me
   check_defined(metric, pairs);
   std::vector<Affinities> results;
   for (const RolePair pair : pairs) results.push_back({.metric = metric, .pair = pair});
-  if (info(metric).angles) {
+  if (info(metric).angles()) {
     compute_angle_affinities(model, options, context, finished, results);
   } else {
     compute_product_affinities(model, options, context, finished, results);

@@ -46,47 +46,46 @@ LayerBases load_bases(const Model& model, std::size_t layer, Role role, WeightPr
   return bases;
 }
 
-double similarity_of_cosines(Metric metric, const std::vector<double>& cosines, std::size_t p, std::size_t q) {
+template <typename Term>
+double sum_of(const std::vector<double>& values, const Term& term) {
   double sum = 0;
-  switch (metric) {
-    case Metric::kMaxCos:
-      return cosines.empty() ? 0 : cosines.front();
-    case Metric::kBinetCauchy:
-      if (cosines.empty()) return -std::numeric_limits<double>::infinity();
-      for (const double cosine : cosines) sum += 2 * std::log(cosine);
-      return sum;
-    case Metric::kProcrustes:
-      if (cosines.empty()) return 0;
-      for (const double cosine : cosines) sum += cosine;
-      return sum / std::sqrt(static_cast<double>(p) * static_cast<double>(q));
-    default:
-      throw std::logic_error("not a similarity of angles: " + std::string(info(metric).name));
-  }
-}
-
-double distance_of_angles(Metric metric, const std::vector<double>& angles, std::size_t p, std::size_t q) {
-  const double difference = static_cast<double>(p > q ? p - q : q - p);
-  double sum = 0;
-  switch (metric) {
-    case Metric::kChordal:
-      // (p + q)/2 - sum cos^2 = |p - q|/2 + sum sin^2, which is accurate for nearly equal spaces.
-      for (const double angle : angles) sum += std::sin(angle) * std::sin(angle);
-      return std::sqrt(difference / 2 + sum);
-    case Metric::kGrassmann:
-      for (const double angle : angles) sum += angle * angle;
-      return std::sqrt(sum + difference * std::pow(std::numbers::pi / 2, 2));
-    default:
-      throw std::logic_error("not a distance of angles: " + std::string(info(metric).name));
-  }
+  for (const double value : values) sum += term(value);
+  return sum;
 }
 
 }  // namespace
 
 double angle_metric(Metric metric, std::span<const double> u, std::size_t p, std::span<const double> v, std::size_t q,
                     std::size_t d) {
-  const bool distance = info(metric).distance;
-  return distance ? distance_of_angles(metric, principal_angles(u, p, v, q, d).angles, p, q)
-                  : similarity_of_cosines(metric, principal_cosines(u, p, v, q, d), p, q);
+  const auto cosines = [&] { return principal_cosines(u, p, v, q, d); };
+  const auto angles = [&] { return principal_angles(u, p, v, q, d).angles; };
+  const bool none = p == 0 || q == 0;
+  const double difference = static_cast<double>(p > q ? p - q : q - p);
+  // No default case: a metric that is missing here is a compiler error.
+  switch (metric) {
+    case Metric::kMaxCos:
+      return none ? 0 : cosines().front();
+    case Metric::kBinetCauchy:
+      if (none) return -std::numeric_limits<double>::infinity();
+      return sum_of(cosines(), [](double cosine) { return 2 * std::log(cosine); });
+    case Metric::kProcrustes:
+      if (none) return 0;
+      return sum_of(cosines(), [](double cosine) { return cosine; }) /
+             std::sqrt(static_cast<double>(p) * static_cast<double>(q));
+    case Metric::kChordal:
+      // (p + q)/2 - sum cos^2 = |p - q|/2 + sum sin^2, which is accurate for nearly equal spaces.
+      return std::sqrt(difference / 2 +
+                       sum_of(angles(), [](double angle) { return std::sin(angle) * std::sin(angle); }));
+    case Metric::kGrassmann:
+      return std::sqrt(sum_of(angles(), [](double angle) { return angle * angle; }) +
+                       difference * std::pow(std::numbers::pi / 2, 2));
+    case Metric::kPk:
+    case Metric::kCka:
+    case Metric::kCs:
+    case Metric::kSimpleCs:
+      break;
+  }
+  throw std::logic_error("not a function of principal angles: " + std::string(info(metric).name));
 }
 
 namespace {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <stdexcept>
+#include <string>
 
 #include "headscope/base/parallel.h"
 #include "headscope/linalg/orthonormal_basis.h"
@@ -30,35 +32,42 @@ void prepare_head(const FactorWeights& weights, std::size_t head, std::span<floa
                   std::size_t& rank) {
   const std::size_t d = weights.outer.d_model();
   const std::size_t h = weights.outer.d_head();
-  rank = h;
-  if (weights.metric == Metric::kCs) {
-    multiply_by_gram_root(weights.columns(weights.outer, head), weights.columns(weights.inner, head), d, h, factor);
-    moments = gram_moments(factor, d, h);
-    divide(factor, moments, std::sqrt(moments.trace));
-    return;
-  }
   const std::span<const float> outer = weights.columns(weights.outer, head);
-  if (weights.metric == Metric::kPk) {
-    rank = orthonormal_basis(outer, d, h, weights.rank_tolerance, factor);
-    moments = {static_cast<double>(rank), static_cast<double>(rank)};
-    return;
+  rank = h;
+  // No default case: a kind that is missing here is a compiler error.
+  switch (info(weights.metric).factor) {
+    case FactorKind::kBasis:
+      rank = orthonormal_basis(outer, d, h, weights.rank_tolerance, factor);
+      moments = {static_cast<double>(rank), static_cast<double>(rank)};
+      return;
+    case FactorKind::kOverRootOfSquare:
+      std::ranges::copy(outer, factor.begin());
+      moments = gram_moments(factor, d, h);
+      return divide(factor, moments, std::pow(moments.trace_of_square, 0.25));
+    case FactorKind::kOverNorm:
+      std::ranges::copy(outer, factor.begin());
+      moments = gram_moments(factor, d, h);
+      return divide(factor, moments, std::sqrt(moments.trace));
+    case FactorKind::kProduct:
+      multiply_by_gram_root(outer, weights.columns(weights.inner, head), d, h, factor);
+      moments = gram_moments(factor, d, h);
+      return divide(factor, moments, std::sqrt(moments.trace));
+    case FactorKind::kNone:
+      break;
   }
-  std::copy(outer.begin(), outer.end(), factor.begin());
-  moments = gram_moments(factor, d, h);
-  divide(factor, moments,
-         weights.metric == Metric::kCka ? std::pow(moments.trace_of_square, 0.25) : std::sqrt(moments.trace));
+  throw std::logic_error("not a norm of a product: " + std::string(info(weights.metric).name));
 }
 
 }  // namespace
 
 FactorKey factor_key(Metric metric, RolePair pair, Side side) noexcept {
   const Role role = side == Side::kSource ? pair.source : pair.target;
-  // Only the composition score treats the two sides differently.
-  return {metric, role, metric == Metric::kCs ? side : Side::kSource};
+  // Only products treat the two sides differently.
+  return {metric, role, info(metric).factor == FactorKind::kProduct ? side : Side::kSource};
 }
 
 std::size_t factor_heads(const FactorKey& key, const HeadSizes& sizes) noexcept {
-  return key.metric == Metric::kCs ? sizes.heads : sizes.heads_of(key.role);
+  return info(key.metric).by_query_head() ? sizes.heads : sizes.heads_of(key.role);
 }
 
 FactorWeights load_weights(const Model& model, std::size_t layer, const FactorKey& key, WeightProcessing weights,
@@ -67,7 +76,7 @@ FactorWeights load_weights(const Model& model, std::size_t layer, const FactorKe
   FactorWeights loaded;
   loaded.metric = key.metric;
   loaded.outer = model.load_heads(layer, key.role, weights, std::move(recycled.outer));
-  if (key.metric == Metric::kCs) {
+  if (info(key.metric).factor == FactorKind::kProduct) {
     loaded.inner = model.load_heads(layer, inner_role(key), weights, std::move(recycled.inner));
   }
   loaded.heads = heads;

@@ -30,7 +30,7 @@ struct FactorKey {
 };
 [[nodiscard]] FactorKey factor_key(Metric metric, RolePair pair, Side side) noexcept;
 
-/// Number of heads per layer on this side: native heads of the role; always query heads for the composition score.
+/// Number of heads per layer on this side: native heads of the role; always query heads if `MetricInfo::by_query_head`.
 [[nodiscard]] std::size_t factor_heads(const FactorKey& key, const HeadSizes& sizes) noexcept;
 
 /// Reads the weights of `heads` (indices into the layer; all if empty). Here and below, the buffers of `recycled` are

@@ -177,7 +177,7 @@ std::optional<std::vector<NullMoments>> matched_moments(const Model& model, Metr
     const FactorStack source = null.stack(null.draws(pair.source, Side::kSource));
     const FactorStack target = null.stack(null.draws(pair.target, Side::kTarget));
     result.push_back(
-        moments(info(metric).angles ? angle_values(metric, source, target) : product_values(source, target)));
+        moments(info(metric).angles() ? angle_values(metric, source, target) : product_values(source, target)));
     null.finish_pair();
   }
   return result;

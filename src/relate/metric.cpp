@@ -2,21 +2,47 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 
 namespace headscope {
 namespace {
 
-constexpr std::array kTable = {
-    MetricInfo{Metric::kPk, "pk", false, false, false},
-    MetricInfo{Metric::kMaxCos, "max-cos", false, true, false},
-    MetricInfo{Metric::kBinetCauchy, "binet-cauchy", false, true, false},
-    MetricInfo{Metric::kChordal, "chordal", true, true, false},
-    MetricInfo{Metric::kGrassmann, "grassmann", true, true, false},
-    MetricInfo{Metric::kProcrustes, "procrustes", false, true, false},
-    MetricInfo{Metric::kCka, "cka", false, false, false},
-    MetricInfo{Metric::kCs, "cs", false, false, true},
-    MetricInfo{Metric::kSimpleCs, "simple-cs", false, false, true},
-};
+// No default case: a metric that is missing here is a compiler error. The name is empty for other numbers.
+constexpr MetricInfo describe(Metric metric) {
+  switch (metric) {
+    case Metric::kPk:
+      return {.metric = metric, .name = "pk", .factor = FactorKind::kBasis};
+    case Metric::kMaxCos:
+      return {.metric = metric, .name = "max-cos"};
+    case Metric::kBinetCauchy:
+      return {.metric = metric, .name = "binet-cauchy", .logarithm = true};
+    case Metric::kChordal:
+      return {.metric = metric, .name = "chordal", .distance = true};
+    case Metric::kGrassmann:
+      return {.metric = metric, .name = "grassmann", .distance = true};
+    case Metric::kProcrustes:
+      return {.metric = metric, .name = "procrustes"};
+    case Metric::kCka:
+      return {.metric = metric, .name = "cka", .factor = FactorKind::kOverRootOfSquare};
+    case Metric::kCs:
+      return {.metric = metric, .name = "cs", .factor = FactorKind::kProduct, .root = true};
+    case Metric::kSimpleCs:
+      return {.metric = metric, .name = "simple-cs", .factor = FactorKind::kOverNorm, .root = true};
+  }
+  return {};
+}
+
+constexpr std::size_t count_metrics() {
+  std::size_t count = 0;
+  while (!describe(static_cast<Metric>(count)).name.empty()) ++count;
+  return count;
+}
+
+constexpr auto kTable = [] {
+  std::array<MetricInfo, count_metrics()> table;
+  for (std::size_t i = 0; i < table.size(); ++i) table[i] = describe(static_cast<Metric>(i));
+  return table;
+}();
 
 }  // namespace
 
@@ -35,7 +61,7 @@ std::optional<Metric> parse_metric(std::string_view name) noexcept {
 }
 
 bool is_defined(Metric metric, RolePair pair) noexcept {
-  return metric != Metric::kCs || (pair.source == Role::kO && pair.target != Role::kO);
+  return info(metric).factor != FactorKind::kProduct || (pair.source == Role::kO && pair.target != Role::kO);
 }
 
 }  // namespace headscope

@@ -119,8 +119,8 @@ std::optional<NullModel> parse_null_model(std::string_view name) noexcept {
 }
 
 bool is_defined(NullModel null, Metric metric) noexcept {
-  if (null == NullModel::kIsotropic) return !info(metric).angles;
-  if (null == NullModel::kMatched) return info(metric).angles || metric == Metric::kPk;
+  if (null == NullModel::kIsotropic) return !info(metric).angles();
+  if (null == NullModel::kMatched) return info(metric).subspaces();
   return true;
 }
 

@@ -22,10 +22,10 @@ PairRows::PairRows(Affinities& result, const HeadSizes& sizes, const HeadSelecti
       selection_(&selection),
       ranks_(&ranks),
       finished_(finished),
-      has_moments_(!info(result.metric).angles) {
+      has_moments_(!info(result.metric).angles()) {
   for (const Side side : {Side::kSource, Side::kTarget}) {
     const Role role = role_of(result, side);
-    const bool key_value = result.metric != Metric::kCs && is_key_value(role) && sizes.kv_heads != sizes.heads;
+    const bool key_value = !info(result.metric).by_query_head() && is_key_value(role) && sizes.kv_heads != sizes.heads;
     AffinitySide& described = at(side);
     for (std::size_t i = 0; i < layers(); ++i) {
       for (const std::size_t head : heads(side).of(i)) {
@@ -47,7 +47,7 @@ PairRows::PairRows(Affinities& result, const HeadSizes& sizes, const HeadSelecti
 }
 
 const LayerHeads& PairRows::heads(Side side) const noexcept {
-  return selection_->heads(result_->metric != Metric::kCs && is_key_value(role_of(*result_, side)));
+  return selection_->heads(!info(result_->metric).by_query_head() && is_key_value(role_of(*result_, side)));
 }
 
 std::size_t PairRows::first_row(std::size_t source) const noexcept {

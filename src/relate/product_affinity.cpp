@@ -103,7 +103,7 @@ class ProductAffinity {
   [[nodiscard]] std::size_t layers() const noexcept { return selection_.layers().size(); }
   [[nodiscard]] Layers own_layers() const { return layers_of(ranks_.rank(), ranks_.size(), layers()); }
   [[nodiscard]] const LayerHeads& heads(const FactorKey& key) const noexcept {
-    return selection_.heads(metric_ != Metric::kCs && is_key_value(key.role));
+    return selection_.heads(!info(metric_).by_query_head() && is_key_value(key.role));
   }
 
   // Whether a block is requested. Of a symmetric pair, only the half above the diagonal, which is mirrored at the end.

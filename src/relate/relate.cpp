@@ -95,7 +95,7 @@ PartitionTree communities(const std::vector<HeadId>& heads, std::span<const Affi
         if (row == column || std::isnan(one.values(i, j))) continue;
         double value = similarity(one.metric, one.values(i, j));
         const auto ranks = static_cast<double>(one.source.ranks[i] * one.target.ranks[j]);
-        if (one.metric == Metric::kPk) value = ranks > 0 ? value / std::sqrt(ranks) : 0;
+        if (info(one.metric).factor == FactorKind::kBasis) value = ranks > 0 ? value / std::sqrt(ranks) : 0;
         sum(row, column) += value / 2;
         sum(column, row) += value / 2;
         largest = std::max({largest, sum(row, column)});

@@ -18,15 +18,15 @@ double flops_of(Metric metric, const HeadSizes& sizes, const HeadSelection& sele
   const auto d = static_cast<double>(sizes.d_model);
   const auto h = static_cast<double>(sizes.d_head);
   // A product in double and a decomposition that is no product.
-  const double angles = info(metric).angles ? 4 * d * h * h + 100 * h * h * h : 0;
+  const double angles = info(metric).angles() ? 4 * d * h * h + 100 * h * h * h : 0;
   const std::size_t layers = selection.layers().size();
-  const auto heads = [&](Role role, std::size_t layer) {  // the composition score has one for every query head
-    return selection.heads(metric != Metric::kCs && is_key_value(role)).of(layer).size();
+  const auto heads = [&](Role role, std::size_t layer) {
+    return selection.heads(!info(metric).by_query_head() && is_key_value(role)).of(layer).size();
   };
   double head_pairs = 0;
   for (const RolePair pair : options.pairs) {
     if (!is_defined(metric, pair)) continue;
-    const bool by_half = pair.source == pair.target && !info(metric).angles;
+    const bool by_half = pair.source == pair.target && !info(metric).angles();
     for (std::size_t s = 0; s < layers; ++s) {
       for (std::size_t t = 0; t < layers; ++t) {
         if ((options.affinity.earlier_only && s >= t) || (by_half && s > t)) continue;

@@ -16,14 +16,14 @@ namespace headscope {
 struct FactorWeights {
   Metric metric = Metric::kPk;
   HeadWeights outer = {};               ///< d_model x d_head per head: the role's own matrices.
-  HeadWeights inner = {};               ///< Their partners in the composition score; empty for other metrics.
-  std::vector<std::size_t> heads = {};  ///< Heads to prepare, by index in the layer (query heads for cs).
-  std::size_t queries_per_kv = 1;       ///< For cs: query head h uses KV head h / queries_per_kv.
+  HeadWeights inner = {};               ///< Their partners, for FactorKind::kProduct; otherwise empty.
+  std::vector<std::size_t> heads = {};  ///< Heads to prepare, by index in the layer (see `by_query_head`).
+  std::size_t queries_per_kv = 1;       ///< For FactorKind::kProduct: query head h uses KV head h / queries_per_kv.
   double rank_tolerance = 0;            ///< Singular values below this fraction of the largest are treated as zero.
 
   /// The columns of one head's matrix in `part`, which is `outer` or `inner`.
   [[nodiscard]] std::span<const float> columns(const HeadWeights& part, std::size_t head) const noexcept {
-    return part.columns(metric == Metric::kCs && is_key_value(part.role()) ? head / queries_per_kv : head);
+    return part.columns(info(metric).by_query_head() && is_key_value(part.role()) ? head / queries_per_kv : head);
   }
 };
 

@@ -23,13 +23,33 @@ enum class Metric {
   kSimpleCs,     ///< ||A^T O||_F / (||A||_F ||O||_F).
 };
 
-/// Properties of a metric.
+/// The factor F that a head has in a metric of the form ||F^T G||_F^2, for a head with weights A.
+enum class FactorKind {
+  kNone,              ///< The metric has another form: it needs all principal angles, one decomposition per pair.
+  kBasis,             ///< An orthonormal basis U.
+  kOverRootOfSquare,  ///< A / ||A^T A||_F^(1/2)
+  kOverNorm,          ///< A / ||A||_F
+  kProduct,  ///< P / ||P||_F, where P P^T = A B^T B A^T and B is the partner of A: V of O, K of Q, Q of K, O of
+             ///< V. There is one for every query head.
+};
+
+/// Properties of a metric. A new metric needs an enumerator above, its properties in metric.cpp and, unless its factor
+/// exists, its formula: for angles in angle_affinity.cpp, for a factor in head_factors.cpp. Forgetting one of these is
+/// a compiler error.
 struct MetricInfo {
-  Metric metric;
-  std::string_view name;  ///< As on the command line: "pk", "max-cos", ...
-  bool distance;          ///< Smaller means closer.
-  bool angles;            ///< Needs all principal angles: one decomposition per pair. Others are norms of products.
-  bool root;              ///< The metric is the square root of a squared norm of a product.
+  Metric metric = Metric::kPk;
+  std::string_view name = {};  ///< As on the command line: "pk", "max-cos", ...
+  FactorKind factor = FactorKind::kNone;
+  bool root = false;       ///< The metric is ||F^T G||_F instead of its square.
+  bool distance = false;   ///< Smaller means closer.
+  bool logarithm = false;  ///< The logarithm of a similarity.
+
+  /// Needs all principal angles. Other metrics are norms of products.
+  [[nodiscard]] constexpr bool angles() const noexcept { return factor == FactorKind::kNone; }
+  /// Depends only on the subspaces, not on lengths of vectors in them.
+  [[nodiscard]] constexpr bool subspaces() const noexcept { return angles() || factor == FactorKind::kBasis; }
+  /// Has K and V sides for every query head instead of every KV head.
+  [[nodiscard]] constexpr bool by_query_head() const noexcept { return factor == FactorKind::kProduct; }
 };
 
 [[nodiscard]] const MetricInfo& info(Metric metric) noexcept;

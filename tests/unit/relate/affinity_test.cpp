@@ -46,7 +46,7 @@ TEST_P(AffinityGolden, EqualsTheFloat64ReferenceForEveryPair) {
       }
       // 1e-5 relative. Products in float carry an error of the size of their rounding: bases are accurate to 2^-24, a
       // cosine of nearly orthogonal spaces no better than that.
-      const double tolerance = 1e-5 * std::abs(reference[i]) + (info(metric).angles ? 1e-12 : 1e-9);
+      const double tolerance = 1e-5 * std::abs(reference[i]) + (info(metric).angles() ? 1e-12 : 1e-9);
       EXPECT_NEAR(value, reference[i], tolerance) << key << " " << i;
     }
   }
@@ -182,6 +182,8 @@ TEST_F(AffinityOptionsTest, ReportsProgressUpToTheEndAndStopsWhenItThrows) {
   EXPECT_EQ(last, 1);
   context.on_progress = [](std::string_view, double) { throw 1; };
   EXPECT_THROW((void)compute_affinities(model_, Metric::kPk, pairs_, {}, context), int);
+  const Context canceled{.poll = [] { throw 1; }};
+  EXPECT_THROW((void)compute_affinities(model_, Metric::kGrassmann, pairs_, {}, canceled), int);
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ TEST_P(SharedAffinity, AnyNumberOfRanksGetsTheBitsOfOne) {
   for (const bool earlier_only : {false, true}) {
     const auto alone = compute({.earlier_only = earlier_only}).value();
     for (const std::size_t memory : {std::size_t{1}, std::size_t{1} << 30}) {
-      if (memory == 1 && info(GetParam()).angles) continue;  // slow, and they keep no heads
+      if (memory == 1 && info(GetParam()).angles()) continue;  // slow, and they keep no heads
       for (const std::size_t size : {2U, 3U, 4U}) {
         test::on_ranks(size, [&](Ranks& ranks) {
           const auto shared = compute({.earlier_only = earlier_only}, {.memory = memory, .ranks = ranks});
@@ -130,7 +130,7 @@ TEST_P(SharedAffinity, ARunThatWasStoppedGoesOnWhereItWas) {
     FinishedBlocks finished(folder.path(), "key", 0, 0);
     expect_same(compute({}, {.affinity_engine = rest}, &finished).value(), expected);
     EXPECT_GT(finished.restored(), 0U);
-    if (!info(GetParam()).angles) {
+    if (!info(GetParam()).angles()) {
       EXPECT_EQ(rest->blocks + finished.restored(), whole->blocks);
     }
     // And when all is there nothing is computed at all, by however many.

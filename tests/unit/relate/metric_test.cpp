@@ -1,0 +1,36 @@
+#include "headscope/relate/metric.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string_view>
+
+namespace headscope {
+namespace {
+
+TEST(Metric, IsFoundByItsNumberAndByItsName) {
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < all_metrics().size(); ++i) {
+    const MetricInfo& one = all_metrics()[i];
+    EXPECT_EQ(one.metric, static_cast<Metric>(i));
+    EXPECT_EQ(&info(one.metric), &one);
+    EXPECT_EQ(parse_metric(one.name), one.metric);
+    EXPECT_TRUE(names.insert(one.name).second) << one.name;
+  }
+  EXPECT_EQ(all_metrics().back().metric, Metric::kSimpleCs);
+  EXPECT_FALSE(parse_metric(""));
+}
+
+TEST(Metric, HasThePropertiesOfItsFactor) {
+  for (const MetricInfo& one : all_metrics()) {
+    EXPECT_TRUE(!one.angles() || !one.root) << one.name;
+  }
+  EXPECT_TRUE(info(Metric::kPk).subspaces());
+  EXPECT_TRUE(info(Metric::kGrassmann).subspaces());
+  EXPECT_FALSE(info(Metric::kCka).subspaces());
+  EXPECT_TRUE(info(Metric::kCs).by_query_head());
+  EXPECT_FALSE(info(Metric::kSimpleCs).by_query_head());
+}
+
+}  // namespace
+}  // namespace headscope
