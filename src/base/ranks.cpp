@@ -17,7 +17,7 @@ class OneRank final : public Ranks {
   [[nodiscard]] std::size_t local_rank() const noexcept override { return 0; }
   [[nodiscard]] std::string host() const override { return "this machine"; }
 
-  // There is nobody to send to, and a shift returns its own bytes.
+  // There is no rank to send to, and a shift returns its own bytes.
   void send(std::size_t /*to*/, std::span<const std::byte> /*bytes*/) override {}
   [[nodiscard]] std::vector<std::byte> receive(std::size_t /*from*/) override { return {}; }
   void begin_shift(std::vector<std::byte> bytes) override { shifted_ = std::move(bytes); }
@@ -37,15 +37,16 @@ class OneRank final : public Ranks {
   std::vector<std::byte> shifted_;
 };
 
-// All-reduce through rank 0: it combines the lists of all ranks element by element and broadcasts the result.
+// Element-wise all-reduce: a reduction on rank 0, then a broadcast.
 template <typename T, typename Combine>
-void combine_lists(Ranks& ranks, std::span<T> numbers, const Combine& combine) {
+void all_reduce(Ranks& ranks, std::span<T> numbers, const Combine& combine) {
   if (ranks.size() == 1) return;
   ranks.gather(std::as_bytes(numbers), [&](std::size_t from, std::span<const std::byte> bytes) {
     if (bytes.size() != numbers.size_bytes()) {
-      throw Error(ErrorKind::kBackend,
-                  fmt::format("rank {} has {} numbers to combine, rank 0 {}: do all run the same command?", from,
-                              bytes.size() / sizeof(T), numbers.size()));
+      throw Error(
+          ErrorKind::kBackend,
+          fmt::format("all-reduce: rank {} has {} numbers, rank 0 has {}; are all ranks running the same command?",
+                      from, bytes.size() / sizeof(T), numbers.size()));
     }
     MessageReader message(bytes);
     for (T& number : numbers) number = combine(number, message.take<T>());
@@ -57,7 +58,7 @@ void combine_lists(Ranks& ranks, std::span<T> numbers, const Combine& combine) {
 }
 
 // The message of one rank in `agree`.
-std::vector<std::byte> describe(const std::optional<Error>& failure, const std::string& host) {
+std::vector<std::byte> pack_failure(const std::optional<Error>& failure, const std::string& host) {
   MessageWriter message;
   message.put(static_cast<std::uint8_t>(failure ? 1 : 0));
   if (failure) {
@@ -74,8 +75,9 @@ std::vector<std::span<const float>> Ranks::finish_exchange(std::span<const std::
   std::vector<std::span<const float>> numbers = receive_exchange();
   for (std::size_t from = 0; from < numbers.size(); ++from) {
     if (from == rank() || numbers[from].size() == expected[from]) continue;
-    throw Error(ErrorKind::kBackend, fmt::format("rank {} gave {} numbers, expected {}: do all run the same command?",
-                                                 from, numbers[from].size(), expected[from]));
+    throw Error(ErrorKind::kBackend,
+                fmt::format("rank {} sent {} numbers, expected {}; are all ranks running the same command?", from,
+                            numbers[from].size(), expected[from]));
   }
   return numbers;
 }
@@ -101,18 +103,17 @@ void Ranks::barrier() {
 }
 
 std::vector<std::uint8_t> Ranks::all_reduce_or(std::vector<std::uint8_t> flags) {
-  combine_lists(*this, std::span(flags),
-                [](std::uint8_t a, std::uint8_t b) { return static_cast<std::uint8_t>(a | b); });
+  all_reduce(*this, std::span(flags), [](std::uint8_t a, std::uint8_t b) { return static_cast<std::uint8_t>(a | b); });
   return flags;
 }
 
 std::size_t Ranks::all_reduce_max(std::size_t number) {
-  combine_lists(*this, std::span(&number, 1), [](std::size_t a, std::size_t b) { return std::max(a, b); });
+  all_reduce(*this, std::span(&number, 1), [](std::size_t a, std::size_t b) { return std::max(a, b); });
   return number;
 }
 
 std::vector<float> Ranks::all_reduce_max(std::vector<float> numbers) {
-  combine_lists(*this, std::span(numbers), [](float a, float b) { return std::max(a, b); });
+  all_reduce(*this, std::span(numbers), [](float a, float b) { return std::max(a, b); });
   return numbers;
 }
 
@@ -124,29 +125,29 @@ void Ranks::all_reduce_sum(std::span<std::int64_t> numbers) {
     return numbers.subspan(share.begin, share.size());
   };
   // The exchange buffers are typed as floats, but hold the bytes of integers here.
-  std::vector<std::size_t> by_others(size(), 0);
-  std::vector<std::size_t> by_this(size(), 0);
+  std::vector<std::size_t> parts_of_others(size(), 0);
+  std::vector<std::size_t> parts_of_this(size(), 0);
   for (std::size_t other = 0; other < size(); ++other) {
     if (other == rank()) continue;
-    by_others[other] = part(other).size_bytes() / sizeof(float);
-    by_this[other] = part(rank()).size_bytes() / sizeof(float);
+    parts_of_others[other] = part(other).size_bytes() / sizeof(float);
+    parts_of_this[other] = part(rank()).size_bytes() / sizeof(float);
   }
-  const auto give = [&](std::span<const std::size_t> counts, const auto& what) {
-    const std::vector<std::span<float>> room = exchange_buffers(counts);
+  const auto send_all = [&](std::span<const std::size_t> counts, const auto& what) {
+    const std::vector<std::span<float>> buffers = exchange_buffers(counts);
     for (std::size_t to = 0; to < size(); ++to) {
-      if (counts[to] > 0) std::memcpy(room[to].data(), what(to).data(), what(to).size_bytes());
+      if (counts[to] > 0) std::memcpy(buffers[to].data(), what(to).data(), what(to).size_bytes());
     }
     begin_exchange();
   };
 
-  give(by_others, part);
-  for (const std::span<const float> terms : finish_exchange(by_this)) {
+  send_all(parts_of_others, part);
+  for (const std::span<const float> terms : finish_exchange(parts_of_this)) {
     if (terms.empty()) continue;  // this rank's own, or fewer numbers than ranks
     MessageReader message(std::as_bytes(terms));
     for (std::int64_t& sum : part(rank())) sum += message.take<std::int64_t>();
   }
-  give(by_this, [&](std::size_t /*to*/) { return part(rank()); });
-  const std::vector<std::span<const float>> sums = finish_exchange(by_others);
+  send_all(parts_of_this, [&](std::size_t /*to*/) { return part(rank()); });
+  const std::vector<std::span<const float>> sums = finish_exchange(parts_of_others);
   for (std::size_t from = 0; from < size(); ++from) {
     if (!sums[from].empty()) MessageReader(std::as_bytes(sums[from])).take_all(part(from));
   }
@@ -158,14 +159,14 @@ void Ranks::agree(const std::optional<Error>& own) {
     return;
   }
   std::optional<Error> first = own;  // on rank 0
-  gather(describe(own, host()), [&](std::size_t from, std::span<const std::byte> bytes) {
+  gather(pack_failure(own, host()), [&](std::size_t from, std::span<const std::byte> bytes) {
     MessageReader message(bytes);
     if (message.take<std::uint8_t>() == 0 || first) return;
     static_cast<void>(message.take<std::int32_t>());
     const std::string what = message.take_text();
     first.emplace(ErrorKind::kBackend, fmt::format("rank {} on {}: {}", from, message.take_text(), what));
   });
-  std::vector<std::byte> verdict = describe(first, {});
+  std::vector<std::byte> verdict = pack_failure(first, {});
   broadcast(verdict);
   MessageReader message(verdict);
   if (message.take<std::uint8_t>() == 0) return;

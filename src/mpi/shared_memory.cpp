@@ -30,7 +30,7 @@ std::span<std::byte> map(int descriptor, std::size_t size) noexcept {
 }
 
 [[noreturn]] void fail(const char* call) {
-  throw Error(ErrorKind::kBackend, fmt::format("no memory for ranks to share: {}: {}", call, std::strerror(errno)));
+  throw Error(ErrorKind::kBackend, fmt::format("cannot allocate shared memory: {}: {}", call, std::strerror(errno)));
 }
 
 }  // namespace

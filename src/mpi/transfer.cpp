@@ -11,7 +11,7 @@
 namespace headscope {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 29;
+constexpr std::size_t kMaxMessage = std::size_t{1} << 29;
 constexpr int kSizeTag = 1;
 constexpr int kBytesTag = 2;
 
@@ -24,11 +24,11 @@ bool all_done(std::vector<MPI_Request>& requests) {
   return true;
 }
 
-std::span<std::byte> room_for(std::size_t bytes, std::vector<std::byte>& memory) {
+std::span<std::byte> resize(std::size_t bytes, std::vector<std::byte>& memory) {
   memory.resize(bytes);
   return memory;
 }
-std::span<std::byte> room_for(std::size_t bytes, Buffer<float>& memory) {
+std::span<std::byte> resize(std::size_t bytes, Buffer<float>& memory) {
   memory = Buffer<float>(bytes / sizeof(float));
   return std::as_writable_bytes(memory.values());
 }
@@ -50,12 +50,12 @@ void Outgoing::begin(MPI_Comm communicator, int to, std::span<const std::byte> b
   requests_.emplace_back();
   check_mpi(MPI_Isend(&size_, sizeof size_, MPI_BYTE, to, kSizeTag, communicator, &requests_.back()), "Isend");
   while (!bytes.empty()) {
-    const std::span<const std::byte> piece = bytes.first(std::min(kPiece, bytes.size()));
+    const std::span<const std::byte> part = bytes.first(std::min(kMaxMessage, bytes.size()));
     requests_.emplace_back();
-    check_mpi(MPI_Isend(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, to, kBytesTag, communicator,
-                        &requests_.back()),
-              "Isend");
-    bytes = bytes.subspan(piece.size());
+    check_mpi(
+        MPI_Isend(part.data(), static_cast<int>(part.size()), MPI_BYTE, to, kBytesTag, communicator, &requests_.back()),
+        "Isend");
+    bytes = bytes.subspan(part.size());
   }
 }
 
@@ -82,13 +82,13 @@ bool Incoming<Memory>::is_done() {
   if (!all_done(requests_)) return false;
   if (sized_) return true;
   sized_ = true;
-  for (std::span<std::byte> rest = room_for(size_, memory_); !rest.empty();) {
-    const std::span<std::byte> piece = rest.first(std::min(kPiece, rest.size()));
+  for (std::span<std::byte> rest = resize(size_, memory_); !rest.empty();) {
+    const std::span<std::byte> part = rest.first(std::min(kMaxMessage, rest.size()));
     requests_.emplace_back();
-    check_mpi(MPI_Irecv(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, from_, kBytesTag, communicator_,
+    check_mpi(MPI_Irecv(part.data(), static_cast<int>(part.size()), MPI_BYTE, from_, kBytesTag, communicator_,
                         &requests_.back()),
               "Irecv");
-    rest = rest.subspan(piece.size());
+    rest = rest.subspan(part.size());
   }
   return all_done(requests_);
 }

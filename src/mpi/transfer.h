@@ -14,7 +14,7 @@ namespace headscope {
 /// \throws Error  kBackend, with MPI's error text, unless the call succeeded.
 void check_mpi(int result, const char* call);
 
-/// Bytes being sent to another rank: their number, then the bytes in pieces whose size fits an int.
+/// A nonblocking send of bytes to another rank: their number, then the bytes in messages whose size fits an int.
 class Outgoing {
  public:
   Outgoing() = default;
@@ -29,7 +29,7 @@ class Outgoing {
   std::vector<MPI_Request> requests_;
 };
 
-/// Bytes being received from another rank into a container of type `Memory`.
+/// A nonblocking receive of bytes from another rank into a container of type `Memory`.
 template <typename Memory>
 class Incoming {
  public:

@@ -46,9 +46,9 @@ std::size_t exchange_all(Exchange& exchange, std::size_t rank, std::size_t ranks
   for (std::size_t round = 0; round < rounds; ++round) {
     std::vector<std::size_t> counts(ranks, 0);
     for (std::size_t to = 0; to < ranks; ++to) counts[to] = to == rank ? 0 : count_of(round, rank, to);
-    const std::vector<std::span<float>> room = exchange.room(counts);
+    const std::vector<std::span<float>> buffers = exchange.send_buffers(counts);
     for (std::size_t to = 0; to < ranks; ++to) {
-      for (std::size_t i = 0; i < room[to].size(); ++i) room[to][i] = number_of(round, rank, to, i);
+      for (std::size_t i = 0; i < buffers[to].size(); ++i) buffers[to][i] = number_of(round, rank, to, i);
     }
     exchange.begin();
     // Let ranks run ahead of and fall behind one another; the previous results must stay valid until the next are
@@ -56,7 +56,7 @@ std::size_t exchange_all(Exchange& exchange, std::size_t rank, std::size_t ranks
     std::this_thread::sleep_for(std::chrono::microseconds(pause() % 500));
     if (round > 0 && !all_right(round - 1)) return round - 1;
     while (!exchange.is_done()) std::this_thread::yield();
-    found = exchange.take();
+    found = exchange.receive();
     if (!all_right(round)) return round;
   }
   return rounds;

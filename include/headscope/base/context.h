@@ -13,6 +13,13 @@ namespace headscope {
 class AffinityEngine;  // relate/affinity_engine.h
 class TreeDistance;    // organize/tree_distance.h
 
+/// Thrown by `Context::poll` or `Context::on_progress` to cancel a computation. Not a std::exception, so that nothing
+/// takes it for an error.
+struct Cancelled {
+  virtual ~Cancelled() = default;
+  bool resumable = false;  ///< The same request continues from what was finished.
+};
+
 /// How a computation runs, as opposed to what it computes: memory, device, ranks, progress, cancellation. Passed beside
 /// the options of every long computation. A copy is cheap.
 ///

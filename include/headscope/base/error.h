@@ -34,7 +34,7 @@ class Error : public std::runtime_error {
 };
 
 /// Returns `text` with every byte that would break a one-line message (control characters, DEL, malformed UTF-8)
-/// written as \xNN, truncated to about `longest` bytes. Use it for any text that comes from a file: names in hostile
+/// written as `\xNN`, truncated to about `longest` bytes. Use it for any text that comes from a file: names in hostile
 /// files contain newlines and escape codes.
 [[nodiscard]] std::string printable(std::string_view text, std::size_t longest = 200);
 

@@ -64,7 +64,8 @@ class MessageReader {
   }
   /// Returns a view, not a copy.
   [[nodiscard]] std::span<const std::byte> take_bytes(std::size_t count) {
-    if (count > bytes_.size()) throw Error(ErrorKind::kFormat, "message: ends before what it announces");
+    if (count > bytes_.size())
+      throw Error(ErrorKind::kFormat, "message: truncated: a value needs more bytes than are left");
     const std::span<const std::byte> taken = bytes_.first(count);
     bytes_ = bytes_.subspan(count);
     return taken;

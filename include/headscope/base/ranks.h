@@ -30,7 +30,7 @@ class RankFailed : public std::exception {
   std::string message_;
 };
 
-/// An error that all ranks throw together, so that none has to be told about it.
+/// An error that all ranks throw together, so that it need not be announced.
 class AgreedError : public Error {
  public:
   using Error::Error;
@@ -68,13 +68,14 @@ class Ranks {
   /// Returns whether this is rank 0, which does the work that is done only once: writing files and printing.
   [[nodiscard]] bool is_root() const noexcept { return rank() == 0; }
 
-  /// Returns when the bytes are on their way. Messages from one rank to another arrive in the order in which they were
-  /// sent.
+  /// Blocking send: returns when `bytes` may be reused. Messages from one rank to another arrive in the order of their
+  /// sends.
   virtual void send(std::size_t to, std::span<const std::byte> bytes) = 0;
+  /// Blocking receive.
   [[nodiscard]] virtual std::vector<std::byte> receive(std::size_t from) = 0;
 
-  /// Starts sending bytes to the next rank of the ring and receiving from the previous one; both transfers overlap with
-  /// computation. One shift at a time.
+  /// Ring shift: starts a nonblocking send to the next rank and a nonblocking receive from the previous one; both
+  /// overlap with computation. One shift at a time.
   virtual void begin_shift(std::vector<std::byte> bytes) = 0;
   /// Waits for the shift and returns the bytes from the previous rank.
   [[nodiscard]] virtual std::vector<std::byte> finish_shift() = 0;
@@ -91,7 +92,7 @@ class Ranks {
   /// \throws Error  kBackend unless every rank sent as many numbers as expected.
   [[nodiscard]] std::vector<std::span<const float>> finish_exchange(std::span<const std::size_t> expected);
 
-  /// Tells all other ranks that this rank has failed.
+  /// Announces to all other ranks that this rank has failed.
   virtual void announce_failure(int code, const std::string& message) noexcept = 0;
 
   /// Total seconds spent waiting in `finish_shift` and `finish_exchange`: communication not hidden by computation.
@@ -102,21 +103,21 @@ class Ranks {
 
   // Collectives built from the functions above.
 
-  /// On rank 0, calls `consume(rank, bytes)` with the bytes of every other rank, in rank order.
+  /// Gather: on rank 0, calls `consume(rank, bytes)` with the bytes of every other rank, in rank order.
   void gather(std::span<const std::byte> bytes,
               const std::function<void(std::size_t, std::span<const std::byte>)>& consume);
-  /// Replaces `bytes` on all ranks by those of rank 0.
+  /// Broadcast: replaces `bytes` on all ranks by those of rank 0.
   void broadcast(std::vector<std::byte>& bytes);
-  /// Returns when all ranks have called it.
+  /// Barrier: returns when all ranks have called it.
   void barrier();
-  /// For each flag, returns whether it is set on any rank. All ranks must pass the same number of flags.
+  /// All-reduce: for each flag, returns whether it is set on any rank. All ranks must pass the same number of flags.
   [[nodiscard]] std::vector<std::uint8_t> all_reduce_or(std::vector<std::uint8_t> flags);
-  /// Returns the maximum over all ranks, on every rank.
+  /// All-reduce: returns the maximum over all ranks.
   [[nodiscard]] std::size_t all_reduce_max(std::size_t number);
-  /// Element-wise maximum over all ranks. All ranks must pass the same number of elements; the same for
-  /// `all_reduce_sum`.
+  /// All-reduce: returns the element-wise maximum over all ranks. All ranks must pass the same number of elements, here
+  /// and in `all_reduce_sum`.
   [[nodiscard]] std::vector<float> all_reduce_max(std::vector<float> numbers);
-  /// All-reduce: replaces each number by its sum over all ranks, which is exact. Uses an exchange.
+  /// All-reduce: replaces each number by its exact sum over all ranks. Uses an exchange.
   void all_reduce_sum(std::span<std::int64_t> numbers);
 
   /// For steps that can fail on some ranks only: if any rank has failed, all throw an AgreedError. An error of rank 0

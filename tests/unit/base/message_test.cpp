@@ -26,8 +26,8 @@ TEST(Message, ReadsBackWhatWasWritten) {
 TEST(Message, NeverReadsPastItsEnd) {
   MessageWriter writer;
   writer.put(std::size_t{1} << 62);  // the length of a text that is not there
-  EXPECT_ERROR((void)MessageReader(writer.bytes()).take_text(), ErrorKind::kFormat, "ends before");
-  EXPECT_ERROR((void)MessageReader(writer.bytes().first(3)).take<std::size_t>(), ErrorKind::kFormat, "ends before");
+  EXPECT_ERROR((void)MessageReader(writer.bytes()).take_text(), ErrorKind::kFormat, "truncated");
+  EXPECT_ERROR((void)MessageReader(writer.bytes().first(3)).take<std::size_t>(), ErrorKind::kFormat, "truncated");
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ TEST(Ranks, AnExchangeOfWhatWasNotExpectedIsAnError) {
     ranks.begin_exchange();
     static_cast<void>(ranks.finish_exchange(std::vector<std::size_t>(2, 4)));
   };
-  EXPECT_ERROR(test::on_ranks(2, exchange_too_few), ErrorKind::kBackend, "gave 3 numbers, expected 4");
+  EXPECT_ERROR(test::on_ranks(2, exchange_too_few), ErrorKind::kBackend, "sent 3 numbers, expected 4");
 }
 
 TEST(Ranks, SharesAreConsecutiveAndDifferByOne) {
