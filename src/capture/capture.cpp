@@ -12,8 +12,8 @@
 #include "headscope/base/error.h"
 #include "headscope/capture/tokens_json.h"
 #include "headscope/forward/row_kernels.h"
-#include "headscope/io/csv.h"
 #include "headscope/model/network.h"
+#include "headscope/run/schema.h"
 
 namespace headscope {
 namespace {
@@ -50,7 +50,7 @@ class Capturer {
  public:
   Capturer(const Model& model, std::span<const DescribedInput> inputs, RunFolder& run, const CaptureOptions& options)
       : model_(model), inputs_(inputs), run_(run), options_(options), network_(resolve_network(model)) {
-    if (inputs.empty()) throw Error(ErrorKind::kInvalidArgument, "nothing to run the model on");
+    if (inputs.empty()) throw Error(ErrorKind::kInvalidArgument, "no inputs to run the model on");
     choose_heads();
     std::vector<std::size_t> tokens;
     for (const DescribedInput& input : inputs) tokens.push_back(token_count(model, input.input));
@@ -94,7 +94,7 @@ class Capturer {
       }
     }
     if (std::ranges::adjacent_find(result_.heads, std::greater_equal{}) != result_.heads.end()) {
-      throw Error(ErrorKind::kInvalidArgument, "heads to capture must be in ascending order, each once");
+      throw Error(ErrorKind::kInvalidArgument, "heads to capture must be in ascending order, without duplicates");
     }
     slots_.assign(sizes.layers * sizes.heads, result_.heads.size());
     for (std::size_t i = 0; i < result_.heads.size(); ++i) {
@@ -114,13 +114,13 @@ class Capturer {
 
   void describe(std::size_t i, std::size_t tokens) {
     CapturedInput input;
-    input.folder = i == 0 ? "" : fmt::format("inputs/{}/", i);
+    input.folder = input_folder(i);
     input.tokens = tokens;
     const std::size_t last = std::min(options_.end_query, tokens);
     input.queries = last - std::min(options_.first_query, last);
     if (input.queries == 0) {
       throw Error(ErrorKind::kInvalidArgument,
-                  fmt::format("--queries leaves none of the {} tokens of input {}", tokens, i));
+                  fmt::format("--queries selects none of the {} tokens of input {}", tokens, i));
     }
     const std::size_t maps = (options_.pattern ? 1U : 0U) + (options_.scores ? 1U : 0U);
     result_.bytes += maps * result_.heads.size() * input.queries * tokens * static_cast<std::size_t>(options_.element);
@@ -141,48 +141,36 @@ class Capturer {
   }
 
   void check_disk() const {
+    if (run_.is_in_memory()) return;
     std::error_code error;
     const auto space = std::filesystem::space(run_.path(), error);
     if (error || space.available >= result_.bytes) return;
-    throw Error(ErrorKind::kResource,
-                fmt::format("{}: the maps take {} MB, the disk has {} MB left; choose fewer heads or queries, or "
-                            "--dtype f16",
-                            run_.path().string(), result_.bytes >> 20, space.available >> 20));
+    throw Error(
+        ErrorKind::kResource,
+        fmt::format("{}: the maps need {} MB, but the disk has only {} MB left; choose fewer heads or queries, or "
+                    "--dtype f16",
+                    run_.path().string(), result_.bytes >> 20, space.available >> 20));
   }
 
   void begin_files(std::size_t i) {
     const CapturedInput& input = result_.inputs[i];
     const Shape shape = {result_.heads.size(), input.queries, input.tokens};
-    const auto map = [&](const char* name, const char* about) {
-      return run_.add_array({.name = input.folder + name,
-                             .kind = "array",
-                             .about = about,
-                             .shape = shape,
-                             .axes = {"head", "query", "key"}},
-                            options_.element);
-    };
-    if (options_.pattern) patterns_.push_back(map("pattern.npy", "Attention after the softmax; 0 where masked."));
-    if (options_.scores) {
-      scores_.push_back(map("scores.npy", "Scaled attention scores before mask and softmax, for all keys."));
-    }
+    if (options_.pattern) patterns_.push_back(add_array(run_files::kPattern, i, shape, options_.element));
+    if (options_.scores) scores_.push_back(add_array(run_files::kScores, i, shape, options_.element));
     if (options_.output) {
-      const bool hidden = !has_head();
-      outputs_.push_back(run_.add_array({.name = input.folder + "output.npy",
-                                         .kind = "array",
-                                         .about = hidden ? "The last hidden state." : "Logits.",
-                                         .shape = {output_rows(input.tokens), output_width()},
-                                         .axes = {"token", hidden ? "channel" : "class"}},
-                                        RunFloat::kF32));
+      outputs_.push_back(add_array(has_head() ? run_files::kOutput : run_files::kHiddenState, i,
+                                   {output_rows(input.tokens), output_width()}, RunFloat::kF32));
     }
     MapsDescription maps{.heads = result_.heads,
                          .first_query = options_.first_query,
                          .queries = input.queries,
                          .causal = network_.causal};
     for (const NetworkLayer& layer : network_.layers) maps.windows.push_back(layer.window);
-    run_.add_text({.name = input.folder + "tokens.json",
-                   .kind = "tokens",
-                   .about = "The tokens or patches of the maps' axes, their heads and their mask."},
-                  tokens_json(inputs_[i], maps));
+    run_.add_text(describe_input(run_files::kTokens, i), tokens_json(inputs_[i], maps));
+  }
+
+  RunArray add_array(const FileSchema& file, std::size_t input, const Shape& shape, RunFloat element) {
+    return run_.add_array(describe_input(file, input, shape), element);
   }
 
   void write(RunArray& array, const MapRows& rows) const {
@@ -230,7 +218,7 @@ class Capturer {
   // Writes attention.csv. Partial sums come from several threads; they are added in the order of inputs and queries.
   void sum_up() {
     if (!options_.pattern) return;
-    CsvTable table({"head", "layer", "index", "entropy", "first", "self", "previous"});
+    Table table = make_table(run_files::kAttention);
     for (std::size_t h = 0; h < result_.heads.size(); ++h) {
       RowSums all;
       for (std::size_t i = 0; i < inputs_.size(); ++i) {
@@ -250,16 +238,9 @@ class Capturer {
       const HeadId id = result_.heads[h];
       result_.attention.push_back({id, all.entropy / rows, all.first / rows, all.itself / rows, all.previous / pairs});
       const HeadAttention& one = result_.attention.back();
-      table.add_row(std::vector<std::string>{to_string(id), std::to_string(id.layer), std::to_string(id.head),
-                                             csv_number(one.entropy), csv_number(one.first), csv_number(one.itself),
-                                             csv_number(one.previous)});
+      table.add_row({to_string(id), id.layer, id.head, one.entropy, one.first, one.itself, one.previous});
     }
-    run_.add_text({.name = "attention.csv",
-                   .kind = "table",
-                   .about = "Every head's mean entropy in nats and mean attention on the first token, on itself and on "
-                            "the token before.",
-                   .shape = {table.rows(), table.columns()}},
-                  table.text());
+    run_.add_table(run_files::kAttention, std::move(table));
   }
 
   const Model& model_;

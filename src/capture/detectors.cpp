@@ -55,7 +55,7 @@ class Detection {
         network_(resolve_network(model)),
         sizes_(model.info().sizes) {
     result_.sequences = options.sequences;
-    if (options.sequences == 0) throw Error(ErrorKind::kInvalidArgument, "detect: no sequences");
+    if (options.sequences == 0) throw Error(ErrorKind::kInvalidArgument, "detect: 0 sequences, expected at least 1");
     is_image_ = model.info().modality == Modality::kImage;
     is_image_ ? plan_images() : plan_tokens();
   }

@@ -39,8 +39,8 @@ InputReader::InputReader(const Model& model, InputOptions options) : model_(mode
 void InputReader::expect(Modality modality) const {
   if (model_.info().modality == modality) return;
   throw Error(ErrorKind::kUnsupported, fmt::format("{}: the model takes {}", model_.checkpoint().path().string(),
-                                                   modality == Modality::kText ? "images: use --image or --pixels"
-                                                                               : "tokens: use --text or --ids"));
+                                                   modality == Modality::kText ? "images; use --image or --pixels"
+                                                                               : "tokens; use --text or --ids"));
 }
 
 std::string InputReader::token_text(std::uint32_t id) {
@@ -55,7 +55,7 @@ DescribedInput InputReader::text(std::string_view utf8) {
   if (!tokenizer_) {
     throw Error(ErrorKind::kUnsupported,
                 fmt::format("{}: has no tokenizer (tokenizer.json, vocab.json with merges.txt, "
-                            "vocab.txt): {}give token ids with --ids",
+                            "vocab.txt); {}pass token ids with --ids",
                             model_.checkpoint().path().string(),
                             download_hint(model_.checkpoint().location(), "tokenizer.json")));
   }
@@ -116,7 +116,9 @@ std::vector<DescribedInput> InputReader::ids(const std::filesystem::path& path) 
     std::vector<std::uint32_t> row;
     for (std::size_t i = first; i < first + shape.back(); ++i) {
       if (values[i] < 0 || values[i] > std::numeric_limits<std::uint32_t>::max()) {
-        throw Error(ErrorKind::kFormat, fmt::format("{}: id {} at {} is no token id", path.string(), values[i], i));
+        throw Error(ErrorKind::kFormat,
+                    fmt::format("{}: {} at index {} is not a token id, expected a non-negative 32-bit integer",
+                                path.string(), values[i], i));
       }
       row.push_back(static_cast<std::uint32_t>(values[i]));
     }

@@ -40,10 +40,10 @@ struct Heads {
 
 Heads read_heads(const RunContents& run) {
   if (!run.has("heads.csv")) {
-    throw Error(ErrorKind::kFormat, fmt::format("{}: lists affinities but no heads.csv that would name their rows",
+    throw Error(ErrorKind::kFormat, fmt::format("{}: lists affinities but not heads.csv, which names their rows",
                                                 run.where("manifest.json")));
   }
-  const CsvRows table = run.table("heads.csv");
+  const CsvRows table = run.text_table("heads.csv");
   const std::size_t column = *table.find("head");
   Heads heads;
   for (std::size_t row = 0; row < table.rows(); ++row) {
@@ -65,8 +65,8 @@ void check_shape(const RunContents& run, const Heads& heads, const AffinityFile&
   const Shape expected = {heads_of(heads, file, file.pair.source).size(),
                           heads_of(heads, file, file.pair.target).size()};
   if (file.shape != expected) {
-    throw Error(ErrorKind::kFormat, fmt::format("{}: is {}, expected {} as heads.csv has heads", run.where(file.name),
-                                                to_string(file.shape), to_string(expected)));
+    throw Error(ErrorKind::kFormat, fmt::format("{}: is {}, expected {} to match the heads in heads.csv",
+                                                run.where(file.name), to_string(file.shape), to_string(expected)));
   }
 }
 
@@ -78,7 +78,7 @@ struct Gaussian {
 // What random subspaces would give, for pairs listed in informativeness.csv.
 std::optional<Gaussian> random_of(const RunContents& run, const AffinityFile& file) {
   if (file.metric != "pk" || !run.has("informativeness.csv")) return std::nullopt;
-  const CsvRows table = run.table("informativeness.csv");
+  const CsvRows table = run.text_table("informativeness.csv");
   for (std::size_t row = 0; row < table.rows(); ++row) {
     if (table.cell(row, *table.find("pair")) != to_string(file.pair)) continue;
     const double mean = std::strtod(table.cell(row, *table.find("random_mean")).c_str(), nullptr);

@@ -39,7 +39,7 @@ Json packed_order(const PageData& page, const std::string& name) {
       seen[index] = true;
       continue;
     }
-    throw Error(ErrorKind::kFormat, fmt::format("{}: is not an order: {} stands twice or is not below {}",
+    throw Error(ErrorKind::kFormat, fmt::format("{}: is not a permutation: {} is a duplicate or not less than {}",
                                                 page.run.where(name), element, order.size()));
   }
   return order;
@@ -80,7 +80,7 @@ void add_axes(PageData& page) {
       if (!entry.contains(part) || entry[part].is_null()) continue;
       const std::size_t size = entry[part].is_array() ? entry[part].size() : entry[part]["shape"][0].get<std::size_t>();
       if (n != 0 && size != n) {
-        throw Error(ErrorKind::kFormat, fmt::format("{}: is of {} elements, other files of axis '{}' of {}",
+        throw Error(ErrorKind::kFormat, fmt::format("{}: has {} elements, but other files of axis '{}' have {}",
                                                     page.run.where(part + ("/" + axis + ".npy")), size, axis, n));
       }
       n = size;

@@ -25,7 +25,7 @@ Json packed_runs(JsonValue runs, const std::string& where) {
     const auto name = run.find("name").as_string();
     if (!name) throw Error(ErrorKind::kFormat, fmt::format("{}: run {} has no name", where, list.size()));
     if (!seen.insert(*name).second)
-      throw Error(ErrorKind::kFormat, fmt::format("{}: the name '{}' stands twice", where, printable(*name)));
+      throw Error(ErrorKind::kFormat, fmt::format("{}: duplicate name '{}'", where, printable(*name)));
     list.push_back({{"name", *name},
                     {"kind", run.find("kind").as_string().value_or("")},
                     {"inputs", run.find("inputs").as_unsigned().value_or(0)},
@@ -44,7 +44,7 @@ Json packed_pairs(JsonValue pairs, std::size_t runs, const std::string& where) {
     const auto a = pair.find("a").as_unsigned();
     const auto b = pair.find("b").as_unsigned();
     if (!a || !b || *a >= runs || *b >= runs)
-      throw Error(ErrorKind::kFormat, fmt::format("{}: pair {} is not of two runs", where, list.size()));
+      throw Error(ErrorKind::kFormat, fmt::format("{}: pair {} does not refer to two runs", where, list.size()));
     list.push_back({{"a", *a},
                     {"b", *b},
                     {"differ", pair.find("differ").as_unsigned().value_or(0)},
@@ -57,8 +57,9 @@ Json packed_pairs(JsonValue pairs, std::size_t runs, const std::string& where) {
 Json packed_distances(const PageData& page, std::size_t runs) {
   const NpyFile file = page.run.array(kDistances, 2);
   if (file.array().shape != Shape{runs, runs}) {
-    throw Error(ErrorKind::kFormat, fmt::format("{}: is {}, expected {} as {} names runs", page.run.where(kDistances),
-                                                to_string(file.array().shape), to_string(Shape{runs, runs}), kNames));
+    throw Error(ErrorKind::kFormat,
+                fmt::format("{}: is {}, expected {} to match the runs in {}", page.run.where(kDistances),
+                            to_string(file.array().shape), to_string(Shape{runs, runs}), kNames));
   }
   Json values = Json::array();
   for (const float value : npy_values<float>(file.array(), page.run.where(kDistances)))
@@ -74,7 +75,7 @@ Json packed_axis(PageData& page, const std::string& name) {
   const std::size_t n = tree.size();
   if (file.array().shape != Shape{n, n}) {
     throw Error(ErrorKind::kFormat,
-                fmt::format("{}: is {}, expected {} as its tree has elements", page.run.where(name + ".npy"),
+                fmt::format("{}: is {}, expected {} to match the elements of its tree", page.run.where(name + ".npy"),
                             to_string(file.array().shape), to_string(Shape{n, n})));
   }
   const std::vector<float> values = npy_values<float>(file.array(), page.run.where(name + ".npy"));

@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "headscope/base/error.h"
+#include "headscope/run/map_description.h"
+#include "headscope/run/schema.h"
 #include "report/page_data.h"
 #include "report/pooled_map.h"
 
@@ -15,19 +17,19 @@ namespace {
 struct Input {
   std::string prefix;  // "" or "inputs/1/"
   std::vector<std::string> arrays;
-  Json tokens = {};
-  std::size_t heads = 0;
-  std::size_t token_count = 0;
-  std::size_t first_query = 0;
-  bool causal = false;
+  MapDescription about = {};
+  Json tokens = {};  // the whole description, for the page
+
+  [[nodiscard]] std::size_t heads() const noexcept { return about.heads.size(); }
+  [[nodiscard]] std::size_t first_query() const noexcept { return about.first_query.value_or(0); }
 };
 
 std::vector<Input> find_inputs(const RunContents& run) {
   std::vector<Input> inputs;
   for (std::size_t number = 0;; ++number) {
-    Input input{number == 0 ? "" : fmt::format("inputs/{}/", number), {}};
-    for (const char* name : {"pattern.npy", "scores.npy"}) {
-      if (run.has(input.prefix + name)) input.arrays.emplace_back(name);
+    Input input{input_folder(number), {}};
+    for (const FileSchema* file : {&run_files::kPattern, &run_files::kScores}) {
+      if (run.has(input.prefix + std::string(file->path))) input.arrays.emplace_back(file->path);
     }
     if (!input.arrays.empty()) inputs.push_back(std::move(input));
     if (inputs.size() <= number && number > 0) return inputs;
@@ -39,31 +41,25 @@ std::vector<Input> find_inputs(const RunContents& run) {
 }
 
 void read_tokens(const RunContents& run, Input& input) {
-  const std::string name = input.prefix + "tokens.json";
+  const std::string name = input.prefix + std::string(run_files::kTokens.path);
   if (!run.has(name)) fail(run.where(input.prefix + input.arrays.front()), "there is no tokens.json beside it");
   const std::string where = run.where(name);
   const JsonDocument document = run.json(name);
-  const JsonValue root = document.root();
-  for (const JsonValue head : root.find("heads").items()) {
-    if (!parse_head(head.as_string().value_or(""))) fail(where, "'heads' are not names such as L4H7");
-    ++input.heads;
+  input.about = parse_map_description(document.root(), where);
+  for (const std::string& head : input.about.heads) {
+    if (!parse_head(head)) fail(where, "'heads' are not names such as L4H7");
   }
-  for (const JsonValue token : root.find("tokens").items()) {
-    if (!token.find("text").as_string()) fail(where, "expected a 'text' in every one of 'tokens'");
-    ++input.token_count;
-  }
-  if (input.heads == 0 || input.token_count == 0) fail(where, "expected lists 'heads' and 'tokens'");
-  input.first_query = static_cast<std::size_t>(root.find("first_query").as_unsigned().value_or(0));
-  input.causal = root.find("mask").as_string() == "causal";
-  input.tokens = as_json(root);
+  if (input.about.heads.empty() || input.about.tokens.empty()) fail(where, "expected lists 'heads' and 'tokens'");
+  input.tokens = as_json(document.root());
 }
 
 void check_shape(const RunContents& run, const Input& input, const std::string& name, const Shape& shape) {
   const std::string where = run.where(input.prefix + name);
-  if (shape[0] != input.heads || shape[2] != input.token_count || input.first_query >= input.token_count ||
-      shape[1] > input.token_count - input.first_query) {
-    fail(where, fmt::format("is {}, expected [{} heads, queries from token {} on, {} tokens] as tokens.json has them",
-                            to_string(shape), input.heads, input.first_query, input.token_count));
+  const std::size_t tokens = input.about.tokens.size();
+  if (shape[0] != input.heads() || shape[2] != tokens || input.first_query() >= tokens ||
+      shape[1] > tokens - input.first_query()) {
+    fail(where, fmt::format("is {}, expected [{} heads, queries from token {} on, {} tokens] to match tokens.json",
+                            to_string(shape), input.heads(), input.first_query(), tokens));
   }
 }
 
@@ -81,11 +77,19 @@ void hide_future(std::vector<float>& map, std::size_t keys, std::size_t first_qu
   }
 }
 
-// Whether `organize` left out only leading tokens, or nothing; its orders then count from the first token kept. With
-// custom ranges there is no way to tell which rows are meant.
-bool leaves_out_first_alone(JsonValue manifest) {
-  const auto maps = manifest.find("commands").find("organize").find("identity").find("maps").as_string();
+// The same for folders of schema version 1, whose identity has the selection of the maps as one text.
+bool leaves_out_first_alone_in_version_1(const RunContents& run) {
+  const auto maps = run.identity("organize", "maps");
   return maps && maps->ends_with("queries  keys ");
+}
+
+// Returns whether `organize` left out only leading tokens, or nothing: its orders then count from the first token that
+// was kept. If it selected ranges, there is no way to tell which rows are meant.
+bool leaves_out_first_alone(const RunContents& run) {
+  const auto queries = run.identity("organize", "queries");
+  const auto keys = run.identity("organize", "keys");
+  if (!queries || !keys) return leaves_out_first_alone_in_version_1(run);
+  return queries->empty() && keys->empty();
 }
 
 // Rows or columns of a map of this size in the order found by `organize`; empty if there is none for it.
@@ -94,7 +98,7 @@ std::vector<std::size_t> order_of(const PageData& page, const char* axis, std::s
   const Json& entry = page.root["axes"][axis];
   if (!entry.contains("order")) return {};
   auto order = entry["order"].get<std::vector<std::size_t>>();
-  if (order.size() > size || (order.size() < size && !leaves_out_first_alone(page.run.manifest()))) return {};
+  if (order.size() > size || (order.size() < size && !leaves_out_first_alone(page.run))) return {};
   for (std::size_t& element : order) element += size - order.size();
   return order;
 }
@@ -117,10 +121,10 @@ struct MapFile {
   std::size_t side = 1;  // side of the blocks that are averaged
 
   [[nodiscard]] const NpyView& maps() const noexcept { return file.array(); }
-  [[nodiscard]] bool pattern() const noexcept { return name == "pattern.npy"; }
+  [[nodiscard]] bool pattern() const noexcept { return name == run_files::kPattern.path; }
   [[nodiscard]] bool organized() const noexcept { return !rows.empty() && !columns.empty(); }
   [[nodiscard]] Shape pooled_shape(std::size_t height, std::size_t width) const {
-    return {input.heads, (height + side - 1) / side, (width + side - 1) / side};
+    return {input.heads(), (height + side - 1) / side, (width + side - 1) / side};
   }
 };
 
@@ -153,8 +157,8 @@ PooledHeads pool_heads(const MapFile& file, const std::string& where, const Cont
   PooledHeads result;
   const std::size_t queries = file.maps().shape[1];
   const std::size_t keys = file.maps().shape[2];
-  for (std::size_t head = 0; head < file.input.heads; ++head) {
-    context.report(static_cast<double>(head) / static_cast<double>(file.input.heads));
+  for (std::size_t head = 0; head < file.input.heads(); ++head) {
+    context.report(static_cast<double>(head) / static_cast<double>(file.input.heads()));
     std::vector<float> map = read_head(file.maps(), head, where);
     const MatrixView view(map.data(), queries, keys, keys);
     if (file.pattern()) {
@@ -162,8 +166,8 @@ PooledHeads pool_heads(const MapFile& file, const std::string& where, const Cont
       result.summary["entropy"].push_back(one.entropy);
       result.summary["largest"].push_back(one.largest);
       result.summary["first"].push_back(one.first);
-    } else if (file.input.causal) {
-      hide_future(map, keys, file.input.first_query);
+    } else if (file.input.about.causal) {
+      hide_future(map, keys, file.input.first_query());
     }
     const std::vector<float> pooled = pooled_map(view, file.side);
     result.original.insert(result.original.end(), pooled.begin(), pooled.end());

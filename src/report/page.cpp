@@ -42,7 +42,7 @@ std::string assemble(const PageData& page, report::Blocks& blocks) {
 }  // namespace
 
 Page build_page(const std::filesystem::path& run, const PageOptions& options, const Context& context) {
-  const report::RunContents contents(run);
+  const RunContents contents(run);
   PageData page{contents, options, context};
   report::add_tables(page);
   report::add_affinities(page);

@@ -9,9 +9,9 @@
 #include "headscope/base/shape.h"
 #include "headscope/model/head_id.h"
 #include "headscope/report/page.h"
+#include "headscope/run/run_contents.h"
 #include "headscope/tree/partition_tree.h"
 #include "report/blocks.h"
-#include "report/run_contents.h"
 
 namespace headscope::report {
 

@@ -12,7 +12,7 @@ void add_pruning(PageData& page) {
   const JsonValue root = document.root();
   const auto text = [&](const char* name) {
     const auto value = root.find(name).as_string();
-    if (!value) throw Error(ErrorKind::kFormat, fmt::format("{}: has no text '{}'", page.run.where(kFile), name));
+    if (!value) throw Error(ErrorKind::kFormat, fmt::format("{}: has no string '{}'", page.run.where(kFile), name));
     return std::string(*value);
   };
   const auto count = [&](const char* name) {

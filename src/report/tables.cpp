@@ -1,43 +1,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <span>
 
 #include "headscope/base/error.h"
+#include "headscope/run/schema.h"
 #include "report/page_data.h"
 
 namespace headscope::report {
 namespace {
-
-struct KnownTable {
-  std::string_view file;
-  std::vector<std::string_view> columns;     // columns that the page requires
-  std::vector<std::string_view> texts = {};  // columns with user-given names, kept as text: "1.0" and "1" differ
-};
-
-const std::vector<KnownTable>& known_tables() {
-  static const std::vector<KnownTable> kTables = {
-      {"heads.csv", {"head", "layer", "number", "kind", "classes"}},
-      {"edges.csv", {"pair", "source", "target", "score", "rank"}},
-      {"hubs.csv", {"rank", "head", "strength", "reason"}},
-      {"informativeness.csv", {"pair", "kl", "observed_mean", "random_mean", "random_sd"}},
-      {"labels.csv", {"metric", "pair", "pr_auc", "roc_auc"}},
-      {"tokens.csv", {"head", "role", "rank", "token", "score"}},
-      {"detectors.csv", {"head"}},
-      {"sparsity.csv", {}},
-      {"decay.csv", {"rank"}},
-      {"invariance.csv", {}},
-      {"ranking.csv", {"criterion", "seed", "rank", "head", "score", "removed"}},
-      {"curve.csv", {"criterion", "seed", "removed", "loss", "accuracy", "kl", "agreement", "change"}},
-      {"comparison.csv",
-       {"a", "b", "feature", "mean_a", "mean_b", "difference", "spread", "p_holm", "verdict"},
-       {"a", "b", "feature"}},
-      {"features.csv", {"run", "input", "feature", "x", "value"}, {"run", "feature"}}};
-  return kTables;
-}
 
 // Whether it is a table at the top level of the folder: "name.csv".
 bool is_table(std::string_view name) {
@@ -55,6 +29,8 @@ std::optional<double> number_in(std::string_view cell) {
   return value;
 }
 
+// Numbers if all cells are numbers or empty, otherwise texts. A column of texts stays one: the names "1.0" and "1"
+// differ.
 Json column_values(const CsvRows& table, std::size_t column, bool text) {
   Json numbers = Json::array();
   bool numeric = false;
@@ -74,11 +50,14 @@ Json column_values(const CsvRows& table, std::size_t column, bool text) {
   return texts;
 }
 
-void check_columns(const CsvRows& table, const KnownTable& known, const std::string& where) {
-  for (const std::string_view column : known.columns) {
-    if (table.find(column)) continue;
+// A table of the schema has all columns of its version, except that those with a placeholder may be absent.
+void check_columns(std::span<const ColumnSpec> columns, const FileSchema& schema, std::size_t version,
+                   const std::string& where) {
+  for (const ColumnSchema& column : schema.columns) {
+    const bool may_be_absent = column.since > version || column.name.find('<') != std::string_view::npos;
+    if (may_be_absent || std::ranges::find(columns, column.name, &ColumnSpec::name) != columns.end()) continue;
     throw Error(ErrorKind::kFormat,
-                fmt::format("{}: has no column '{}'; found {} columns", where, column, table.columns.size()));
+                fmt::format("{}: has no column '{}'; found {} columns", where, column.name, columns.size()));
   }
 }
 
@@ -97,16 +76,18 @@ void add_tables(PageData& page) {
   Json tables = Json::object();
   for (const std::string& name : page.run.names()) {
     if (!is_table(name)) continue;
-    const CsvRows table = page.run.table(name);
-    const auto known = std::ranges::find(known_tables(), name, &KnownTable::file);
-    if (known != known_tables().end()) check_columns(table, *known, page.run.where(name));
-    if (name == "heads.csv" || name == "detectors.csv" || name == "ranking.csv")
+    const CsvRows table = page.run.text_table(name);
+    const FileSchema* found = find_schema(name);  // null for a table that no command writes
+    const FileSchema schema = found == nullptr ? FileSchema{} : *found;
+    const std::vector<ColumnSpec> specs = column_types(schema, table.columns);
+    check_columns(specs, schema, page.run.schema_version(), page.run.where(name));
+    if (found == &run_files::kHeads || found == &run_files::kDetectors || found == &run_files::kRanking)
       check_heads(table, page.run.where(name));
     Json columns = Json::array();
-    for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      const std::string& column = table.columns[i];
-      const bool text = known != known_tables().end() && std::ranges::find(known->texts, column) != known->texts.end();
-      columns.push_back({{"name", column}, {"values", column_values(table, i, text)}});
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      const ColumnSchema* column = find_column(schema, table.columns[i]);
+      const bool text = column != nullptr && column->type == ColumnType::kText;
+      columns.push_back({{"name", specs[i].name}, {"values", column_values(table, i, text)}});
     }
     tables[name.substr(0, name.size() - 4)] = {{"rows", table.rows()}, {"columns", std::move(columns)}};
   }

@@ -14,7 +14,7 @@ void check_names(JsonValue names, const std::string& where) {
   for (const JsonValue name : names.items()) {
     if (!seen.insert(name.as_string().value_or("")).second)
       throw Error(ErrorKind::kFormat,
-                  fmt::format("{}: the name '{}' stands twice", where, printable(name.as_string().value_or(""))));
+                  fmt::format("{}: duplicate name '{}'", where, printable(name.as_string().value_or(""))));
   }
 }
 

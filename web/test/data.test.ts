@@ -68,7 +68,7 @@ describe("tables", () => {
 
 describe("heads", () => {
   it("are parsed from their names", () => {
-    expect(parseHead("L4H10")).toMatchObject({ layer: 4, number: 10, kv: false });
+    expect(parseHead("L4H10")).toMatchObject({ layer: 4, index: 10, kv: false });
     expect(parseHead("L4KV1")).toMatchObject({ kv: true });
     for (const name of ["L4", "l4h1", "L-1H2", "L1H2 ", "<b>", "network"]) expect(parseHead(name)).toBeNull();
   });

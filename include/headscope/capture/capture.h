@@ -8,8 +8,8 @@
 
 #include "headscope/capture/inputs.h"
 #include "headscope/forward/forward.h"
-#include "headscope/io/run_folder.h"
 #include "headscope/model/head_id.h"
+#include "headscope/run/run_folder.h"
 
 namespace headscope {
 

@@ -140,7 +140,7 @@ TEST(Detectors, RefuseLengthsAndImagesThatMakeNoSense) {
   }
   options.length = 8;
   options.sequences = 0;
-  EXPECT_ERROR(detect(model, options), ErrorKind::kInvalidArgument, "no sequences");
+  EXPECT_ERROR(detect(model, options), ErrorKind::kInvalidArgument, "0 sequences, expected at least 1");
 
   const TemporaryFolder folder;
   std::filesystem::copy_file(kSource + "/tests/golden/forward/dinov2/model.safetensors",

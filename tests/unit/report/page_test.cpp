@@ -79,7 +79,9 @@ TEST(Page, KeepsAffinitiesWithinTheStatedError) {
 TEST(Page, CountsOnlyPairsFromEarlierToLaterLayers) {
   HeadFiles run;
   run.array("affinity/pk_OQ.npy", ramp(16), {4, 4});
-  run.text("informativeness.csv", "pair,kl,observed_mean,random_mean,random_sd\nOQ,0.5,1,2,0.25\n");
+  run.text("informativeness.csv",
+           "pair,pairs,observed_mean,observed_sd,random_mean,random_sd,kl,bin_width,smoothed,kl_fine,fine_width,"
+           "fine_smoothed,kl_closed_form\nOQ,4,1,0.5,2,0.25,0.5,0.1,no,0.5,0.1,no,0.5\n");
   const auto main = open_page(build_page(run.finish()).html).main;
   const auto& histogram = main["affinities"][0]["histogram"];
   std::size_t total = 0;
@@ -128,15 +130,18 @@ TEST(Page, NamesWhatIsWrong) {
   const Case cases[] = {
       {"nothing", [](RunFiles&) {}, "holds nothing to show"},
       {"no column", [](RunFiles& run) { run.text("edges.csv", "pair,source\n"); }, "has no column 'target'"},
-      {"ragged", [](RunFiles& run) { run.text("heads.csv", "head,layer,number,kind,classes\nL0H0,0\n"); },
+      {"ragged", [](RunFiles& run) { run.text("heads.csv", "head,layer,index,kind,classes\nL0H0,0\n"); },
        "line 2 has 2 cells"},
-      {"head", [](RunFiles& run) { run.text("heads.csv", "head,layer,number,kind,classes\n<b>,0,0,query,\n"); },
+      {"head",
+       [](RunFiles& run) {
+         run.text("heads.csv", "head,layer,index,kind,rank_Q,rank_K,rank_V,rank_O,classes\n<b>,0,0,query,2,2,2,2,\n");
+       },
        "'<b>' in row 1 is not a head"},
       {"no heads",
        [](RunFiles& run) {
          run.array("affinity/pk_OQ.npy", ramp(16), {4, 4});
        },
-       "no heads.csv"},
+       "not heads.csv"},
       {"axes",
        [](RunFiles& run) {
          run.text("heads.csv", kHeads);
@@ -154,17 +159,17 @@ TEST(Page, NamesWhatIsWrong) {
        [](RunFiles& run) {
          run.text("tree.json", R"({"n":2,"levels":[{"folders":[[0,1]]},{"folders":[[0],[1]]}],"names":["a","a"]})");
        },
-       "the name 'a' stands twice"},
+       "duplicate name 'a'"},
       {"order",
        [](RunFiles& run) {
          run.array<std::int64_t>("order/query.npy", {0, 0}, {2});
        },
-       "is not an order"},
+       "is not a permutation"},
       {"negative",
        [](RunFiles& run) {
          run.array<std::int64_t>("order/key.npy", {0, -1}, {2});
        },
-       "is not an order"},
+       "is not a permutation"},
       {"square",
        [](RunFiles& run) {
          run.array("affinity/head.npy", ramp(6), {2, 3});
@@ -254,21 +259,52 @@ TEST(Page, AveragesMapsThatAreTooLarge) {
   EXPECT_NEAR(page.main["inputs"][0]["summary"]["entropy"][0].get<double>(), std::log(24.0) / 4, 1e-6);
 }
 
+// The maps of a run of three tokens of which `organize` used two.
+nlohmann::json maps_with_orders(const nlohmann::json& identity) {
+  RunFiles run;
+  run.array("pattern.npy", ramp(9), {1, 3, 3});
+  run.array<std::int64_t>("order/query.npy", {1, 0}, {2});
+  run.array<std::int64_t>("order/key.npy", {0, 1}, {2});
+  run.text("tokens.json", R"({"heads":["L0H0"],"tokens":[{"text":"a"},{"text":"b"},{"text":"c"}]})");
+  auto manifest = nlohmann::json::parse(std::ifstream(run.finish() / "manifest.json"));
+  manifest["commands"]["organize"]["identity"] = identity;
+  std::ofstream(run.path() / "manifest.json") << manifest.dump();
+  return open_page(build_page(run.path()).html).main["inputs"][0]["pattern"];
+}
+
 TEST(Page, CountsOrdersFromTheTokensThatOrganizeLeftOut) {
-  const auto write = [](const char* maps) {
-    RunFiles run;
-    run.array("pattern.npy", ramp(9), {1, 3, 3});
-    run.array<std::int64_t>("order/query.npy", {1, 0}, {2});
-    run.array<std::int64_t>("order/key.npy", {0, 1}, {2});
-    run.text("tokens.json", R"({"heads":["L0H0"],"tokens":[{"text":"a"},{"text":"b"},{"text":"c"}]})");
-    auto manifest = nlohmann::json::parse(std::ifstream(run.finish() / "manifest.json"));
-    manifest["commands"]["organize"]["identity"]["maps"] = maps;
-    std::ofstream(run.path() / "manifest.json") << manifest.dump();
-    return open_page(build_page(run.path()).html).main["inputs"][0]["pattern"];
-  };
-  EXPECT_EQ(write("pattern skip 1 queries  keys ")["rows"], (nlohmann::json{2, 1}));
-  EXPECT_EQ(write("pattern skip 1 queries  keys ")["columns"], (nlohmann::json{1, 2}));
-  EXPECT_FALSE(write("pattern skip 0 queries 0-1 keys 0-1").contains("rows"));
+  const auto first = maps_with_orders({{"skip_first", "1"}, {"queries", ""}, {"keys", ""}});
+  EXPECT_EQ(first["rows"], (nlohmann::json{2, 1}));
+  EXPECT_EQ(first["columns"], (nlohmann::json{1, 2}));
+  EXPECT_FALSE(maps_with_orders({{"queries", "0-1"}, {"keys", "0-1"}}).contains("rows"));
+  EXPECT_FALSE(maps_with_orders({{"queries", ""}, {"keys", "0-1"}}).contains("rows"));
+  EXPECT_FALSE(maps_with_orders({{"queries", 3}, {"keys", ""}}).contains("rows"));
+  EXPECT_FALSE(maps_with_orders(nlohmann::json::object()).contains("rows"));
+}
+
+TEST(Page, CountsOrdersInFoldersOfVersion1) {
+  EXPECT_EQ(maps_with_orders({{"maps", "pattern skip 1 queries  keys "}})["rows"], (nlohmann::json{2, 1}));
+  EXPECT_FALSE(maps_with_orders({{"maps", "pattern skip 0 queries 0-1 keys 0-1"}}).contains("rows"));
+}
+
+TEST(Page, CallsColumnsByTheirPresentNames) {
+  HeadFiles run;  // of version 1
+  const auto columns = open_page(build_page(run.finish()).html).main["tables"]["heads"]["columns"];
+  EXPECT_EQ(columns[2]["name"], "index");
+  EXPECT_EQ(columns[2]["values"], (nlohmann::json{0.0, 1.0, 0.0, 1.0}));
+}
+
+TEST(Page, KeepsTextsAsTextsAndOtherColumnsAsTheyAre) {
+  RunFiles run;
+  run.text("tokens.csv", "head,role,rank,id,token,score,own\nL0H0,O,1,7,12,1,3\nL0H0,O,2,8,1.0,word,4\n");
+  run.text("unknown.csv", "a,b\n1,x\n2,y\n");
+  const auto tables = open_page(build_page(run.finish()).html).main["tables"];
+  const auto& tokens = tables["tokens"]["columns"];
+  EXPECT_EQ(tokens[4]["values"], (nlohmann::json{"12", "1.0"}));
+  EXPECT_EQ(tokens[5]["values"], (nlohmann::json{"1", "word"}));  // not a number, but shown
+  EXPECT_EQ(tokens[6]["values"], (nlohmann::json{3.0, 4.0}));
+  EXPECT_EQ(tables["unknown"]["columns"][0]["values"], (nlohmann::json{1.0, 2.0}));
+  EXPECT_EQ(tables["unknown"]["columns"][1]["values"], (nlohmann::json{"x", "y"}));
 }
 
 TEST(Page, HidesWhatACausalMaskHidesFromScores) {
@@ -295,7 +331,8 @@ constexpr const char* kPruneSummary =
 TEST(Page, TakesWhatPruneSays) {
   RunFiles run;
   run.text("prune.json", kPruneSummary);
-  run.text("ranking.csv", "criterion,seed,rank,head,score,removed\npk,,1,L0H1,0.5,yes\n");
+  run.text("ranking.csv",
+           "criterion,seed,rank,head,layer,index,score,removed,zero_already\npk,,1,L0H1,0,1,0.5,yes,no\n");
   const auto prune = open_page(build_page(run.finish()).html).main["prune"];
   EXPECT_EQ(prune["said"], "None does.");
   EXPECT_EQ(prune["measure"], "kl");
@@ -335,8 +372,9 @@ TEST(Page, HoldsComparedRunsInTheOrderOfTheirTrees) {
 }
 
 TEST(Page, RefusesComparisonsThatContradictThemselves) {
-  EXPECT_ERROR(build_page(ComparedFiles("1.0").finish()), ErrorKind::kFormat, "the name '1.0' stands twice");
-  EXPECT_ERROR(build_page(ComparedFiles("b", ramp(6)).finish()), ErrorKind::kFormat, "as its tree has elements");
+  EXPECT_ERROR(build_page(ComparedFiles("1.0").finish()), ErrorKind::kFormat, "duplicate name '1.0'");
+  EXPECT_ERROR(build_page(ComparedFiles("b", ramp(6)).finish()), ErrorKind::kFormat,
+               "to match the elements of its tree");
   RunFiles three;
   three.text("compare.json", R"({"runs":[{"name":"a"},{"name":"b"},{"name":"c"}]})");
   three.array("distances.npy", std::vector<float>{0, 1, 1, 0}, {2, 2});
@@ -344,12 +382,13 @@ TEST(Page, RefusesComparisonsThatContradictThemselves) {
   RunFiles pair;
   pair.text("compare.json", R"({"runs":[{"name":"a"},{"name":"b"}],"pairs":[{"a":0,"b":2}]})");
   pair.array("distances.npy", std::vector<float>{0, 1, 1, 0}, {2, 2});
-  EXPECT_ERROR(build_page(pair.finish()), ErrorKind::kFormat, "pair 0 is not of two runs");
+  EXPECT_ERROR(build_page(pair.finish()), ErrorKind::kFormat, "pair 0 does not refer to two runs");
   RunFiles prune;
   prune.text("prune.json", R"({"said":7})");
-  EXPECT_ERROR(build_page(prune.finish()), ErrorKind::kFormat, "has no text 'said'");
+  EXPECT_ERROR(build_page(prune.finish()), ErrorKind::kFormat, "has no string 'said'");
   RunFiles ranking;
-  ranking.text("ranking.csv", "criterion,seed,rank,head,score,removed\npk,,1,nobody,0.5,yes\n");
+  ranking.text("ranking.csv",
+               "criterion,seed,rank,head,layer,index,score,removed,zero_already\npk,,1,nobody,0,1,0.5,yes,no\n");
   EXPECT_ERROR(build_page(ranking.finish()), ErrorKind::kFormat, "'nobody' in row 1 is not a head");
 }
 

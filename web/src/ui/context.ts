@@ -77,6 +77,6 @@ export function stepHead(run: Run, from: string | null, key: string): string | n
   const move = moves[key];
   if (!move) return null;
   const layer = at.layer + move[0];
-  const number = at.number + move[1];
-  return heads.find((head) => head.layer === layer && head.number === number)?.name ?? at.name;
+  const index = at.index + move[1];
+  return heads.find((head) => head.layer === layer && head.index === index)?.name ?? at.name;
 }

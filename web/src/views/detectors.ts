@@ -3,7 +3,7 @@ import type { View } from "../ui/context";
 import { Figure } from "../ui/figure";
 import { HeadValuesFigure, type HeadValues } from "./head_values";
 
-const notScores = ["layer", "index", "number"];
+const notScores = ["layer", "index"];
 
 function scores(run: Run): HeadValues[] {
   const table = run.table("detectors");

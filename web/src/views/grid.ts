@@ -8,7 +8,7 @@ export class HeadGrid {
 
   constructor(private readonly run: Run) {
     const count = (kv: boolean) =>
-      Math.max(0, ...run.heads.filter((head) => head.kv === kv).map((head) => head.number + 1));
+      Math.max(0, ...run.heads.filter((head) => head.kv === kv).map((head) => head.index + 1));
     this.rows = count(false);
     this.kvRows = count(true);
   }
@@ -24,7 +24,7 @@ export class HeadGrid {
   center(name: string, box: Box): { x: number; y: number } | null {
     const head = this.run.head(name);
     if (!head) return null;
-    const row = head.kv ? this.rows + 1 + head.number : head.number;
+    const row = head.kv ? this.rows + 1 + head.index : head.index;
     return {
       x: box.left + ((head.layer + 0.5) * box.width) / this.columns,
       y: box.top + ((row + 0.5) * box.height) / this.units,
@@ -42,10 +42,8 @@ export class HeadGrid {
     const layer = Math.floor(((x - box.left) / box.width) * this.columns);
     return this.name(layer, Math.floor(((y - box.top) / box.height) * this.rows), false);
   }
-  private name(layer: number, number: number, kv: boolean): string | null {
-    return (
-      this.run.heads.find((head) => head.layer === layer && head.number === number && head.kv === kv)?.name ?? null
-    );
+  private name(layer: number, index: number, kv: boolean): string | null {
+    return this.run.heads.find((head) => head.layer === layer && head.index === index && head.kv === kv)?.name ?? null;
   }
 }
 

@@ -86,7 +86,7 @@ export class HeadValuesFigure implements FigureSpec {
       if (head.kv) continue;
       const value = one.values.get(head.name);
       const x = box.left + head.layer * wide;
-      const y = box.top + head.number * tall;
+      const y = box.top + head.index * tall;
       const fill = value === undefined ? theme.blank : cividis((value - low) / (high - low));
       s.rect(x + 0.5, y + 0.5, wide - 1, tall - 1, {
         fill,
@@ -100,7 +100,7 @@ export class HeadValuesFigure implements FigureSpec {
     }
     for (const head of run.heads) {
       if (head.kv || (head.name !== store.state.head && head.name !== store.state.hover)) continue;
-      s.rect(box.left + head.layer * wide, box.top + head.number * tall, wide, tall, {
+      s.rect(box.left + head.layer * wide, box.top + head.index * tall, wide, tall, {
         stroke: theme.mark,
         width: 2.5,
         radius: 2,
@@ -162,11 +162,11 @@ export class HeadValuesFigure implements FigureSpec {
     const all = this.all();
     const heads = this.context.run.heads.filter((head) => !head.kv);
     return {
-      columns: ["head", "layer", "number", ...all.map((one) => one.label)],
+      columns: ["head", "layer", "index", ...all.map((one) => one.label)],
       rows: heads.map((head) => [
         head.name,
         head.layer,
-        head.number,
+        head.index,
         ...all.map((one) => one.values.get(head.name) ?? null),
       ]),
     };

@@ -32,8 +32,7 @@ export function headNumbers(run: Run): Map<string, Map<string, number>> {
   for (const name of ["detectors", "attention", "sparsity"]) {
     const table = run.table(name);
     for (const column of table?.numericColumns() ?? []) {
-      if (["layer", "index", "number", "heads"].includes(column) || /threshold|_shuffled|_low$|_high$/.test(column))
-        continue;
+      if (["layer", "index", "heads"].includes(column) || /threshold|_shuffled|_low$|_high$/.test(column)) continue;
       for (let row = 0; row < table!.rows; ++row)
         add(
           `${name}: ${column.replaceAll("_", " ")}`,

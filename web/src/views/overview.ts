@@ -110,7 +110,7 @@ function informative({ run }: Context): Part[][] {
   ];
 }
 
-const notScores = ["layer", "index", "number", "threshold"];
+const notScores = ["layer", "index", "threshold"];
 
 function detected({ run, store }: Context): Part[][] {
   const table = run.table("detectors");

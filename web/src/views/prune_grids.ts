@@ -90,7 +90,7 @@ export class PruneGrids implements FigureSpec {
       const at = place.get(head.name);
       const removed = at !== undefined && order.heads[at]!.removed;
       const x = box.left + head.layer * wide;
-      const y = box.top + head.number * tall;
+      const y = box.top + head.index * tall;
       const fill = removed ? color : theme.blank;
       s.rect(x + 0.5, y + 0.5, wide - 1, tall - 1, { fill, radius: wide > 14 ? 2 : 0 });
       if (removed && wide >= 17 && tall >= 12)
@@ -104,7 +104,7 @@ export class PruneGrids implements FigureSpec {
     for (const head of run.heads) {
       if (head.kv || (head.name !== store.state.head && head.name !== store.state.hover)) continue;
       const x = box.left + head.layer * wide;
-      s.rect(x, box.top + head.number * tall, wide, tall, { stroke: theme.mark, width: 2.5, radius: 2 });
+      s.rect(x, box.top + head.index * tall, wide, tall, { stroke: theme.mark, width: 2.5, radius: 2 });
     }
     this.drawLabels(s, box, theme);
   }
@@ -164,11 +164,11 @@ export class PruneGrids implements FigureSpec {
     const heads = this.context.run.heads.filter((head) => !head.kv);
     const place = (order: Order, name: string) => order.heads.findIndex((one) => one.head === name && one.removed);
     return {
-      columns: ["head", "layer", "number", ...shown.map((order) => `removed_by_${order.criterion}_as`)],
+      columns: ["head", "layer", "index", ...shown.map((order) => `removed_by_${order.criterion}_as`)],
       rows: heads.map((head) => [
         head.name,
         head.layer,
-        head.number,
+        head.index,
         ...shown.map((order) => (place(order, head.name) < 0 ? null : place(order, head.name) + 1)),
       ]),
     };

@@ -35,7 +35,7 @@ const columnLabels: Record<string, string> = {
 
 /** Groups the columns of invariance.csv by meaning. All other columns form one group. */
 export function readGroups(table: Table): Group[] {
-  const columns = table.numericColumns().filter((column) => !/_low$|_high$|^layer$|^number$|^index$/.test(column));
+  const columns = table.numericColumns().filter((column) => !/_low$|_high$|^layer$|^index$/.test(column));
   const values = (column: string) => range(table.rows).map((row) => table.number(column, row));
   const control = (column: string) =>
     ["_shuffled", "_random", "_control"].map((end) => column + end).find((one) => columns.includes(one));

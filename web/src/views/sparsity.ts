@@ -33,7 +33,7 @@ function measures(run: Run): HeadValues[] {
   const name = nameColumn(table);
   return table
     .numericColumns()
-    .filter((column) => !/_shuffled|_low$|_high$|^layer$|^number$/.test(column))
+    .filter((column) => !/_shuffled|_low$|_high$|^layer$/.test(column))
     .map((column) => ({
       label: columnLabels[column] ?? column,
       values: new Map(

@@ -191,7 +191,7 @@ class Wiring implements FigureSpec {
       const rim = r >= 5 ? { stroke: theme.axis, width: 1 } : {};
       s.rect(center.x - r, center.y - r, 2 * r, 2 * r, { fill, radius: Math.min(4, r / 2.5), ...rim });
       if (r >= 8.5)
-        s.text(String(head.number), center.x, center.y + 0.5, {
+        s.text(String(head.index), center.x, center.y + 0.5, {
           anchor: "middle",
           baseline: "middle",
           size: 10,

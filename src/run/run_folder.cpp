@@ -1,4 +1,4 @@
-#include "headscope/io/run_folder.h"
+#include "headscope/run/run_folder.h"
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kManifest = "manifest.json";
+using run_files::kManifest;
 
 // Parses text that is known to be JSON and no deeper than JsonDocument allows.
 Json parsed(const std::string& text) {
@@ -36,6 +36,7 @@ std::string read_manifest(const fs::path& path) {
     throw Error(ErrorKind::kFormat,
                 fmt::format("{}: is not a manifest: expected objects 'files' and 'commands'", path.string()));
   }
+  static_cast<void>(check_schema_version(root, path.string()));
   return text;
 }
 
@@ -80,6 +81,34 @@ Json object_of(const std::map<std::string, std::string>& entries) {
 
 }  // namespace
 
+RunFile describe(const FileSchema& file, const Placeholders& placeholders, Shape shape) {
+  RunFile described{.name = fill(file.path, placeholders),
+                    .kind = std::string(file.kind),
+                    .about = fill(file.about, placeholders),
+                    .shape = std::move(shape)};
+  for (const std::string_view axis : file.axes) {
+    if (!axis.empty()) described.axes.push_back(fill(axis, placeholders));
+  }
+  return described;
+}
+
+RunFile describe_input(const FileSchema& file, std::size_t input, Shape shape) {
+  RunFile described = describe(file, {}, std::move(shape));
+  described.name = input_folder(input) + described.name;
+  return described;
+}
+
+std::size_t check_schema_version(JsonValue manifest, const std::string& where) {
+  const JsonValue entry = manifest.find("schema");
+  const auto version = entry.is_null() ? std::optional<std::uint64_t>(1) : entry.as_unsigned();
+  if (!version) throw Error(ErrorKind::kFormat, fmt::format("{}: 'schema' is not a number", where));
+  if (*version <= kRunSchema) return static_cast<std::size_t>(*version);
+  throw Error(ErrorKind::kUnsupported,
+              fmt::format("{}: has version {} of the run folder's schema, written by a newer headscope; this one reads "
+                          "versions 1 to {}",
+                          where, *version, kRunSchema));
+}
+
 RunFolder::RunFolder(fs::path path, RunCommand command, bool force)
     : path_(std::move(path)), command_(std::move(command)), force_(force) {
   make_folder(path_, path_);
@@ -116,15 +145,15 @@ void RunFolder::make_folder(const fs::path& folder, const fs::path& wanted_by) {
   }
   fs::create_directories(folder, error);
   if (error) {
-    throw Error(ErrorKind::kIo, fmt::format("{}: cannot make the folder: {}", wanted_by.string(), error.message()));
+    throw Error(ErrorKind::kIo, fmt::format("{}: cannot create the folder: {}", wanted_by.string(), error.message()));
   }
   made_.insert(made_.end(), missing.rbegin(), missing.rend());
 }
 
 AtomicFile RunFolder::begin_file(const RunFile& file) {
   if (held_ != nullptr) {
-    memory_.push_back(std::make_shared<std::vector<std::byte>>());
-    return {path_ / file.name, memory_.back()};
+    memory_.push_back({std::make_shared<std::vector<std::byte>>(), nullptr});
+    return {path_ / file.name, memory_.back().bytes};
   }
   const Json files = parsed(previous_).value("files", Json::object());
   if (!force_ && files.contains(file.name)) {
@@ -146,6 +175,17 @@ void RunFolder::add_text(const RunFile& file, std::string_view text) {
   pending_.emplace_back(file, std::move(out));
 }
 
+void RunFolder::add_table(const FileSchema& file, Table table) {
+  add_table(describe(file), std::move(table));
+}
+
+void RunFolder::add_table(RunFile file, Table table) {
+  file.shape = {table.rows(), table.columns().size()};
+  if (held_ == nullptr) return add_text(file, table.csv());
+  add_text(file, "");
+  memory_.back() = {nullptr, std::make_shared<const Table>(std::move(table))};
+}
+
 AtomicFile& RunFolder::add_file(const RunFile& file) {
   return pending_.emplace_back(file, begin_file(file)).second;
 }
@@ -162,7 +202,7 @@ void RunFolder::add_npy(RunFile file, const NpyType& type, std::string_view dtyp
                         std::span<const std::byte> bytes) {
   if (element_count(file.shape) != count) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{}: {} values for shape {}", file.name, count, to_string(file.shape)));
+                fmt::format("{}: {} values do not fill an array of shape {}", file.name, count, to_string(file.shape)));
   }
   AtomicFile out = begin_file(file);
   out.write(npy_header(type, file.shape));
@@ -217,6 +257,7 @@ std::vector<std::string> RunFolder::stale() const {
 
 std::string RunFolder::manifest() const {
   Json root = parsed(previous_);
+  root["schema"] = kRunSchema;
   if (!root.contains("files")) root["files"] = Json::object();
   if (!root.contains("commands")) root["commands"] = Json::object();
   for (const std::string& name : stale()) root["files"].erase(name);
@@ -236,7 +277,9 @@ std::string RunFolder::manifest() const {
 void RunFolder::commit() {
   if (held_ != nullptr) {
     held_->command = command_;
-    for (std::size_t i = 0; i < pending_.size(); ++i) held_->files.push_back({pending_[i].first, memory_[i]});
+    for (std::size_t i = 0; i < pending_.size(); ++i) {
+      held_->files.push_back({pending_[i].first, memory_[i].bytes, memory_[i].table});
+    }
     pending_.clear();
     memory_.clear();
     return;
@@ -252,7 +295,13 @@ void RunFolder::commit() {
 
 void save_run(const InMemoryRun& held, const fs::path& path, bool force) {
   RunFolder run(path, held.command, force);
-  for (const InMemoryFile& one : held.files) run.add_text(one.file, as_text(*one.bytes));
+  for (const InMemoryFile& one : held.files) {
+    if (one.table) {
+      run.add_table(one.file, *one.table);
+    } else {
+      run.add_text(one.file, as_text(*one.bytes));
+    }
+  }
   run.commit();
 }
 

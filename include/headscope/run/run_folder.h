@@ -15,7 +15,10 @@
 #include "headscope/base/matrix.h"
 #include "headscope/base/shape.h"
 #include "headscope/io/atomic_file.h"
+#include "headscope/io/json.h"
 #include "headscope/io/npy.h"
+#include "headscope/run/schema.h"
+#include "headscope/run/table.h"
 
 namespace headscope {
 
@@ -29,6 +32,11 @@ struct RunFile {
   std::vector<std::string> axes = {};
 };
 
+/// Describes a file of the schema in the manifest. `shape` is that of an array, or of a tree the number of elements.
+[[nodiscard]] RunFile describe(const FileSchema& file, const Placeholders& placeholders = {}, Shape shape = {});
+/// The same for a file that is written once per input.
+[[nodiscard]] RunFile describe_input(const FileSchema& file, std::size_t input, Shape shape = {});
+
 /// Describes a command in the manifest. Two runs with the same identity produce the same files.
 struct RunCommand {
   std::string name;                    ///< "relate"
@@ -39,10 +47,11 @@ struct RunCommand {
   std::map<std::string, std::string> circumstances;
 };
 
-/// A file kept in memory: its contents as they would be on disk.
+/// A file kept in memory: a table, or the contents of any other file as they would be on disk.
 struct InMemoryFile {
   RunFile file;
-  std::shared_ptr<const std::vector<std::byte>> bytes;
+  std::shared_ptr<const std::vector<std::byte>> bytes;  ///< Null for a table.
+  std::shared_ptr<const Table> table = {};              ///< Null for any other file.
 };
 
 /// The files that a command wrote, in memory.
@@ -86,7 +95,8 @@ class RunFolder {
   /// Creates the folder if needed and reads its manifest.
   ///
   /// \throws Error  kInvalidArgument if the folder contains results of the same command with another identity and
-  ///                `force` is false; kFormat if the manifest is malformed; kIo if the folder cannot be created.
+  ///                `force` is false; kFormat if the manifest is malformed; kUnsupported if a newer version wrote it;
+  ///                kIo if the folder cannot be created.
   RunFolder(std::filesystem::path path, RunCommand command, bool force);
   /// A folder in memory, never on disk: `commit` moves the files to `held`, which must outlive this object. Messages
   /// call its path "memory".
@@ -103,6 +113,10 @@ class RunFolder {
   /// Adds an array that is written piece by piece.
   [[nodiscard]] RunArray add_array(const RunFile& file, RunFloat element);
   void add_array(const RunFile& file, std::span<const std::int64_t> values);
+  /// Adds a table as CSV, or in memory as it is.
+  void add_table(const FileSchema& file, Table table);
+  /// The same with another sentence about it.
+  void add_table(RunFile file, Table table);
   /// Adds a file that the caller writes before `commit`. The reference is valid until then.
   [[nodiscard]] AtomicFile& add_file(const RunFile& file);
   /// Adds named matrices as one npz file of doubles.
@@ -112,6 +126,7 @@ class RunFolder {
   void commit();
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  [[nodiscard]] bool is_in_memory() const noexcept { return held_ != nullptr; }
   /// Names in the order they were added.
   [[nodiscard]] std::vector<std::string> files() const;
   [[nodiscard]] std::map<std::string, std::string>& circumstances() noexcept { return command_.circumstances; }
@@ -131,9 +146,16 @@ class RunFolder {
   std::string previous_;                                // the previous manifest; empty if there was none
   std::deque<std::pair<RunFile, AtomicFile>> pending_;  // a deque, because RunArrays point to its files
   InMemoryRun* held_ = nullptr;                         // destination of files in memory; null for a folder on disk
-  std::vector<std::shared_ptr<std::vector<std::byte>>>
-      memory_;  // contents of files in memory, in the order of pending_
+  struct Content {
+    std::shared_ptr<std::vector<std::byte>> bytes;
+    std::shared_ptr<const Table> table;
+  };
+  std::vector<Content> memory_;  // contents of files in memory, in the order of pending_
 };
+
+/// Returns the version of the schema that a manifest states.
+/// \throws Error  kFormat or kUnsupported unless this program reads that version.
+[[nodiscard]] std::size_t check_schema_version(JsonValue manifest, const std::string& where);
 
 /// Writes a run kept in memory, or read from another folder, to a folder as the command itself would have.
 /// \throws Error  as `RunFolder` and its `add_text`.

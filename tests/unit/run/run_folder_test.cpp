@@ -1,4 +1,4 @@
-#include "headscope/io/run_folder.h"
+#include "headscope/run/run_folder.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -266,7 +266,7 @@ TEST(RunFolder, RefusesAFolderItCannotMake) {
   const TemporaryFolder folder;
   folder.write("file", "x");
   EXPECT_ERROR(RunFolder(folder.path() / "file" / "run", command("relate", "a"), false), ErrorKind::kIo,
-               "cannot make the folder");
+               "cannot create the folder");
 }
 
 void fill(RunFolder& run) {

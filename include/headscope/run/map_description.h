@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headscope/io/json.h"
+
+namespace headscope {
+
+/// What a tokens.json says about the maps beside it. The writer is `tokens_json` in capture/tokens_json.h: an entry
+/// that is added there is read here.
+struct MapDescription {
+  std::string kind;    ///< "text" or "image"; empty if it is not stated.
+  std::string source;  ///< Where the input came from, e.g. the name of a file.
+  bool causal = false;
+  std::vector<std::size_t> windows;        ///< By layer of the model, 0: none. Empty if no layer has one.
+  std::vector<std::string> heads;          ///< Along the first axis of the maps; not necessarily names like L4H7.
+  std::optional<std::size_t> first_query;  ///< Token of the first row.
+  std::optional<std::size_t> queries;      ///< Rows per map.
+  std::vector<std::string> tokens;         ///< Texts.
+};
+
+/// Reads the description. Every entry may be missing, but none may be malformed. Other entries are ignored.
+///
+/// The names of heads become names of files: they contain no slash, are not empty, and bytes that would break a line
+/// are escaped.
+///
+/// \throws Error  kFormat if the value is not an object or an entry is malformed. The message starts with `where`.
+[[nodiscard]] MapDescription parse_map_description(JsonValue root, const std::string& where);
+
+/// Reads the description in a file.
+/// \throws Error  kIo, and kFormat also if it is not JSON.
+[[nodiscard]] MapDescription read_map_description(const std::filesystem::path& path);
+
+}  // namespace headscope

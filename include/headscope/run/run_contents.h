@@ -1,0 +1,55 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headscope/io/csv_reader.h"
+#include "headscope/io/json.h"
+#include "headscope/io/npy.h"
+#include "headscope/run/table.h"
+
+namespace headscope {
+
+/// A RUN folder as seen through its manifest: files that are not listed do not exist.
+class RunContents {
+ public:
+  /// \throws Error  kIo if it is not a folder with a manifest.json; kFormat if that is malformed; kUnsupported if a
+  ///                newer version wrote it.
+  explicit RunContents(std::filesystem::path folder);
+
+  [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
+  [[nodiscard]] JsonValue manifest() const noexcept { return manifest_.root(); }
+  /// Version of the schema that the folder was written with.
+  [[nodiscard]] std::size_t schema_version() const noexcept { return version_; }
+  /// File names, in manifest order.
+  [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
+  [[nodiscard]] bool has(std::string_view name) const noexcept;
+  /// An entry of the identity of a command; nothing if there is none.
+  [[nodiscard]] std::optional<std::string_view> identity(std::string_view command, std::string_view key) const noexcept;
+  [[nodiscard]] std::string where(std::string_view name) const { return (folder_ / name).string(); }
+
+  /// Reads a table with the column types of the schema. Columns with a former name have their present one.
+  /// \throws Error  kIo; kFormat if a cell does not fit its column; kUnsupported if the file is larger than 64 MB.
+  [[nodiscard]] Table table(const std::string& name) const;
+  /// The same with all cells as text. A table need not be in the schema.
+  [[nodiscard]] CsvRows text_table(const std::string& name) const;
+  [[nodiscard]] JsonDocument json(const std::string& name) const;
+  /// \throws Error  also kFormat if the array does not have `axes` axes.
+  [[nodiscard]] NpyFile array(const std::string& name, std::size_t axes) const;
+
+ private:
+  std::filesystem::path folder_;
+  JsonDocument manifest_;
+  std::vector<std::string> names_;
+  std::size_t version_ = 1;
+};
+
+/// Writes what one command left in a folder to another folder, as the command itself would have.
+/// \throws Error  kInvalidArgument if the folder has no result of the command; as `RunFolder` and its `add_text`.
+void save_run(const RunContents& from, const std::string& command, const std::filesystem::path& path, bool force);
+
+}  // namespace headscope

@@ -1,0 +1,572 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "headscope/io/csv_reader.h"
+#include "headscope/run/table.h"
+
+namespace headscope {
+
+// What a RUN folder contains: every file that a command writes, with its columns, axes and meaning. Writers, readers,
+// the report and the Python package all use this description, and docs/files.md is generated from it.
+//
+// Names may contain placeholders in angle brackets, e.g. "affinity/<metric>_<pair>.npy".
+
+/// Version of the schema, in the manifest as "schema". Version 1, without the entry, differs in these points: the
+/// column `index` of heads.csv was called `number`, and the identities in the manifest had other keys.
+inline constexpr std::size_t kRunSchema = 2;
+
+struct ColumnSchema {
+  std::string_view name;
+  ColumnType type = ColumnType::kText;
+  std::string_view about;
+  /// A column with a placeholder is repeated once per value of the placeholder. If set, it is repeated together with
+  /// the column before it: a, a_low, b, b_low instead of a, b, a_low, b_low.
+  bool joint = false;
+  std::string_view former_name = {};  ///< In folders of version 1.
+  std::size_t since = 1;              ///< First version of the schema that has the column.
+};
+
+struct FileSchema {
+  std::string_view command;  ///< The command that writes it.
+  std::string_view path;     ///< Relative to the folder.
+  std::string_view kind;     ///< "table", "array", "tree", ...
+  std::string_view about;    ///< One sentence; goes into the manifest.
+  std::string_view dtype = {};
+  std::array<std::string_view, 3> axes = {};  ///< Of an array; unused ones are empty.
+  std::span<const ColumnSchema> columns = {};
+  /// Written once per input: at the top level for the first one, in inputs/1/, inputs/2/, ... for the others.
+  bool per_input = false;
+};
+
+/// Values for placeholders, by name.
+using Placeholders = std::vector<std::pair<std::string_view, std::string>>;
+/// Replaces every `<name>` by its value. \throws Error  kInvalidArgument if a name has no value.
+[[nodiscard]] std::string fill(std::string_view pattern, const Placeholders& values);
+/// Returns the values of the placeholders if the text fits the pattern. A value is not empty and contains no slash.
+[[nodiscard]] std::optional<Placeholders> match(std::string_view pattern, std::string_view text);
+
+/// Folder of an input: "" for the first one, then "inputs/1/" and so on.
+[[nodiscard]] std::string input_folder(std::size_t input);
+
+/// Returns an empty table with the columns of a file. `repeated` lists the values of a placeholder in column names.
+[[nodiscard]] Table make_table(const FileSchema& file,
+                               const std::vector<std::pair<std::string_view, std::vector<std::string>>>& repeated = {});
+
+/// Returns the column of a file that has this name, now or formerly, or the pattern that it matches; null if there is
+/// none.
+[[nodiscard]] const ColumnSchema* find_column(const FileSchema& file, std::string_view name) noexcept;
+
+/// Returns the present names and the types of the columns of a table that was read from a file. Columns that the schema
+/// does not list are text.
+[[nodiscard]] std::vector<ColumnSpec> column_types(const FileSchema& file, std::span<const std::string> names);
+
+/// Converts a table that was read from a file to these types. `where` is the prefix of every error message.
+/// \throws Error  kFormat if a cell does not fit its column.
+[[nodiscard]] Table typed_table(const CsvRows& rows, const FileSchema& file, const std::string& where);
+
+/// All files, command by command.
+[[nodiscard]] std::span<const FileSchema* const> run_schema() noexcept;
+/// Returns the file that a path in a folder is, or null if no command writes such a file.
+[[nodiscard]] const FileSchema* find_schema(std::string_view path) noexcept;
+
+/// The names of the files, for use in code: `run_files::kEdges`.
+namespace run_files {
+
+inline constexpr std::string_view kManifest = "manifest.json";
+
+// relate
+
+inline constexpr std::array kHeadColumns = std::to_array<ColumnSchema>({
+    {"head", ColumnType::kText, "Name, e.g. L4H7 or L4KV1"},
+    {"layer", ColumnType::kInteger, "Layer, from 0"},
+    {"index", ColumnType::kInteger, "Index within the layer, from 0", false, "number"},
+    {"kind", ColumnType::kText, "query or kv"},
+    {"rank_Q", ColumnType::kOptionalInteger, "Dimension of the subspace of role Q, if it was compared"},
+    {"rank_K", ColumnType::kOptionalInteger, "The same for K"},
+    {"rank_V", ColumnType::kOptionalInteger, "The same for V"},
+    {"rank_O", ColumnType::kOptionalInteger, "The same for O"},
+    {"classes", ColumnType::kText, "Classes of the head in the label file, separated by semicolons"},
+});
+inline constexpr FileSchema kHeads = {
+    .command = "relate",
+    .path = "heads.csv",
+    .kind = "table",
+    .about = "The heads that were compared: where they are, the ranks of their subspaces, their classes.",
+    .columns = kHeadColumns};
+inline constexpr FileSchema kAffinity = {
+    .command = "relate",
+    .path = "affinity/<metric>_<pair>.npy",
+    .kind = "array",
+    .about =
+        "Metric <metric> between role <source> of the source and role <target> of the target; NaN where it was not "
+        "asked for.",
+    .dtype = "float32",
+    .axes = {"source head", "target head"}};
+inline constexpr std::array kEdgeColumns = std::to_array<ColumnSchema>({
+    {"pair", ColumnType::kText, "Roles of source and target, e.g. OQ"},
+    {"source", ColumnType::kText, "Head of the earlier layer"},
+    {"target", ColumnType::kText, "Head of the later layer"},
+    {"score", ColumnType::kFloat, "Affinity by the first metric"},
+    {"rank", ColumnType::kInteger, "Rank within the pair of roles; 1 is the closest pair of heads"},
+    {"z_<null>", ColumnType::kDouble, "Standard deviations above the mean of the null model"},
+    {"p_<null>", ColumnType::kDouble, "Probability of such a score under the null model"},
+    {"q_<null>", ColumnType::kDouble, "False discovery rate at this p (Benjamini and Hochberg)"},
+});
+inline constexpr FileSchema kEdges = {
+    .command = "relate",
+    .path = "edges.csv",
+    .kind = "table",
+    .about = "The edges that were kept, from earlier to later heads, closest first within a pair of roles.",
+    .columns = kEdgeColumns};
+inline constexpr FileSchema kGraphMl = {
+    .command = "relate", .path = "graph.graphml", .kind = "graph", .about = "Heads and kept edges, as GraphML."};
+inline constexpr FileSchema kGexf = {
+    .command = "relate", .path = "graph.gexf", .kind = "graph", .about = "The same graph, as GEXF."};
+inline constexpr FileSchema kDot = {
+    .command = "relate", .path = "graph.dot", .kind = "graph", .about = "The same graph, for Graphviz."};
+inline constexpr std::array kHubColumns = std::to_array<ColumnSchema>({
+    {"rank", ColumnType::kInteger, "1 is the strongest"},
+    {"head", ColumnType::kText, "Name"},
+    {"strength", ColumnType::kDouble, "Sum of z over the edges of the head"},
+    {"in_degree", ColumnType::kInteger, "Edges into the head"},
+    {"out_degree", ColumnType::kInteger, "Edges out of it"},
+    {"in_strength", ColumnType::kDouble, "Sum of z over the edges into it"},
+    {"out_strength", ColumnType::kDouble, "Sum of z over the edges out of it"},
+    {"pagerank", ColumnType::kDouble, "PageRank of the graph"},
+    {"hub", ColumnType::kDouble, "Hub score (HITS)"},
+    {"authority", ColumnType::kDouble, "Authority score (HITS)"},
+    {"betweenness", ColumnType::kDouble, "Betweenness centrality"},
+    {"reason", ColumnType::kText, "The same in words"},
+});
+inline constexpr FileSchema kHubs = {
+    .command = "relate",
+    .path = "hubs.csv",
+    .kind = "table",
+    .about = "Heads by the sum of z over their edges, with the measures of the graph and the reason in words.",
+    .columns = kHubColumns};
+inline constexpr FileSchema kCommunities = {
+    .command = "relate",
+    .path = "tree.json",
+    .kind = "tree",
+    .about = "Nested communities of heads: the flexible tree of their symmetrized affinity, root first."};
+inline constexpr std::array kInformativenessColumns = std::to_array<ColumnSchema>({
+    {"pair", ColumnType::kText, "Roles of source and target"},
+    {"pairs", ColumnType::kInteger, "Number of pairs of heads"},
+    {"observed_mean", ColumnType::kDouble, "Mean projection kernel"},
+    {"observed_sd", ColumnType::kDouble, "Its standard deviation"},
+    {"random_mean", ColumnType::kDouble, "Mean for random subspaces"},
+    {"random_sd", ColumnType::kDouble, "Its standard deviation"},
+    {"kl", ColumnType::kDouble, "KL(random || observed) in nats, with the bins of the paper"},
+    {"bin_width", ColumnType::kDouble, "Width of these bins"},
+    {"smoothed", ColumnType::kFlag, "Whether half a count was added to the bins"},
+    {"kl_fine", ColumnType::kDouble, "The same with bins that fit the random distribution"},
+    {"fine_width", ColumnType::kDouble, "Width of these bins"},
+    {"fine_smoothed", ColumnType::kFlag, "Whether half a count was added to these bins"},
+    {"kl_closed_form", ColumnType::kDouble, "The same between two normal distributions"},
+});
+inline constexpr FileSchema kInformativeness = {
+    .command = "relate",
+    .path = "informativeness.csv",
+    .kind = "table",
+    .about =
+        "KL(random || observed) of the projection kernel over earlier-to-later pairs, in nats; smoothed: half a "
+        "count was added to every bin that random touches, since one was empty.",
+    .columns = kInformativenessColumns};
+inline constexpr std::array kLabelColumns = std::to_array<ColumnSchema>({
+    {"metric", ColumnType::kText, "Name of the metric"},
+    {"pair", ColumnType::kText, "Roles of source and target"},
+    {"pairs", ColumnType::kInteger, "Number of pairs of heads"},
+    {"positives", ColumnType::kInteger, "Pairs in which both heads are labeled"},
+    {"pr_auc", ColumnType::kDouble, "Area under the precision-recall curve (average precision)"},
+    {"roc_auc", ColumnType::kDouble, "Area under the ROC curve"},
+    {"precision_at_k", ColumnType::kDouble, "Fraction of positives among the top k pairs"},
+    {"k", ColumnType::kInteger, "That k"},
+    {"heads_in_classes", ColumnType::kInteger, "Labeled heads among the top k edges of all pairs of the metric"},
+    {"heads_outside", ColumnType::kInteger, "Other heads among them"},
+});
+inline constexpr FileSchema kLabels = {
+    .command = "relate",
+    .path = "labels.csv",
+    .kind = "table",
+    .about =
+        "How well each metric finds pairs of labeled heads (both labeled, ignored classes not counted); heads in "
+        "and outside classes among the top k edges of all pairs of the metric.",
+    .columns = kLabelColumns};
+inline constexpr std::array kTokenColumns = std::to_array<ColumnSchema>({
+    {"head", ColumnType::kText, "Name"},
+    {"role", ColumnType::kText, "Q, K, V or O"},
+    {"rank", ColumnType::kInteger, "1 is the closest token"},
+    {"id", ColumnType::kInteger, "Token id"},
+    {"token", ColumnType::kText, "Text of the token"},
+    {"score", ColumnType::kDouble, "Cosine of the angle between the token's vector and the subspace"},
+});
+inline constexpr FileSchema kTokenProfiles = {
+    .command = "relate",
+    .path = "tokens.csv",
+    .kind = "table",
+    .about = "The tokens closest to a head's subspace, best first: the cosine of their angle to it.",
+    .columns = kTokenColumns};
+
+// capture
+
+inline constexpr FileSchema kPattern = {.command = "capture",
+                                        .path = "pattern.npy",
+                                        .kind = "array",
+                                        .about = "Attention after the softmax; 0 where masked.",
+                                        .dtype = "float32 or float16",
+                                        .axes = {"head", "query", "key"},
+                                        .per_input = true};
+inline constexpr FileSchema kScores = {.command = "capture",
+                                       .path = "scores.npy",
+                                       .kind = "array",
+                                       .about = "Scaled attention scores before mask and softmax, for all keys.",
+                                       .dtype = "float32 or float16",
+                                       .axes = {"head", "query", "key"},
+                                       .per_input = true};
+inline constexpr FileSchema kOutput = {.command = "capture",
+                                       .path = "output.npy",
+                                       .kind = "array",
+                                       .about = "Logits.",
+                                       .dtype = "float32",
+                                       .axes = {"token", "class"},
+                                       .per_input = true};
+/// The output of a model without an output head: the same file with another meaning.
+inline constexpr FileSchema kHiddenState = {.command = "capture",
+                                            .path = "output.npy",
+                                            .kind = "array",
+                                            .about = "The last hidden state.",
+                                            .dtype = "float32",
+                                            .axes = {"token", "channel"},
+                                            .per_input = true};
+inline constexpr FileSchema kTokens = {.command = "capture",
+                                       .path = "tokens.json",
+                                       .kind = "tokens",
+                                       .about = "The tokens or patches of the maps' axes, their heads and their mask.",
+                                       .per_input = true};
+inline constexpr std::array kAttentionColumns = std::to_array<ColumnSchema>({
+    {"head", ColumnType::kText, "Name"},
+    {"layer", ColumnType::kInteger, "Layer, from 0"},
+    {"index", ColumnType::kInteger, "Index within the layer, from 0"},
+    {"entropy", ColumnType::kDouble, "Mean over queries of -sum A ln A, in nats"},
+    {"first", ColumnType::kDouble, "Mean attention on the first token"},
+    {"self", ColumnType::kDouble, "Mean attention on the query's own token"},
+    {"previous", ColumnType::kDouble, "Mean attention on the token before"},
+});
+inline constexpr FileSchema kAttention = {
+    .command = "capture",
+    .path = "attention.csv",
+    .kind = "table",
+    .about =
+        "Every head's mean entropy in nats and mean attention on the first token, on itself and on the token "
+        "before.",
+    .columns = kAttentionColumns};
+inline constexpr std::array kEffectColumns = std::to_array<ColumnSchema>({
+    {"ablated", ColumnType::kText, "Heads that were left out, separated by spaces"},
+    {"ablation", ColumnType::kText, "zero or mean"},
+    {"loss_before", ColumnType::kDouble, "Loss in nats, if the model predicts the next token"},
+    {"loss_after", ColumnType::kDouble, "The same without the heads"},
+    {"accuracy_before", ColumnType::kDouble, "Fraction of correct predictions"},
+    {"accuracy_after", ColumnType::kDouble, "The same without the heads"},
+    {"kl", ColumnType::kDouble, "KL divergence from the output before to the output after, in nats"},
+    {"agreement", ColumnType::kDouble, "Fraction of outputs whose most likely class stayed the same"},
+    {"change", ColumnType::kDouble, "Relative change of the output"},
+});
+inline constexpr FileSchema kEffect = {
+    .command = "capture",
+    .path = "effect.csv",
+    .kind = "table",
+    .about = "What leaving the ablated heads out does to the output: loss, accuracy, KL, agreement.",
+    .columns = kEffectColumns};
+
+// detect
+
+inline constexpr std::array kDetectorColumns = std::to_array<ColumnSchema>({
+    {"head", ColumnType::kText, "Name"},
+    {"layer", ColumnType::kInteger, "Layer, from 0"},
+    {"index", ColumnType::kInteger, "Index within the layer, from 0"},
+    {"previous", ColumnType::kDouble, "Mean attention on the token before"},
+    {"identity", ColumnType::kDouble, "On the token itself"},
+    {"duplicate", ColumnType::kDouble, "On the earlier occurrence of the same token"},
+    {"induction", ColumnType::kDouble, "On the token that followed it"},
+    {"threshold", ColumnType::kDouble, "Score from which a head counts as detected"},
+    {"detected", ColumnType::kText, "Detectors that the head passes, separated by spaces"},
+});
+inline constexpr FileSchema kDetectors = {
+    .command = "detect",
+    .path = "detectors.csv",
+    .kind = "table",
+    .about =
+        "How much every head looks at the previous token, at itself, at an earlier copy of the token and at what "
+        "followed it.",
+    .columns = kDetectorColumns};
+inline constexpr FileSchema kDetectedLabels = {.command = "detect",
+                                               .path = "labels.json",
+                                               .kind = "labels",
+                                               .about = "The detected heads as a label file for relate --labels."};
+
+// organize
+
+inline constexpr FileSchema kAxisTree = {.command = "organize",
+                                         .path = "trees/<axis>.json",
+                                         .kind = "tree",
+                                         .about = "The partition tree of the <axis> axis, root first, leaves last."};
+inline constexpr FileSchema kAxisAffinity = {
+    .command = "organize",
+    .path = "affinity/<axis>.npy",
+    .kind = "array",
+    .about = "Affinity exp(-EMD / (epsilon * median)) the <axis> tree was made from.",
+    .dtype = "float32",
+    .axes = {"<axis>", "<axis>"}};
+inline constexpr FileSchema kAxisEmbedding = {
+    .command = "organize",
+    .path = "embedding/<axis>.npy",
+    .kind = "array",
+    .about = "Diffusion map of the <axis> axis: leading non-trivial coordinates.",
+    .dtype = "float32",
+    .axes = {"<axis>", "coordinate"}};
+inline constexpr FileSchema kAxisOrder = {.command = "organize",
+                                          .path = "order/<axis>.npy",
+                                          .kind = "array",
+                                          .about = "The <axis> elements in the order of the leaves of their tree.",
+                                          .dtype = "int64",
+                                          .axes = {"<axis>"}};
+inline constexpr FileSchema kHaar = {
+    .command = "organize",
+    .path = "haar/network.npy",
+    .kind = "array",
+    .about =
+        "Tri-Haar coefficients of the network tensor; coefficient 0 of an axis is the constant, then contrasts "
+        "folder by folder from the root down.",
+    .dtype = "float32",
+    .axes = {"head coefficient", "query coefficient", "key coefficient"}};
+inline constexpr std::array kSparsityColumns = std::to_array<ColumnSchema>({
+    {"name", ColumnType::kText, "network, or the name of a head"},
+    {"gain", ColumnType::kDouble, "l1 under shuffled trees divided by l1 under the trees that were found"},
+    {"gains", ColumnType::kFlag, "Whether l1 is below the interval of the shuffled trees"},
+    {"<figure>", ColumnType::kDouble,
+     "l1 (norm over the l2 norm), needed_99 (fraction of coefficients that holds 99 % of the energy), top_x% (energy "
+     "of the largest), error_x% (of keeping only the largest), entropy, alpha (regularity)"},
+    {"<figure>_shuffled", ColumnType::kDouble, "Mean over shuffled trees", true},
+    {"<figure>_shuffled_low", ColumnType::kDouble, "Where another draw lies with 95 %: lower end", true},
+    {"<figure>_shuffled_high", ColumnType::kDouble, "Upper end", true},
+    {"alpha_low", ColumnType::kDouble, "95 % interval of alpha: lower end"},
+    {"alpha_high", ColumnType::kDouble, "Upper end"},
+});
+inline constexpr FileSchema kSparsity = {
+    .command = "organize",
+    .path = "sparsity.csv",
+    .kind = "table",
+    .about =
+        "How few Haar coefficients hold the network (tri-Haar) and each head (bi-Haar), beside shuffled trees: "
+        "mean and where another draw lies with 95 %; gain is l1 shuffled over l1 found.",
+    .columns = kSparsityColumns};
+inline constexpr std::array kDecayColumns = std::to_array<ColumnSchema>({
+    {"name", ColumnType::kText, "network, or the name of a head"},
+    {"rank", ColumnType::kInteger, "1 is the largest coefficient"},
+    {"found", ColumnType::kDouble, "Magnitude under the trees that were found"},
+    {"shuffled", ColumnType::kDouble, "Under shuffled trees"},
+});
+inline constexpr FileSchema kDecay = {
+    .command = "organize",
+    .path = "decay.csv",
+    .kind = "table",
+    .about = "Sorted magnitudes of the coefficients over their l2 norm, the constant left out.",
+    .columns = kDecayColumns};
+inline constexpr std::array kConvergenceColumns = std::to_array<ColumnSchema>({
+    {"iteration", ColumnType::kInteger, "From 1"},
+    {"score", ColumnType::kDouble, "Sum of |Haar coefficients|"},
+});
+inline constexpr FileSchema kConvergence = {
+    .command = "organize",
+    .path = "convergence.csv",
+    .kind = "table",
+    .about = "Sum of |Haar coefficients| after each iteration of the questionnaire.",
+    .columns = kConvergenceColumns};
+inline constexpr std::array kSpectrumColumns = std::to_array<ColumnSchema>({
+    {"axis", ColumnType::kText, "head, query or key"},
+    {"rank", ColumnType::kInteger, "1 is the largest after the trivial eigenvalue"},
+    {"eigenvalue", ColumnType::kDouble, "Of the Markov matrix"},
+});
+inline constexpr FileSchema kSpectrum = {.command = "organize",
+                                         .path = "embedding/spectrum.csv",
+                                         .kind = "table",
+                                         .about = "Eigenvalues of the Markov matrices next to the first, by magnitude.",
+                                         .columns = kSpectrumColumns};
+
+// softmax
+
+inline constexpr std::array kInvarianceColumns = std::to_array<ColumnSchema>({
+    {"head", ColumnType::kText, "Name"},
+    {"error_first", ColumnType::kDouble, "Relative error of the first-order paraproduct"},
+    {"error_second", ColumnType::kDouble, "Of the second-order one"},
+    {"error_first_shuffled", ColumnType::kDouble, "The same under shuffled trees"},
+    {"error_second_shuffled", ColumnType::kDouble, "The same under shuffled trees"},
+    {"alpha_<part>", ColumnType::kDouble, "Regularity of scores, softmax, approximation and residual"},
+    {"alpha_<part>_low", ColumnType::kDouble, "95 % interval: lower end", true},
+    {"alpha_<part>_high", ColumnType::kDouble, "Upper end", true},
+    {"alpha_<part>_shuffled", ColumnType::kDouble, "Under shuffled trees"},
+    {"<pair>_affinity_query", ColumnType::kDouble,
+     "Agreement of two organizations (scores_softmax, scores_approximation, softmax_approximation): correlation of "
+     "the affinities of queries"},
+    {"<pair>_affinity_key", ColumnType::kDouble, "Of keys", true},
+    {"<pair>_rand_query", ColumnType::kDouble, "Mean adjusted Rand index of the levels of the query trees", true},
+    {"<pair>_rand_key", ColumnType::kDouble, "Of the key trees", true},
+    {"<pair>_cophenetic_query", ColumnType::kDouble, "Cophenetic correlation of the query trees", true},
+    {"<pair>_cophenetic_key", ColumnType::kDouble, "Of the key trees", true},
+});
+inline constexpr FileSchema kInvariance = {
+    .command = "softmax",
+    .path = "invariance.csv",
+    .kind = "table",
+    .about =
+        "For each head: errors of the paraproduct, fitted exponents with their 95 % intervals, both beside "
+        "shuffled trees; agreement of the organizations of scores, softmax and approximation.",
+    .columns = kInvarianceColumns};
+inline constexpr std::array kInvarianceLevelColumns = std::to_array<ColumnSchema>({
+    {"head", ColumnType::kText, "Name"},
+    {"pair", ColumnType::kText, "The two organizations, e.g. scores_softmax"},
+    {"axis", ColumnType::kText, "query or key"},
+    {"level_a", ColumnType::kInteger, "Level of the first tree"},
+    {"level_b", ColumnType::kInteger, "Level of the second tree with the most similar number of folders"},
+    {"folders_a", ColumnType::kInteger, "Folders of that level"},
+    {"folders_b", ColumnType::kInteger, "Folders of that level"},
+    {"rand_index", ColumnType::kDouble, "Adjusted Rand index of the two partitions"},
+});
+inline constexpr FileSchema kInvarianceLevels = {.command = "softmax",
+                                                 .path = "invariance_levels.csv",
+                                                 .kind = "table",
+                                                 .about = "Adjusted Rand index of the organizations, level by level.",
+                                                 .columns = kInvarianceLevelColumns};
+inline constexpr FileSchema kParaproduct = {
+    .command = "softmax",
+    .path = "paraproduct/<head>.npz",
+    .kind = "arrays",
+    .about = "Scores, their softmax, and its approximations by the tensor paraproduct.",
+    .dtype = "float64",
+    .axes = {"query", "key"}};
+
+// prune
+
+inline constexpr std::array kRankingColumns = std::to_array<ColumnSchema>({
+    {"criterion", ColumnType::kText, "Name of the criterion"},
+    {"seed", ColumnType::kOptionalInteger, "Of a random order"},
+    {"rank", ColumnType::kInteger, "1 is removed first"},
+    {"head", ColumnType::kText, "Name"},
+    {"layer", ColumnType::kInteger, "Layer, from 0"},
+    {"index", ColumnType::kInteger, "Index within the layer, from 0"},
+    {"score", ColumnType::kDouble, "Score under the criterion"},
+    {"removed", ColumnType::kFlag, "Whether the budget removes it"},
+    {"zero_already", ColumnType::kFlag, "Whether it writes nothing in the original model"},
+});
+inline constexpr FileSchema kRanking = {
+    .command = "prune",
+    .path = "ranking.csv",
+    .kind = "table",
+    .about = "The heads in the order each criterion removes them, and which of them the budget takes.",
+    .columns = kRankingColumns};
+inline constexpr std::array kCurveColumns = std::to_array<ColumnSchema>({
+    {"criterion", ColumnType::kText, "Name of the criterion"},
+    {"seed", ColumnType::kOptionalInteger, "Of a random order"},
+    {"removed", ColumnType::kInteger, "Number of heads removed"},
+    {"loss", ColumnType::kDouble, "Loss in nats, if the correct answers are known"},
+    {"accuracy", ColumnType::kDouble, "Fraction of correct outputs"},
+    {"kl", ColumnType::kDouble, "KL divergence from the unpruned output, in nats"},
+    {"agreement", ColumnType::kDouble, "Fraction of outputs whose most likely class stayed the same"},
+    {"change", ColumnType::kDouble, "Relative change of the output"},
+});
+inline constexpr FileSchema kCurve = {
+    .command = "prune",
+    .path = "curve.csv",
+    .kind = "table",
+    .about =
+        "What the model does with the first so many heads of a ranking removed: loss and accuracy, KL to the "
+        "unpruned output in nats, share of outputs that stayed, relative change.",
+    .columns = kCurveColumns};
+inline constexpr FileSchema kPruning = {
+    .command = "prune",
+    .path = "prune.json",
+    .kind = "summary",
+    .about = "Every criterion at the budget beside the random orders, and whether structure beats chance."};
+inline constexpr FileSchema kPruned = {
+    .command = "prune",
+    .path = "pruned.json",
+    .kind = "heads",
+    .about = "The heads that were removed, by which criterion, and what that did to the model."};
+inline constexpr FileSchema kPrunedCheckpoint = {
+    .command = "prune", .path = "pruned/<file>", .kind = "checkpoint", .about = "A file of the pruned model."};
+
+// compare
+
+inline constexpr std::array kComparisonColumns = std::to_array<ColumnSchema>({
+    {"a", ColumnType::kText, "Name of the first run"},
+    {"b", ColumnType::kText, "Name of the second run"},
+    {"feature", ColumnType::kText, "What is compared"},
+    {"mean_a", ColumnType::kDouble, "Mean of the first run over its inputs"},
+    {"mean_b", ColumnType::kDouble, "Of the second run"},
+    {"difference", ColumnType::kDouble, "Difference of the means; of curves the root mean square"},
+    {"spread", ColumnType::kDouble, "Spread over inputs"},
+    {"p", ColumnType::kDouble, "p-value of a permutation test"},
+    {"p_holm", ColumnType::kDouble, "The same, corrected for the number of tests (Holm)"},
+    {"paired", ColumnType::kFlag, "Whether both runs have the same inputs"},
+    {"verdict", ColumnType::kText, "differs, same or untested"},
+});
+inline constexpr FileSchema kComparison = {
+    .command = "compare",
+    .path = "comparison.csv",
+    .kind = "table",
+    .about =
+        "How every feature differs between every two runs, beside its spread over inputs; of curves the means are "
+        "over their components and the difference is a root mean square.",
+    .columns = kComparisonColumns};
+inline constexpr std::array kFeatureColumns = std::to_array<ColumnSchema>({
+    {"run", ColumnType::kText, "Name of the run"},
+    {"input", ColumnType::kOptionalInteger, "Index of the input; empty for features of the weights"},
+    {"feature", ColumnType::kText, "Name of the feature"},
+    {"x", ColumnType::kDouble, "Point of a curve; empty for a single number"},
+    {"value", ColumnType::kDouble, "The feature"},
+});
+inline constexpr FileSchema kFeatures = {
+    .command = "compare",
+    .path = "features.csv",
+    .kind = "table",
+    .about =
+        "Every feature of every run on every input: figures, and curves by x (share of the coefficients, rank of "
+        "the eigenvalue).",
+    .columns = kFeatureColumns};
+inline constexpr FileSchema kDistances = {
+    .command = "compare",
+    .path = "distances.npy",
+    .kind = "array",
+    .about =
+        "Distance between runs: root mean square over features of difference over deviation; names are in "
+        "compare.json.",
+    .dtype = "float32",
+    .axes = {"run", "run"}};
+inline constexpr FileSchema kCompared = {
+    .command = "compare",
+    .path = "compare.json",
+    .kind = "names",
+    .about = "The runs and features that were compared, in order, and the verdict on every two runs."};
+inline constexpr FileSchema kComparedTree = {
+    .command = "compare",
+    .path = "compared/<run>/<axis>.json",
+    .kind = "tree",
+    .about = "Run <run>: the partition tree of the <axis> axis on the first input."};
+inline constexpr FileSchema kComparedAffinity = {.command = "compare",
+                                                 .path = "compared/<run>/<axis>.npy",
+                                                 .kind = "array",
+                                                 .about = "Run <run>: the affinity that tree was made from.",
+                                                 .dtype = "float32",
+                                                 .axes = {"<axis>", "<axis>"}};
+
+}  // namespace run_files
+
+}  // namespace headscope

@@ -1,0 +1,78 @@
+#include "headscope/run/map_description.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "headscope/base/error.h"
+
+namespace headscope {
+namespace {
+
+[[noreturn]] void fail(const std::string& where, const std::string& what) {
+  throw Error(ErrorKind::kFormat, fmt::format("{}: {}", where, what));
+}
+
+std::string text_entry(JsonValue root, const char* key, const std::string& where) {
+  const JsonValue entry = root.find(key);
+  if (entry.is_null()) return {};
+  if (!entry.as_string()) fail(where, fmt::format("'{}' is not a text", key));
+  return std::string(*entry.as_string());
+}
+
+std::optional<std::size_t> count_entry(JsonValue root, const char* key, const std::string& where) {
+  const JsonValue entry = root.find(key);
+  if (entry.is_null()) return std::nullopt;
+  if (!entry.as_unsigned()) fail(where, fmt::format("'{}' is not a number of tokens", key));
+  return static_cast<std::size_t>(*entry.as_unsigned());
+}
+
+JsonValue::Items list_entry(JsonValue root, const char* key, const std::string& where) {
+  const JsonValue entry = root.find(key);
+  if (!entry.is_null() && !entry.is_array()) fail(where, fmt::format("'{}' is not a list", key));
+  return entry.items();
+}
+
+bool causal_entry(JsonValue root, const std::string& where) {
+  const JsonValue mask = root.find("mask");
+  if (!mask.is_null() && mask.as_string() != "causal" && mask.as_string() != "none") {
+    fail(where, "'mask' is neither \"causal\" nor \"none\"");
+  }
+  return mask.as_string() == "causal";
+}
+
+std::string head_name(JsonValue head, const std::string& where) {
+  const std::string_view name = head.as_string().value_or("");
+  if (name.empty() || name.find('/') != std::string_view::npos) fail(where, "'heads' are not names such as L4H7");
+  return printable(name);
+}
+
+}  // namespace
+
+MapDescription parse_map_description(JsonValue root, const std::string& where) {
+  if (!root.is_object()) fail(where, "does not describe maps: expected an object");
+  MapDescription maps;
+  maps.kind = text_entry(root, "kind", where);
+  maps.source = text_entry(root, "source", where);
+  maps.causal = causal_entry(root, where);
+  for (const JsonValue window : list_entry(root, "windows", where)) {
+    if (!window.as_unsigned()) fail(where, "'windows' are not numbers of tokens");
+    maps.windows.push_back(static_cast<std::size_t>(*window.as_unsigned()));
+  }
+  for (const JsonValue head : list_entry(root, "heads", where)) maps.heads.push_back(head_name(head, where));
+  maps.first_query = count_entry(root, "first_query", where);
+  maps.queries = count_entry(root, "queries", where);
+  for (const JsonValue token : list_entry(root, "tokens", where)) {
+    const auto text = token.find("text").as_string();
+    if (!text) fail(where, "expected a 'text' in every one of 'tokens'");
+    maps.tokens.emplace_back(*text);
+  }
+  return maps;
+}
+
+MapDescription read_map_description(const std::filesystem::path& path) {
+  const JsonDocument document = JsonDocument::open(path);
+  return parse_map_description(document.root(), path.string());
+}
+
+}  // namespace headscope

@@ -1,0 +1,134 @@
+#include "headscope/run/run_contents.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "headscope/base/error.h"
+#include "headscope/io/byte_reader.h"
+#include "headscope/io/mapped_file.h"
+#include "headscope/run/run_folder.h"
+#include "headscope/run/schema.h"
+
+namespace headscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxText = std::size_t{64} << 20;
+
+JsonDocument open_manifest(const fs::path& folder) {
+  const fs::path path = folder / "manifest.json";
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) {
+    throw Error(ErrorKind::kIo, fmt::format("{}: is not a folder of results: it has no manifest.json; give the folder "
+                                            "that was named with -o",
+                                            printable(folder.string(), 4096)));
+  }
+  return JsonDocument::open(path);
+}
+
+MappedFile open_text(const fs::path& path) {
+  MappedFile file = MappedFile::open(path);
+  if (file.bytes().size() > kMaxText) {
+    throw Error(ErrorKind::kUnsupported,
+                fmt::format("{}: has {} MB, more than the 64 MB that a page can show of a text", path.string(),
+                            file.bytes().size() >> 20));
+  }
+  return file;
+}
+
+std::string text_of(JsonValue object, std::string_view key) {
+  return std::string(object.find(key).as_string().value_or(""));
+}
+
+std::vector<std::string> texts_of(JsonValue array) {
+  std::vector<std::string> texts;
+  for (const JsonValue item : array.items()) texts.emplace_back(item.as_string().value_or(""));
+  return texts;
+}
+
+std::map<std::string, std::string> entries_of(JsonValue object) {
+  std::map<std::string, std::string> entries;
+  for (const auto [key, value] : object.members()) entries[std::string(key)] = value.as_string().value_or("");
+  return entries;
+}
+
+RunFile file_of(const std::string& name, JsonValue entry) {
+  RunFile file{.name = name,
+               .kind = text_of(entry, "kind"),
+               .about = text_of(entry, "about"),
+               .dtype = text_of(entry, "dtype"),
+               .axes = texts_of(entry.find("axes"))};
+  for (const JsonValue extent : entry.find("shape").items()) file.shape.push_back(extent.as_unsigned().value_or(0));
+  return file;
+}
+
+}  // namespace
+
+RunContents::RunContents(fs::path folder) : folder_(std::move(folder)), manifest_(open_manifest(folder_)) {
+  const JsonValue root = manifest_.root();
+  if (!root.find("files").is_object() || !root.find("commands").is_object()) {
+    throw Error(ErrorKind::kFormat,
+                fmt::format("{}: is not a manifest: expected objects 'files' and 'commands'", where("manifest.json")));
+  }
+  version_ = check_schema_version(root, where("manifest.json"));
+  for (const auto [name, entry] : root.find("files").members()) {
+    if (entry.is_object()) names_.emplace_back(name);
+  }
+}
+
+bool RunContents::has(std::string_view name) const noexcept {
+  return std::ranges::find(names_, name) != names_.end();
+}
+
+std::optional<std::string_view> RunContents::identity(std::string_view command, std::string_view key) const noexcept {
+  return manifest().find("commands").find(command).find("identity").find(key).as_string();
+}
+
+Table RunContents::table(const std::string& name) const {
+  const FileSchema* schema = find_schema(name);
+  return typed_table(text_table(name), schema == nullptr ? FileSchema{} : *schema, where(name));
+}
+
+CsvRows RunContents::text_table(const std::string& name) const {
+  const MappedFile file = open_text(folder_ / name);
+  return parse_csv(as_text(file.bytes()), where(name));
+}
+
+JsonDocument RunContents::json(const std::string& name) const {
+  const MappedFile file = open_text(folder_ / name);
+  return JsonDocument::parse(as_text(file.bytes()), where(name));
+}
+
+NpyFile RunContents::array(const std::string& name, std::size_t axes) const {
+  NpyFile file = NpyFile::open(folder_ / name);
+  if (file.array().shape.size() != axes) {
+    throw Error(ErrorKind::kFormat,
+                fmt::format("{}: is {}, expected {} axes", where(name), to_string(file.array().shape), axes));
+  }
+  return file;
+}
+
+void save_run(const RunContents& from, const std::string& command, const fs::path& path, bool force) {
+  const JsonValue described = from.manifest().find("commands").find(command);
+  if (!described.is_object()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{}: holds no result of '{}'", from.folder().string(), printable(command)));
+  }
+  RunFolder to(path,
+               {.name = command,
+                .arguments = texts_of(described.find("arguments")),
+                .identity = entries_of(described.find("identity")),
+                .circumstances = entries_of(described.find("circumstances"))},
+               force);
+  for (const std::string& name : from.names()) {
+    const JsonValue entry = from.manifest().find("files").find(name);
+    if (text_of(entry, "command") != command) continue;
+    const MappedFile file = MappedFile::open(from.folder() / name);
+    to.add_text(file_of(name, entry), as_text(file.bytes()));
+  }
+  to.commit();
+}
+
+}  // namespace headscope
