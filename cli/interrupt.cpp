@@ -1,15 +1,13 @@
 #include "cli/interrupt.h"
 
 #include <csignal>
-#include <utility>
 
 namespace headscope::cli {
 namespace {
 
 volatile std::sig_atomic_t received = 0;
-thread_local std::function<void()> host;
 
-void remember(int signal) {
+void record(int signal) {
   received = signal;
   std::signal(signal, SIG_DFL);
 }
@@ -17,22 +15,12 @@ void remember(int signal) {
 }  // namespace
 
 void watch_for_interrupts() {
-  if (host) return;
-  std::signal(SIGINT, remember);
-  std::signal(SIGTERM, remember);
+  std::signal(SIGINT, record);
+  std::signal(SIGTERM, record);
 }
 
 void check_for_interrupt() {
-  if (host) return host();
-  if (received != 0) throw Interrupted{.signal = received};
-}
-
-HostInterrupts::HostInterrupts(std::function<void()> ask) {
-  host = std::move(ask);
-}
-
-HostInterrupts::~HostInterrupts() {
-  host = nullptr;
+  if (received != 0) throw Interrupted(received);
 }
 
 }  // namespace headscope::cli

@@ -1,40 +1,34 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "cli/session.h"
-#include "headscope/base/context.h"
 
 namespace headscope::cli {
 
-/// Says on stderr how far a long piece of work has come. On a terminal one line is
-/// drawn over and over and wiped at the end; elsewhere a plain line now and then.
-/// Work that ends within a second prints nothing.
+/// Shows on stderr how much of a long computation is done. On a terminal, one line is overwritten and cleared at the
+/// end; elsewhere, a plain line is printed from time to time. Stages that end within a second print nothing.
 class Progress {
  public:
-  Progress(Session& session, std::string label, std::size_t total);
+  explicit Progress(Session& session) : session_(session) {}
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
-  ~Progress();
+  ~Progress() { clear(); }
 
-  /// One more of the `total` pieces is done.
-  void advance() { reach(done_ + 1); }
-  /// So many of them are done.
-  void reach(std::size_t done);
-
-  /// A context of one rank whose work reports here and is interrupted by signals. This object must outlive it.
-  [[nodiscard]] Context context(std::size_t memory = Context().memory);
+  /// This fraction of the stage is done. Another stage starts a new line.
+  void reach(std::string_view stage, double fraction);
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  void clear();
+
   Session& session_;
-  std::string label_;
-  std::size_t total_;
-  std::size_t done_ = 0;
-  Clock::time_point begin_ = Clock::now();
+  std::string stage_;
+  double done_ = 0;
+  Clock::time_point begin_;
   Clock::time_point next_;
   bool drawn_ = false;
 };

@@ -3,15 +3,17 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <exception>
+#include <memory>
 #include <new>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cli/command.h"
-#include "cli/commands.h"
+#include "cli/add_command.h"
 #include "cli/interrupt.h"
+#include "headscope/app/command.h"
+#include "headscope/app/demo.h"
 
 namespace headscope::cli {
 namespace {
@@ -22,15 +24,15 @@ constexpr int kBackend = 5;
 constexpr int kResource = 6;
 constexpr int kBug = 70;
 
-// Names in messages come from files and arguments; whatever they hold, the message stays one line of bearable length.
+// Names in messages come from files and arguments. Whatever they contain, a message is one line of limited length.
 int print_failure(Session& session, const std::string& message, int code) {
   constexpr std::size_t kMaxLength = 2000;
   session.err << "headscope: " << printable(message, kMaxLength) << '\n';
   return code;
 }
 
-// One rank's failure is that of all; rank 0 prints it, whoever it was. What one rank cannot read and another can is no
-// fault of the input.
+// A failure of one rank is a failure of all, and rank 0 prints it. If one rank cannot read what another can, the input
+// is not at fault.
 int fail(Session& session, const std::string& message, int code) {
   if (session.ranks.is_root()) {
     session.ranks.announce_failure(code, message);
@@ -42,14 +44,15 @@ int fail(Session& session, const std::string& message, int code) {
   return print_failure(session, message, code);
 }
 
-// Whether ranks share the work of the command; the other commands run on rank 0 alone. The command is the first word
-// after the program's name that is not an option: later words may be folders with the name of a command.
-bool is_shared(std::span<const char* const> arguments) {
+// Whether ranks share the work of the command; other commands run on rank 0 alone. The command is the first word after
+// the program's name that is not an option: later words may be folders with the name of a command.
+bool is_collective(std::span<const char* const> arguments) {
   const auto words = arguments.subspan(std::min<std::size_t>(1, arguments.size()));
-  const auto command = std::ranges::find_if(words, [](std::string_view word) { return !word.starts_with('-'); });
-  if (command == words.end()) return false;
-  const std::string_view name = *command;
-  return name == "relate" || name == "organize";
+  const auto name = std::ranges::find_if(words, [](std::string_view word) { return !word.starts_with('-'); });
+  if (name == words.end()) return false;
+  return std::ranges::any_of(all_commands(), [&](const auto& command) {
+    return command->info().name == std::string_view(*name) && command->info().is_collective;
+  });
 }
 
 // CLI11 looks for a command first: without one it does not say which word it did not know.
@@ -60,30 +63,20 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   return what + "; 'headscope --help' shows the commands";
 }
 
-}  // namespace
-
-void run_or_throw(int argc, const char* const* argv, Session& session) {
-  session.arguments.assign(argv + std::min(argc, 1), argv + argc);
+void parse_and_run(int argc, const char* const* argv, Session& session) {
   CLI::App app{"headscope: what the attention heads of a transformer do to each other", "headscope"};
-  app.set_version_flag("--version", "headscope " HEADSCOPE_VERSION);
+  app.set_version_flag("--version", "headscope " + std::string(version()));
   app.require_subcommand(1);
-  app.footer("Example: headscope inspect path/to/model\n'headscope COMMAND --help' tells more about a command.");
-  Command program(&app);
-  add_inspect_command(program, session);
-  add_relate_command(program, session);
-  add_capture_command(program, session);
-  add_detect_command(program, session);
-  add_organize_command(program, session);
-  add_softmax_command(program, session);
-  add_report_command(program, session);
-  add_demo_command(program, session);
-  add_prune_command(program, session);
-  add_compare_command(program, session);
-  add_reproduce_command(program, session);
+  app.footer("Example: headscope inspect path/to/model\n'headscope COMMAND --help' describes a command.");
+  const std::vector<std::unique_ptr<Command>> commands = all_commands();
+  for (const auto& command : commands) add_command(app, *command, session);
+  RequestCommand<DemoRequest> demo;
+  demo.request.print = [&](std::string_view text) { session.out << text << std::flush; };
+  add_command(app, demo, session);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& asked) {
-    app.exit(asked, session.out, session.err);  // --help and --version
+  } catch (const CLI::Success& requested) {
+    app.exit(requested, session.out, session.err);  // --help and --version
   } catch (const CLI::ParseError& error) {
     throw Error(ErrorKind::kInvalidArgument, usage_message(app, error));
   }
@@ -92,6 +85,8 @@ void run_or_throw(int argc, const char* const* argv, Session& session) {
     throw Error(ErrorKind::kResource, "cannot write the result to standard output (is the disk full?)");
   }
 }
+
+}  // namespace
 
 int exit_code(ErrorKind kind) noexcept {
   switch (kind) {
@@ -113,7 +108,8 @@ int exit_code(ErrorKind kind) noexcept {
 
 int run(int argc, const char* const* argv, Session session) {
   try {
-    if (session.ranks.is_root() || is_shared({argv, static_cast<std::size_t>(argc)})) run_or_throw(argc, argv, session);
+    if (session.ranks.is_root() || is_collective({argv, static_cast<std::size_t>(argc)}))
+      parse_and_run(argc, argv, session);
     session.ranks.barrier();
     return 0;
   } catch (const RankFailed& failed) {
@@ -123,8 +119,9 @@ int run(int argc, const char* const* argv, Session session) {
   } catch (const Error& error) {
     return fail(session, error.what(), exit_code(error.kind()));
   } catch (const Interrupted& interrupted) {
-    const char* left = interrupted.kept ? "interrupted; what was finished is kept, the same command goes on from there"
-                                        : "interrupted, nothing was written";
+    const char* left = interrupted.resumable
+                           ? "interrupted; finished parts are kept, and the same command continues from there"
+                           : "interrupted, nothing was written";
     return fail(session, left, 128 + interrupted.signal);
   } catch (const std::bad_alloc&) {
     return fail(session, "out of memory", kResource);

@@ -1,7 +1,9 @@
-# The libraries that headscope is made from.
+# The libraries that headscope is made from. The installed package includes this file too, with HEADSCOPE_LIBRARY_ONLY.
 find_package(fmt 9 REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED)
-find_package(CLI11 2.1 REQUIRED)
+if(NOT HEADSCOPE_LIBRARY_ONLY)
+  find_package(CLI11 2.1 REQUIRED)
+endif()
 find_package(ZLIB REQUIRED)
 find_package(PNG 1.6 REQUIRED)
 find_package(JPEG REQUIRED)

@@ -6,12 +6,16 @@ function(headscope_layer name)
   cmake_parse_arguments(ARG "" "" "LAYERS;PRIVATE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}/*.cpp"
                                                    "${PROJECT_SOURCE_DIR}/src/${name}/*.cu")
+  list(FILTER sources EXCLUDE REGEX "with(out)?_cuda\\.cpp$")  # chosen by the caller
   add_library(headscope_${name} STATIC ${sources})
   add_library(headscope::${name} ALIAS headscope_${name})
-  target_include_directories(headscope_${name} PUBLIC "${PROJECT_SOURCE_DIR}/include"
+  set_target_properties(headscope_${name} PROPERTIES EXPORT_NAME ${name})
+  target_include_directories(headscope_${name} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
+                                                      "$<INSTALL_INTERFACE:include>"
                                                PRIVATE "${PROJECT_SOURCE_DIR}/src")
   list(TRANSFORM ARG_LAYERS PREPEND headscope_)
-  target_link_libraries(headscope_${name} PUBLIC ${ARG_LAYERS} PRIVATE headscope_compile ${ARG_PRIVATE})
+  target_link_libraries(headscope_${name} PUBLIC ${ARG_LAYERS} PRIVATE $<BUILD_INTERFACE:headscope_compile>
+                                                                 ${ARG_PRIVATE})
   if("${HEADSCOPE_SANITIZE}" MATCHES "undefined")  # null pointers are found by AddressSanitizer
     target_compile_options(headscope_${name} PRIVATE -fsanitize=undefined -fno-sanitize=null,vptr,object-size)
   endif()

@@ -3,6 +3,8 @@ set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 include("${HEADSCOPE_BUILT}/headscope_targets.cmake")
+add_library(headscope_cli ALIAS headscope::headscope_cli)
+add_library(headscope_compile ALIAS headscope::headscope_compile)
 
 # The libraries of that tree call the system's OpenBLAS. If the package's has other symbol names, this object file
 # replaces the one file that calls it: the linker finds its functions before it looks into libheadscope_linalg.a.

@@ -190,11 +190,11 @@ TEST(Capture, MeasuresWhatAnAblationDoes) {
   const std::vector<float> before = floats(desk.run() / "output.npy");
   const Outcome outcome = desk.capture({"--ids", desk.path("ids.npy"), "--ablate", "L0H1,1.2", "--force"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("Without L0H1, 1.2: loss "));
+  EXPECT_THAT(outcome.out, HasSubstr("Without L0H1, L1H2: loss "));
   EXPECT_NE(floats(desk.run() / "output.npy"), before);
   const std::string zero = read(desk.run() / "effect.csv");
   EXPECT_THAT(zero, testing::StartsWith("ablated,ablation,loss_before,loss_after,accuracy_before,accuracy_after,kl,"
-                                        "agreement,change\nL0H1 1.2,zero,"));
+                                        "agreement,change\nL0H1 L1H2,zero,"));
   ASSERT_EQ(desk.capture({"--ids", desk.path("ids.npy"), "--ablate", "L0H1,1.2", "--ablation", "mean", "--force"}).code,
             0);
   EXPECT_NE(read(desk.run() / "effect.csv"), zero);
@@ -302,25 +302,31 @@ TEST(Capture, RefusesWrongInputInOneLine) {
   expect_failure(desk.command({"--ids", desk.path("nowhere.npy")}), 3, "nowhere.npy");
   expect_failure(desk.command({"--ids", desk.write("x.npy", "not an array")}), 3, "x.npy");
   expect_failure(desk.command({"--ids", desk.ids("a.npy", {1, 13}, {2})}), 3, "token 1 has id 13");
-  expect_failure(desk.command({"--ids", desk.ids("b.npy", {1, -1}, {2})}), 3, "id -1 at 1 is no token id");
+  expect_failure(desk.command({"--ids", desk.ids("b.npy", {1, -1}, {2})}), 3,
+                 "-1 at index 1 is not a token id, expected a non-negative 32-bit integer");
   expect_failure(desk.command({"--ids", desk.ids("c.npy", {}, {0})}), 3, "expected token ids");
   expect_failure(desk.command({"--ids", desk.ids("d.npy", {1}, {1, 1, 1})}), 3, "expected token ids");
-  expect_failure(desk.command({"--image", "x.png"}), 3, "the model takes tokens: use --text or --ids");
+  expect_failure(desk.command({"--image", "x.png"}), 3, "the model takes tokens; use --text or --ids");
   expect_failure(desk.command({"--pixels", "x.npy"}), 3, "the model takes tokens");
-  expect_failure(desk.command({"--ids", ids, "--queries", "9"}), 2, "--queries leaves none of the 7 tokens of input 0");
-  expect_failure(desk.command({"--ids", ids, "--queries", "5-3"}), 2, "ends before it begins");
-  expect_failure(desk.command({"--ids", ids, "--queries", "9-18446744073709551615"}), 2, "--queries leaves none");
-  expect_failure(desk.command({"--ids", ids, "--queries", "x\ny"}), 2, "is not a range");
-  expect_failure(desk.command({"--ids", ids, "--what", "maps"}), 2, "'maps' is neither pattern nor scores");
+  expect_failure(desk.command({"--ids", ids, "--queries", "9"}), 2,
+                 "--queries selects none of the 7 tokens of input 0");
+  expect_failure(desk.command({"--ids", ids, "--queries", "5-3"}), 2, "expected an index or a range such as 3-5");
+  expect_failure(desk.command({"--ids", ids, "--queries", "9-18446744073709551614"}), 2, "--queries selects none");
+  expect_failure(desk.command({"--ids", ids, "--queries", "9-18446744073709551615"}), 2,
+                 "expected an index or a range");
+  expect_failure(desk.command({"--ids", ids, "--queries", "x\ny"}), 2, "--queries: expected an index or a range");
+  expect_failure(desk.command({"--ids", ids, "--what", "maps"}), 2,
+                 "--what: unknown value 'maps'; expected one of pattern, scores");
   expect_failure(desk.command({"--ids", ids, "--dtype", "f64"}), 2, "f64");
   expect_failure(desk.command({"--ids", ids, "--heads", "4"}), 2, "there is no head 4");
-  expect_failure(desk.command({"--ids", ids, "--ablate", "seven"}), 2, "'seven' is not a head such as L4H7");
+  expect_failure(desk.command({"--ids", ids, "--ablate", "seven"}), 2,
+                 "--ablate: expected a head such as L4H7, found 'seven'");
   expect_failure(desk.command({"--ids", ids, "--ablate", "L0KV0"}), 2, "L0KV0 is not a query head");
   expect_failure(desk.command({"--ids", ids, "--ablate", "L9H0"}), 2, "L9H0 is not a query head");
-  expect_failure(desk.command({"--ids", ids, "--memory", "10K"}), 6, "give a larger --memory");
+  expect_failure(desk.command({"--ids", ids, "--memory", "10K"}), 6, "use a larger --memory");
   expect_failure(desk.command({"--ids", ids, "--memory", "much"}), 2, "much");
   desk.add_tokenizer();
-  expect_failure(desk.command({"--text", ""}), 3, "there are no tokens to run the model on");
+  expect_failure(desk.command({"--text", ""}), 3, "no tokens, expected at least one");
   expect_failure(desk.command({"--text-file", desk.write("blank.txt", "\n \n"), "--lines"}), 3,
                  "has no line with text in it");
   expect_failure({"capture", desk.path("nothing"), "-o", desk.path("run"), "--ids", ids}, 3, "nothing");
@@ -332,11 +338,11 @@ TEST(Capture, RefusesWrongPicturesInOneLine) {
   const ImageDesk desk;
   const std::string text = desk.folder.write("not.png", "this is no picture").string();
   expect_failure(desk.command({"--image", text}), 3, "not.png");
-  expect_failure(desk.command({"--text", "hello"}), 3, "the model takes images: use --image or --pixels");
+  expect_failure(desk.command({"--text", "hello"}), 3, "the model takes images; use --image or --pixels");
   expect_failure(desk.command({"--ids", "x.npy"}), 3, "x.npy");
   const fs::path array = desk.folder.path() / "pixels.npy";
   write_npy<float>(array, test::normals(3 * 16 * 20, 1), Shape{3, 16, 20});
-  expect_failure(desk.command({"--pixels", array.string()}), 3, "the image is 16 x 20, the model takes 16 x 16");
+  expect_failure(desk.command({"--pixels", array.string()}), 3, "the image is 16 x 20, but the model expects 16 x 16");
   EXPECT_TRUE(files_in(desk.folder.path() / "run").empty());
 }
 

@@ -110,7 +110,7 @@ TEST(HubCache, FailuresSayWhatToDoNext) {
   expect_failure({"inspect", std::string(5000, 'a')}, 3, "File name too long");
   cache.add("me/untold", {{"config.json", TinyGpt2().config}, {"model.safetensors", TinyGpt2().safetensors()}});
   expect_failure({"capture", "untold", "-o", "run", "--text", "a"}, 3,
-                 "download it with: hf download me/untold tokenizer.json, or give token ids with --ids");
+                 "download it with: hf download me/untold tokenizer.json, or pass token ids with --ids");
 }
 
 TEST(Family, OverridesTheConfigurationAndIsPartOfTheResult) {
@@ -119,11 +119,11 @@ TEST(Family, OverridesTheConfigurationAndIsPartOfTheResult) {
   const TemporaryFolder folder;
   tiny.write(folder);
   const std::string model = folder.path().string();
-  expect_failure({"inspect", model}, 3, "model_type 'gpt3' is unknown; its tensors fit gpt2: try --family gpt2");
+  expect_failure({"inspect", model}, 3, "model_type 'gpt3' is unknown; its tensors match gpt2; try --family gpt2");
   expect_failure({"inspect", model, "--family", "gpt3"}, 2, "unknown family 'gpt3'; expected one of bert, ");
-  expect_failure({"inspect", model, "--family", "llama"}, 3, "is to be read as family llama, but there is no");
+  expect_failure({"inspect", model, "--family", "llama"}, 3, "was requested as family llama, but there is no");
   EXPECT_THAT(run_program({"inspect", model, "--family", "gpt2"}).out,
-              HasSubstr("note         family gpt2 as asked for, which config.json does not say"));
+              HasSubstr("note         family gpt2 as requested, not as stated in config.json"));
 
   // Of RoBERTa's tensors BERT makes something else, though the files are the same.
   const std::string roberta = (fs::path(HEADSCOPE_SOURCE_DIR) / "tests/golden/checkpoints/roberta").string();

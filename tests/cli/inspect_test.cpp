@@ -33,7 +33,7 @@ TEST(Inspect, PrintsATableForPeople) {
   const Outcome outcome = run_program({"inspect", folder.path().string()});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.err, "");
-  for (const char* line : {"family       gpt2 (text, causal)", "layers       2", "heads        2 a layer, 4 in all",
+  for (const char* line : {"family       gpt2 (text, causal)", "layers       2", "heads        2 per layer, 4 in total",
                            "position     learned", "norm         LayerNorm, before attention"}) {
     EXPECT_THAT(outcome.out, HasSubstr(line));
   }

@@ -69,7 +69,13 @@ TEST(Organize, WritesEverythingTheManifestLists) {
   EXPECT_THAT(read(run / "trees/head.json"), HasSubstr("\"L1H3\""));
   EXPECT_THAT(read(run / "decay.csv"), HasSubstr("network,1,"));
   EXPECT_EQ(lines(read(run / "convergence.csv")), 1 + 3u);
-  EXPECT_EQ(manifest["commands"]["organize"]["identity"]["iterations"], "3");
+  const auto& identity = manifest["commands"]["organize"]["identity"];
+  EXPECT_EQ(identity["iterations"], "3");
+  EXPECT_EQ(identity["beta"], "1");
+  EXPECT_EQ(identity["axes"], "lhqk");
+  EXPECT_EQ(identity["queries"], "");
+  EXPECT_EQ(identity["device"], "cpu");
+  EXPECT_EQ(identity["source"].get<std::string>().size(), 16u);
 }
 
 TEST(Organize, TakesAFolderOfCapturedMapsWithItsMaskAndTokens) {
@@ -187,18 +193,18 @@ TEST(Organize, FailsWithOneLineAndTheRightCodeOnWrongInput) {
   expect_failure({"organize", maps}, 2, "--output is required");
   fails({"/no/such.npy"}, 3, "/no/such.npy: no such file or folder");
   fails({folder.path().string()}, 3, "has no pattern.npy");
-  fails({maps, "--axes", "lhqk"}, 3, "the array is [3, 6, 7], which does not fit the 4 axes of 'lhqk'");
-  fails({maps, "--axes", "khq"}, 2, "axes 'khq' are none of hqk, lhqk, qkh, qk");
+  fails({maps, "--axes", "lhqk"}, 3, "the array is [3, 6, 7], which does not match the 4 axes of 'lhqk'");
+  fails({maps, "--axes", "khq"}, 2, "--axes: unknown value 'khq'; expected one of hqk, lhqk, qkh, qk");
   fails({maps, "--what", "logits"}, 2, "--what");
-  fails({maps, "--mask", "upper"}, 2, "--mask: 'upper' is none of none, causal, zeros");
+  fails({maps, "--mask", "upper"}, 2, "--mask: unknown mask 'upper'; expected one of none, causal, zeros");
   fails({maps, "--mask", "/no/mask.npy"}, 3, "/no/mask.npy");
   fails({maps, "--heads", "7"}, 2, "none of the 3 heads is left");
-  fails({maps, "--heads", "a"}, 2, "--heads: 'a' is neither a number nor a range");
-  fails({maps, "--layers", "0"}, 2, "does not say which heads are which layer's");
-  fails({maps, "--queries", "2-9"}, 2, "queries 2 to 10 asked for, expected a range within 0 to 6");
+  fails({maps, "--heads", "a"}, 2, "--heads: expected an index, counted from 0, a range such as 3-5");
+  fails({maps, "--layers", "0"}, 2, "does not say which layer a head belongs to");
+  fails({maps, "--queries", "2-9"}, 2, "queries 2 to 10 requested, expected a range within 0 to 6");
   fails({maps, "--keys", "3"}, 3, "1 keys left, expected at least 2");
   fails({maps, "--skip-first", "6"}, 3, "0 queries left");
-  fails({maps, "--memory", "lots"}, 2, "'lots' is not a size");
+  fails({maps, "--memory", "lots"}, 2, "--memory: expected a size such as 8G");
   fails({maps, "--memory", "1K"}, 6, "more than the budget");
   fails({maps, "--iterations", "0"}, 2, "0 iterations");
   fails({maps, "--epsilon", "-1"}, 2, "epsilon is -1");
@@ -212,11 +218,11 @@ TEST(Organize, FailsWithOneLineAndTheRightCodeOnWrongInput) {
   std::vector<float> broken(3 * 6 * 7, 1.0F);
   broken[50] = std::numeric_limits<float>::quiet_NaN();
   write_npy<float>(folder.path() / "nan.npy", broken, Shape{3, 6, 7});
-  fails({(folder.path() / "nan.npy").string()}, 4, "head H1, query 1, key 1 is nan, expected a number");
+  fails({(folder.path() / "nan.npy").string()}, 4, "head H1, query 1, key 1 is nan, expected a finite number");
   write_npy<float>(folder.path() / "thin.npy", std::vector<float>(12, 1.0F), Shape{2, 6, 1});
   fails({(folder.path() / "thin.npy").string()}, 3, "1 keys left, expected at least 2");
   write_npy<float>(folder.path() / "empty.npy", std::vector<float>{}, Shape{0, 6, 2});
-  fails({(folder.path() / "empty.npy").string()}, 3, "the array is [0, 6, 2], expected no empty axis");
+  fails({(folder.path() / "empty.npy").string()}, 3, "the array is [0, 6, 2], expected at least 1 along every axis");
   folder.write("maps.txt", "1 2 3");
   fails({(folder.path() / "maps.txt").string()}, 3, "expected a folder with maps, or an .npy, .npz or .safetensors");
   folder.write("bad.npy", "not an array");
@@ -263,7 +269,7 @@ TEST(Softmax, RefusesWhatIsASoftmaxAlready) {
   const TemporaryFolder folder;
   write_npy<float>(folder.path() / "pattern.npy", std::vector<float>(4 * 5 * 5, 0.2F), Shape{4, 5, 5});
   expect_failure({"softmax", (folder.path() / "pattern.npy").string(), "-o", (folder.path() / "run").string()}, 3,
-                 "so it is a softmax already");
+                 "so softmax was already applied");
   expect_failure({"softmax", folder.path().string(), "-o", (folder.path() / "run").string()}, 3, "has no scores.npy");
 }
 

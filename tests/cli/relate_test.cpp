@@ -123,7 +123,7 @@ TEST(Relate, SaysWhyAnUnembeddingThatDoesNotFitGivesNoProfiles) {
       run_program({"relate", folder.path().string(), "-o", (folder.path() / "run").string(), "--tokens-for", "all"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("no token profiles: "));
-  EXPECT_THAT(outcome.out, HasSubstr("'lm_head.weight' is [7, 3], token profiles need rows as wide"));
+  EXPECT_THAT(outcome.out, HasSubstr("'lm_head.weight' is [7, 3], but token profiles need rows as wide"));
 }
 
 TEST(Relate, NamesHeadsOfLowRank) {
@@ -131,8 +131,8 @@ TEST(Relate, NamesHeadsOfLowRank) {
   const Outcome outcome =
       run_program({"relate", kModels + "special", "-o", (folder.path() / "run").string(), "--weights", "raw"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("warning      a head of lower rank than width in role Q: L1H2 (2 of 6)"));
-  EXPECT_THAT(outcome.out, HasSubstr("warning      a head of lower rank than width in role V: L1H1 (0 of 6)"));
+  EXPECT_THAT(outcome.out, HasSubstr("warning      rank-deficient head in role Q: L1H2 (2 of 6)"));
+  EXPECT_THAT(outcome.out, HasSubstr("warning      rank-deficient head in role V: L1H1 (0 of 6)"));
 }
 
 TEST(Relate, SaysThatAModelOfOneLayerHasNoEdges) {
@@ -214,27 +214,34 @@ TEST(Relate, FailsWithOneLineAndTheRightCodeOnWrongInput) {
   const std::string run = (folder.path() / "run").string();
   const std::string model = kModels + "plain";
   expect_failure({"relate", model}, 2, "--output is required");
-  expect_failure({"relate", model, "-o", run, "--pairs", "OX"}, 2, "--pairs: 'OX' is not a pair of Q, K, V, O");
-  expect_failure({"relate", model, "-o", run, "--metric", "cosine"}, 2, "--metric: 'cosine' is none of pk, max-cos");
-  expect_failure({"relate", model, "-o", run, "--null", "flat"}, 2, "--null: 'flat' is none of isotropic");
+  expect_failure({"relate", model, "-o", run, "--pairs", "OX"}, 2,
+                 "--pairs: expected a pair of the roles Q, K, V, O such as OQ, or all, found 'OX'");
+  expect_failure({"relate", model, "-o", run, "--metric", "cosine"}, 2,
+                 "--metric: unknown value 'cosine'; expected one of pk, max-cos");
+  expect_failure({"relate", model, "-o", run, "--null", "flat"}, 2,
+                 "--null: unknown value 'flat'; expected one of isotropic");
   expect_failure({"relate", model, "-o", run, "--metric", "cs", "--pairs", "QQ"}, 2, "not defined for pair QQ");
   expect_failure({"relate", model, "-o", run, "--metric", "cka", "--null", "matched"}, 2,
                  "null 'matched' is not defined");
-  expect_failure({"relate", model, "-o", run, "--layers", "7"}, 2, "layer 7 asked for, the model has 2");
+  expect_failure({"relate", model, "-o", run, "--layers", "7"}, 2, "layer 7 requested, but the model has 2");
   for (const char* word : {"5-3", "-1", "x", "1-", "0-99999999999"}) {
-    expect_failure({"relate", model, "-o", run, "--layers=" + std::string(word)}, 2,
-                   "--layers: '" + std::string(word) + "' is neither a number from 0 nor a range such as 3-5");
+    expect_failure(
+        {"relate", model, "-o", run, "--layers=" + std::string(word)}, 2,
+        "--layers: expected a layer, counted from 0, or a range such as 3-5, found '" + std::string(word) + "'");
   }
-  expect_failure({"relate", model, "-o", run, "--heads", "L0"}, 2, "--heads: 'L0' is neither a number from 0");
-  expect_failure({"relate", model, "-o", run, "--heads", "9.0"}, 2, "head L9H0 asked for, the model has 2 layers");
-  expect_failure({"relate", model, "-o", run, "--memory", "lots"}, 2, "'lots' is not a size");
+  expect_failure(
+      {"relate", model, "-o", run, "--heads", "L0"}, 2,
+      "--heads: expected an index, counted from 0, a range such as 3-5, or a query head such as L4H7, found 'L0'");
+  expect_failure({"relate", model, "-o", run, "--heads", "9.0"}, 2, "head L9H0 requested, but the model has 2 layers");
+  expect_failure({"relate", model, "-o", run, "--memory", "lots"}, 2,
+                 "--memory: expected a size such as 8G, 512M or a number of bytes, found 'lots'");
   expect_failure({"relate", model, "-o", run, "--weights", "cooked"}, 2, "--weights");
   expect_failure({"relate", model, "-o", run, "--max-q", "2"}, 2, "--max-q");
   expect_failure({"relate", "/no/such", "-o", run}, 3, "/no/such: no such file or folder");
   const auto labels = folder.write("labels.json", R"({"classes": {"previous": ["4.1"]}})");
   expect_failure({"relate", model, "-o", run, "--labels", labels.string()}, 3,
                  "names L4H1, but the model has 2 layers");
-  expect_failure({"relate", model, "-o", (labels / "run").string()}, 3, "cannot make the folder");
+  expect_failure({"relate", model, "-o", (labels / "run").string()}, 3, "cannot create the folder");
 }
 
 TEST(Relate, FailsWithCode4OnANonFiniteWeight) {
@@ -252,8 +259,10 @@ TEST(Relate, FailsWithCode4OnANonFiniteWeight) {
 TEST(Relate, NamesDevicesThatThisBuildHas) {
   const TemporaryFolder folder;
   const std::string run = (folder.path() / "run").string();
-  expect_failure({"relate", kModels + "plain", "-o", run, "--device", "gpu"}, 2, "'gpu' is none of cpu, cuda");
-  expect_failure({"relate", kModels + "plain", "-o", run, "--device", "cuda:x"}, 2, "'cuda:x' is none of cpu, cuda");
+  expect_failure({"relate", kModels + "plain", "-o", run, "--device", "gpu"}, 2,
+                 "--device: unknown device 'gpu'; expected one of cpu, cuda");
+  expect_failure({"relate", kModels + "plain", "-o", run, "--device", "cuda:x"}, 2,
+                 "--device: unknown device 'cuda:x'; expected one of cpu, cuda");
   expect_failure({"relate", kModels + "plain", "-o", run, "--precision", "bf16"}, 2, "the CPU computes in float32");
   EXPECT_EQ(run_program({"relate", kModels + "plain", "-o", run, "--device", "cpu", "--precision", "float32"}).code, 0);
   const auto manifest = nlohmann::json::parse(read(fs::path(run) / "manifest.json"));

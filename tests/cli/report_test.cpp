@@ -18,7 +18,9 @@ using test::run_program;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr const char* kDetectors = "head,layer,index,previous\nL0H0,0,0,0.5\n";
+constexpr const char* kDetectors =
+    "head,layer,index,previous,identity,duplicate,induction,threshold,detected\nL0H0,0,0,0.5,0.1,0.1,0.1,0.4,"
+    "previous\n";
 
 std::string read(const std::filesystem::path& path) {
   std::ostringstream text;

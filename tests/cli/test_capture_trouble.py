@@ -1,5 +1,5 @@
-"""What `capture` leaves behind when it is interrupted or the disk is full: nothing, and a rerun completes. And that many
-inputs need no more open files than few."""
+"""What `capture` leaves behind when it is interrupted or the disk is full: nothing, and a rerun completes. And that
+many inputs need no more open files than few."""
 
 import os
 import resource
@@ -47,7 +47,7 @@ def limited(kind: int, amount: int) -> Callable[[], None]:
 def test_an_interrupted_run_leaves_nothing_and_ends_within_a_second(model: Path, tmp_path: Path, number: int) -> None:
     run = tmp_path / "run"
     ids = save_ids(tmp_path / "ids.npy", 2, 1500)
-    command = [HEADSCOPE, "capture", model, "-o", run, "--ids", ids, "--heads", "0"]
+    command: list[str | Path] = [HEADSCOPE, "capture", model, "-o", run, "--ids", ids, "--heads", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while not run.exists() and process.poll() is None:
         time.sleep(0.01)
@@ -63,7 +63,8 @@ def test_an_interrupted_run_leaves_nothing_and_ends_within_a_second(model: Path,
 
 def test_a_full_disk_gives_code_6_and_a_rerun_completes(model: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    command = [HEADSCOPE, "capture", model, "-o", run, "--ids", save_ids(tmp_path / "ids.npy", 30), "--quiet"]
+    ids = save_ids(tmp_path / "ids.npy", 30)
+    command: list[str | Path] = [HEADSCOPE, "capture", model, "-o", run, "--ids", ids, "--quiet"]
     limit = limited(resource.RLIMIT_FSIZE, 20_000)
     done = subprocess.run(command, capture_output=True, text=True, preexec_fn=limit)
     assert done.returncode == 6, done.stderr
@@ -76,7 +77,7 @@ def test_a_full_disk_gives_code_6_and_a_rerun_completes(model: Path, tmp_path: P
 def test_any_number_of_inputs_needs_few_open_files(model: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     ids = save_ids(tmp_path / "ids.npy", 60, 3)
-    command = [HEADSCOPE, "capture", model, "-o", run, "--ids", ids, "--layers", "0", "--quiet"]
+    command: list[str | Path] = [HEADSCOPE, "capture", model, "-o", run, "--ids", ids, "--layers", "0", "--quiet"]
     done = subprocess.run(command, capture_output=True, text=True, preexec_fn=limited(resource.RLIMIT_NOFILE, 64))
     assert done.returncode == 0, done.stderr
     assert np.load(run / "inputs/59/pattern.npy").shape == (8, 3, 3)

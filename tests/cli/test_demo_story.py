@@ -53,8 +53,10 @@ def test_the_circuit_is_the_one_that_was_measured(demo: tuple[str, Path]) -> Non
 
 def test_what_ablation_costs_is_what_was_measured(demo: tuple[str, Path]) -> None:
     cost = {f"L{head['layer']}H{head['head']}": head["repeated_list"]["loss_increase"] for head in BEHAVIOR["heads"]}
-    told = re.findall(r"(L\dH\d) looks at the word before.*\n +Without it the loss on lists goes from ([\d.]+) to ([\d.]+)(.*)\.",
-                      demo[0])  # fmt: skip
+    told = re.findall(
+        r"(L\dH\d) looks at the word before.*\n +Without it the loss on lists goes from ([\d.]+) to ([\d.]+)(.*)\.",
+        demo[0],
+    )
     assert len(told) == len(classes("previous"))
     for head, before, after, rest in told:
         # Other texts and all words of them, so only what is much and what is next to nothing can be compared.
@@ -75,7 +77,8 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 def damages(run: Path) -> dict[str, list[float]]:
     """What every criterion costs at the budget, in nats; the random orders one after another."""
-    before, after = {}, {}
+    before: dict[tuple[str, str], float] = {}
+    after: dict[tuple[str, str], float] = {}
     for row in rows(run / "curve.csv"):
         order = (row["criterion"], row["seed"])
         before.setdefault(order, float(row["loss"]))
@@ -103,7 +106,7 @@ def test_structure_beats_chance_at_half_of_the_heads(demo: tuple[str, Path]) -> 
     best = min(("information", "redundancy", "pk"), key=lambda name: cost[name])
     assert cost[best][0] < min(cost["random"])
     told = re.search(
-        r"16 of 32 heads removed by (\w+): ([\d.]+) nats a word\. "
+        r"16 of 32 heads removed by (\w+): ([\d.]+) nats per word\. "
         r"The same number removed at random, 20 times: ([\d.]+) to ([\d.]+)\. Structure beats chance\.",
         demo[0],
     )
@@ -123,7 +126,7 @@ def test_the_documents_have_the_numbers(demo: tuple[str, Path]) -> None:
     told = re.search(r"^\| `pk` \| ([\d.]+) .*^\| `random` \| ([\d.]+) to ([\d.]+)", text, re.MULTILINE | re.DOTALL)
     assert told and [float(number) for number in told.groups()] == pytest.approx(measured, abs=0.00501)
     text = (ROOT / "README.md").read_text()
-    told = re.search(r"cost\s([\d.]+)\snats\sa\stoken;\s20\srandom\shalves\scost\s([\d.]+)\sto\s([\d.]+)\.\s", text)
+    told = re.search(r"cost\s([\d.]+)\snats\sper\stoken;\s20\srandom\shalves\scost\s([\d.]+)\sto\s([\d.]+)\.\s", text)
     assert told and [float(number) for number in told.groups()] == pytest.approx(measured, abs=0.02)
 
 
@@ -146,8 +149,8 @@ def test_halves_are_alike_and_words_unlike_pictures(demo: tuple[str, Path]) -> N
 def page_data(page: Path) -> dict:
     html = page.read_text()
     blocks = re.findall(r'<script type="application/octet-stream" id="block-\d+">([^<]*)</script>', html)
-    main = int(re.search(r'<meta name="headscope-main" content="(\d+)">', html)[1])
-    return json.loads(zlib.decompress(base64.b64decode(blocks[main])))
+    (main,) = re.findall(r'<meta name="headscope-main" content="(\d+)">', html)
+    return json.loads(zlib.decompress(base64.b64decode(blocks[int(main)])))
 
 
 def test_the_page_shows_what_was_told(demo: tuple[str, Path]) -> None:

@@ -85,7 +85,7 @@ def test_relate_gives_the_bytes_of_one_process(grouped: Path, tmp_path: Path, op
 @pytest.mark.parametrize("way", ["shared", "messages"])
 def test_numbers_are_exchanged_in_shared_memory_and_as_between_machines(way: str) -> None:
     for ranks in (1, 2, 4):
-        command = [*MPIRUN, "-n", str(ranks), EXCHANGE_NUMBERS, way]
+        command: list[str | Path] = [*MPIRUN, "-n", str(ranks), EXCHANGE_NUMBERS, way]
         done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, timeout=120)
         assert done.returncode == 0, done.stdout + done.stderr
 
@@ -114,7 +114,7 @@ def maps(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("options", ORGANIZE.values(), ids=ORGANIZE.keys())
 def test_organize_gives_the_bytes_of_one_process(maps: Path, tmp_path: Path, options: list[str]) -> None:
-    command = ["organize", maps, "--draws", "2", *options]
+    command: list[str | Path] = ["organize", maps, "--draws", "2", *options]
     subprocess.run([HEADSCOPE, *command, "-o", tmp_path / "one"], check=True, capture_output=True)
     expected = contents(tmp_path / "one")
     assert "haar/network.npy" in expected
@@ -139,14 +139,15 @@ def test_a_number_that_only_one_rank_sees_ends_organize_with_its_message_and_cod
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("command, fixture", [("relate", "grouped"), ("organize", "maps")])
+@pytest.mark.parametrize(("command", "fixture"), [("relate", "grouped"), ("organize", "maps")])
 def test_a_rank_that_lacks_its_input_ends_the_job_with_code_5(
     command: str, fixture: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     there: Path = request.getfixturevalue(fixture)
     # Not as two programs with a colon between them: mpirun of Open MPI 5.0.7 crashes on that with --oversubscribe.
     choose = '[ "$OMPI_COMM_WORLD_RANK" = 2 ] && source=$3 || source=$2; exec "$0" "$1" "$source" -o "$4" --quiet'
-    line = [*MPIRUN, "-n", "3", "sh", "-c", choose, HEADSCOPE_MPI, command, there, tmp_path / "absent", tmp_path / "run"]
+    line: list[str | Path] = [*MPIRUN, "-n", "3", "sh", "-c", choose, HEADSCOPE_MPI, command, there]
+    line += [tmp_path / "absent", tmp_path / "run"]
     done = subprocess.run(line, capture_output=True, text=True, env=ENVIRONMENT, timeout=60)
     assert done.returncode == 5, done.stderr
     (said,) = own_lines(done.stderr)
@@ -160,7 +161,7 @@ def test_a_folder_with_the_name_of_a_shared_command_does_not_make_ranks_share_an
     assert run_on(1, "relate", grouped, "-o", tmp_path / "relate").returncode == 0
     # Rank 1 would fail if it ran the command at all.
     choose = '[ "$OMPI_COMM_WORLD_RANK" = 1 ] && cd /; exec "$0" report relate -o "$1"'
-    line = [*MPIRUN, "-n", "2", "sh", "-c", choose, HEADSCOPE_MPI, tmp_path / "page.html"]
+    line: list[str | Path] = [*MPIRUN, "-n", "2", "sh", "-c", choose, HEADSCOPE_MPI, tmp_path / "page.html"]
     done = subprocess.run(line, capture_output=True, text=True, env=ENVIRONMENT, timeout=60, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "page.html").exists()
@@ -198,7 +199,8 @@ def test_what_one_rank_meets_ends_the_job_with_its_message_and_code(grouped: Pat
 
 def test_a_rank_that_is_killed_takes_the_job_along_and_leaves_nothing_half_written(slow: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    command = [*MPIRUN, "-n", "2", HEADSCOPE_MPI, "relate", slow, "-o", run, "--metric", "grassmann", "--threads", "1"]
+    command: list[str | Path] = [*MPIRUN, "-n", "2", HEADSCOPE_MPI, "relate", slow, "-o", run]
+    command += ["--metric", "grassmann", "--threads", "1"]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, start_new_session=True
     )

@@ -40,7 +40,8 @@ def contents(run: Path) -> dict[str, bytes]:
 
 def stop_half_way(model: Path, run: Path, number: int) -> subprocess.Popen[str]:
     """Ends a run as soon as some of its blocks are on disk."""
-    command = [HEADSCOPE, "relate", model, "-o", run, *OPTIONS, "--save-every", "0.05", "--threads", "1"]
+    command: list[str | Path] = [HEADSCOPE, "relate", model, "-o", run, *OPTIONS]
+    command += ["--save-every", "0.05", "--threads", "1"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while len(list(run.glob("unfinished/relate-*/*.blocks"))) < 3:
         assert process.poll() is None, "it ended before it could be stopped"
@@ -70,7 +71,7 @@ def test_an_interrupted_run_says_that_it_can_go_on(model: Path, expected: dict[s
     process = stop_half_way(model, run, signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert errors.splitlines()[-1].endswith("what was finished is kept, the same command goes on from there")
+    assert errors.splitlines()[-1].endswith("finished parts are kept, and the same command continues from there")
     subprocess.run([HEADSCOPE, "relate", model, "-o", run, *OPTIONS], check=True, capture_output=True)
     assert resumed(run) > 0
     assert contents(run) == expected
@@ -79,7 +80,7 @@ def test_an_interrupted_run_says_that_it_can_go_on(model: Path, expected: dict[s
 def test_no_resume_starts_anew(model: Path, expected: dict[str, bytes], tmp_path: Path) -> None:
     run = tmp_path / "run"
     stop_half_way(model, run, signal.SIGKILL).communicate(timeout=30)
-    command = [HEADSCOPE, "relate", model, "-o", run, *OPTIONS, "--no-resume"]
+    command: list[str | Path] = [HEADSCOPE, "relate", model, "-o", run, *OPTIONS, "--no-resume"]
     subprocess.run(command, check=True, capture_output=True)
     assert resumed(run) == 0
     assert contents(run) == expected
@@ -105,5 +106,7 @@ def test_another_command_does_not_take_the_blocks(model: Path, tmp_path: Path) -
     raw = ["--weights", "raw"]
     subprocess.run([HEADSCOPE, "relate", model, "-o", run, *OPTIONS, *raw], check=True, capture_output=True)
     assert resumed(run) == 0
-    subprocess.run([HEADSCOPE, "relate", model, "-o", tmp_path / "raw", *OPTIONS, *raw], check=True, capture_output=True)
+    subprocess.run(
+        [HEADSCOPE, "relate", model, "-o", tmp_path / "raw", *OPTIONS, *raw], check=True, capture_output=True
+    )
     assert contents(run) == contents(tmp_path / "raw")

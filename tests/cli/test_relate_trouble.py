@@ -30,7 +30,7 @@ def files_in(run: Path) -> list[Path]:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_leaves_nothing_and_ends_within_a_second(model: Path, tmp_path: Path, number: int) -> None:
     run = tmp_path / "run"
-    command = [HEADSCOPE, "relate", model, "-o", run, "--pairs", "all", "--metric", "grassmann"]
+    command: list[str | Path] = [HEADSCOPE, "relate", model, "-o", run, "--pairs", "all", "--metric", "grassmann"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while not run.exists() and process.poll() is None:
         time.sleep(0.01)
@@ -46,7 +46,7 @@ def test_an_interrupted_run_leaves_nothing_and_ends_within_a_second(model: Path,
 
 def test_a_full_disk_gives_code_6_and_a_rerun_completes(model: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    command = [HEADSCOPE, "relate", model, "-o", run, "--null", "isotropic", "--quiet"]
+    command: list[str | Path] = [HEADSCOPE, "relate", model, "-o", run, "--null", "isotropic", "--quiet"]
 
     def limit_file_size() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -62,7 +62,7 @@ def test_a_full_disk_gives_code_6_and_a_rerun_completes(model: Path, tmp_path: P
 
 def test_a_device_that_the_build_does_not_have_gives_code_5(model: Path, tmp_path: Path) -> None:
     for device in ("cuda", "cuda:1"):
-        command = [HEADSCOPE, "relate", model, "-o", tmp_path / "run", "--device", device]
+        command: list[str | Path] = [HEADSCOPE, "relate", model, "-o", tmp_path / "run", "--device", device]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 5, done.stderr
         assert done.stderr.startswith("headscope: ") and done.stderr.count("\n") == 1

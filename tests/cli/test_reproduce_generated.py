@@ -1,5 +1,6 @@
-"""Runs `reproduce` on a checkpoint of GPT-2 small's shape with random weights: every published figure has its line, and the
-model is told to be another one. Takes a minute of processor time, for two weight processings of 16 pairs of roles."""
+"""Runs `reproduce` on a checkpoint of GPT-2 small's shape with random weights: every published figure has its line, and
+the model is told to be another one. Takes a minute of processor time, for two weight processings of 16 pairs of
+roles."""
 
 import json
 import os
@@ -129,14 +130,16 @@ def test_the_table_has_the_same_lines_even_for_weights_of_zero_and_no_vocabulary
 
 
 @pytest.mark.parametrize(
-    "sizes", [("--layers", "11"), ("--heads", "6"), ("--d-model", "384"), ("--heads", "24")], ids=lambda sizes: "".join(sizes)
+    "sizes",
+    [("--layers", "11"), ("--heads", "6"), ("--d-model", "384"), ("--heads", "24")],
+    ids=lambda sizes: "".join(sizes),
 )
 def test_another_shape_is_refused_with_code_3(tmp_path: Path, sizes: tuple[str, ...]) -> None:
     folder = generate(tmp_path / "m", "--preset", "gpt2-small", "--d-mlp", "16", "--vocab", "50", "--sparse", *sizes)
     done = reproduce(folder)
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.count("\n") == 1
-    assert "the published figures are of GPT-2 small, 12 layers of 12 heads of width 64 in 768" in done.stderr
+    assert "the published figures are for GPT-2 small, which has 12 layers of 12 heads of width 64 in 768" in done.stderr
 
 
 def test_a_missing_model_is_refused_with_code_3_and_a_missing_argument_with_code_2(tmp_path: Path) -> None:

@@ -21,7 +21,9 @@ class LayeringTest(unittest.TestCase):
             return faults(root)
 
     def test_a_clean_tree_has_no_fault(self):
-        self.assertEqual(self.check({"src/io/a.cpp": '#include "headscope/base/error.h"\n#include <fmt/format.h>\n'}), [])
+        self.assertEqual(
+            self.check({"src/io/a.cpp": '#include "headscope/base/error.h"\n#include <fmt/format.h>\n'}), []
+        )
 
     def test_a_lower_layer_may_not_include_a_higher_one(self):
         self.assertEqual(len(self.check({"src/base/a.cpp": '#include "headscope/io/json.h"\n'})), 1)

@@ -19,7 +19,7 @@ inline std::filesystem::path write_maps(const TemporaryFolder& folder, const std
   std::size_t heads = 1;
   for (std::size_t i = 0; i + 2 < shape.size(); ++i) heads *= shape[i];
   const HiddenTensor hidden({heads, queries, keys}, 3, 0.5, 0.02, seed);
-  const std::filesystem::path path = folder.path() / (name + ".npy");
+  std::filesystem::path path = folder.path() / (name + ".npy");
   std::filesystem::create_directories(path.parent_path());
   write_npy<float>(path, hidden.values, shape);
   return path;
@@ -28,7 +28,7 @@ inline std::filesystem::path write_maps(const TemporaryFolder& folder, const std
 /// Writes a folder like the output of `capture`: scores.npy, their causal softmax as pattern.npy, tokens.json.
 inline std::filesystem::path write_run(const TemporaryFolder& folder, std::size_t layers, std::size_t heads,
                                        std::size_t n) {
-  const std::filesystem::path run = folder.path() / "captured";
+  std::filesystem::path run = folder.path() / "captured";
   write_maps(folder, "captured/scores", {layers * heads, n, n});
   const auto file = NpyFile::open(run / "scores.npy");
   std::vector<float> pattern = npy_values<float>(file.array(), "scores");

@@ -28,7 +28,7 @@ class TemporaryFolder {
 
   /// Writes a file into the folder and returns its path.
   std::filesystem::path write(std::string_view name, std::string_view contents) const {
-    const std::filesystem::path file = path_ / name;
+    std::filesystem::path file = path_ / name;
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file, std::ios::binary) << contents;
     return file;

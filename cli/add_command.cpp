@@ -1,0 +1,126 @@
+#include "cli/add_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/interrupt.h"
+#include "cli/progress.h"
+
+namespace headscope::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// What help shows in place of a value.
+std::string type_name(const Option& option) {
+  if (!option.choices().empty()) return fmt::format("{{{}}}", fmt::join(option.choices(), ","));
+  switch (option.kind()) {
+    case OptionKind::kInteger:
+      return "INTEGER";
+    case OptionKind::kNumber:
+      return "NUMBER";
+    case OptionKind::kPath:
+      return "PATH";
+    case OptionKind::kText:
+    case OptionKind::kList:
+    case OptionKind::kFlag:
+      break;
+  }
+  return "TEXT";
+}
+
+// Adds a spelling that help does not show. CLI11 2.4 and later treat --x and -x as one name: such a spelling is left
+// out.
+template <typename Add>
+void add_hidden(const Add& add) {
+  try {
+    add()->group("");
+  } catch (const CLI::OptionAlreadyAdded&) {
+  }
+}
+
+void add_flag(CLI::App& app, Option& option) {
+  const bool on = std::get<bool>(option.default_value());
+  const auto set = [&option](bool value) { return [&option, value] { option.set_value(value); }; };
+  app.add_flag_callback(option.spelling(), set(!on), option.help());
+  if (on) add_hidden([&] { return app.add_flag_callback("--" + option.name(), set(true)); });
+}
+
+CLI::Option* add_value(CLI::App& app, const std::string& spelling, Option& option) {
+  const bool list = option.kind() == OptionKind::kList;
+  const bool repeated = list && option.is_repeated() && !option.is_positional();
+  const std::string help = option.help() + (repeated ? "; may be repeated" : "");
+  CLI::Option* added = list ? app.add_option_function<Words>(
+                                  spelling, [&option](const Words& words) { option.set_words(words); }, help)
+                            : app.add_option_function<std::string>(
+                                  spelling, [&option](const std::string& word) { option.set_words({word}); }, help);
+  added->type_name(type_name(option));
+  if (repeated) added->allow_extra_args(false);
+  const std::string text = to_string(option.default_value());
+  if (!text.empty()) added->default_str(text);
+  return added;
+}
+
+void add_options(CLI::App& app, OptionList& options) {
+  for (Option& option : options) {
+    if (option.kind() == OptionKind::kFlag) {
+      add_flag(app, option);
+      continue;
+    }
+    CLI::Option* added = add_value(app, option.spelling(), option);
+    if (option.is_required_on_command_line()) added->required();
+  }
+  for (Option& option : options) {
+    if (!option.excluded().empty()) {
+      app.get_option(option.flag())->excludes(app.get_option("--" + option.excluded()));
+    }
+  }
+}
+
+// After all other options, since these must win over a former spelling.
+void add_former_spellings(CLI::App& app, OptionList& options) {
+  for (Option& option : options) {
+    if (option.former_spelling().empty()) continue;
+    add_hidden([&] { return add_value(app, option.former_spelling(), option); });
+  }
+}
+
+Context make_context(Session& session, Progress& progress) {
+  Context context;
+  context.ranks = session.ranks;
+  context.on_progress = [&](std::string_view stage, double fraction) { progress.reach(stage, fraction); };
+  context.poll = check_for_interrupt;
+  context.log = [&](std::string_view line) {
+    if (!session.quiet) session.err << line << '\n';
+  };
+  return context;
+}
+
+}  // namespace
+
+void add_command(CLI::App& program, Command& command, Session& session) {
+  CLI::App* app = program.add_subcommand(std::string(command.info().name), std::string(command.info().about));
+  add_options(*app, command.options());
+  const auto json = std::make_shared<bool>(false);  // lives as long as the callback
+  app->add_flag("--json", *json, "Print the result as JSON");
+  app->add_flag("-q,--quiet", session.quiet, "Print no progress");
+  add_former_spellings(*app, command.options());
+  app->footer(fmt::format("Example: headscope {}", command.info().example));
+  app->callback([&command, &session, json] {
+    watch_for_interrupts();
+    std::optional<CommandOutput> output;
+    {
+      Progress progress(session);
+      output = command.run(make_context(session, progress));
+    }
+    if (output) session.out << (*json ? output->json : output->summary);
+  });
+}
+
+}  // namespace headscope::cli

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "headscope/app/option.h"
+#include "headscope/capture/inputs.h"
+#include "headscope/forward/forward.h"
+#include "headscope/model/model.h"
+
+namespace headscope {
+
+/// What a model is run on: texts, files, or token ids and pixels in memory.
+struct InputSources {
+  std::vector<std::string> texts = {};
+  std::vector<std::filesystem::path> text_files = {};
+  std::vector<std::filesystem::path> ids = {};
+  std::vector<std::filesystem::path> images = {};
+  std::vector<std::filesystem::path> pixels = {};
+  std::vector<ModelInput> in_memory = {};  ///< Ids or pixels that are in memory; called "ids" or "pixels".
+  bool lines = false;                      ///< Each line of a text file is an input of its own.
+  bool special = true;                     ///< Add the tokenizer's special tokens.
+  std::optional<std::size_t> max_tokens = {};
+
+  [[nodiscard]] bool empty() const noexcept {
+    return texts.empty() && text_files.empty() && ids.empty() && images.empty() && pixels.empty() && in_memory.empty();
+  }
+};
+/// --text, --text-file, --ids, --image, --pixels (each may be repeated), --lines, --no-special, --max-tokens
+void describe(InputSources& inputs, OptionList& options);
+
+/// Reads the inputs in the order texts, text files, ids, images, pixels, in memory.
+/// \throws Error  as `InputReader`; kInvalidArgument if there are none.
+[[nodiscard]] std::vector<DescribedInput> read_inputs(const Model& model, const InputSources& inputs);
+
+/// Distinguishes inputs that came from files of the same name.
+[[nodiscard]] std::string fingerprint(std::span<const DescribedInput> inputs);
+
+}  // namespace headscope

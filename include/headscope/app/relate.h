@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headscope/app/command.h"
+#include "headscope/app/request_parts.h"
+#include "headscope/model/model.h"
+#include "headscope/relate/relate.h"
+#include "headscope/relate/token_profile.h"
+
+namespace headscope {
+
+/// The subspaces that get token profiles.
+enum class ProfiledSubspaces { kEdges, kAll, kNone };
+
+/// Which heads communicate, from their weights.
+struct RelateRequest {
+  static constexpr CommandInfo kCommand = {
+      .name = "relate",
+      .about = "Which heads talk to which, from their weights",
+      .example = "relate models/gpt2 -o runs/gpt2 --metric pk,cs --labels data/labels/gpt2-small-wang2023.json",
+      .is_collective = true};
+
+  ModelSource model = {};
+  std::vector<RolePair> pairs = {{Role::kO, Role::kQ}, {Role::kO, Role::kK}, {Role::kO, Role::kV}};
+  std::vector<Metric> metrics = {Metric::kPk};  ///< The first one determines edges, graph and tree.
+  WeightProcessing weights = WeightProcessing::kFolded;
+  std::vector<NullModel> nulls = {};  ///< Empty: all that are defined for the first metric.
+  std::size_t top = 20;               ///< Edges kept per pair of roles, ...
+  std::optional<double> max_q = {};   ///< ... or all with a q-value below this.
+  std::filesystem::path labels = {};  ///< Label file; empty: none.
+  std::size_t tokens = 10;            ///< Tokens per profile.
+  ProfiledSubspaces tokens_for = ProfiledSubspaces::kEdges;
+  TokenMatrix tokens_from = TokenMatrix::kUnembedding;
+  HeadSelection selection = {};
+  bool earlier_only = false;
+  std::size_t draws = 32;
+  std::size_t seed = 0;
+  bool resume = true;
+  double save_every = 10;
+  OutputTarget output = {};
+  Resources resources = {};
+};
+void describe(RelateRequest& request, OptionList& options);
+
+/// A token of a profile, with its text.
+struct ProfiledToken {
+  HeadRole subspace;
+  std::size_t rank = 0;  ///< 1 is the closest.
+  std::size_t id = 0;
+  std::string text;
+  double score = 0;
+};
+
+struct RelateOutcome {
+  ModelInfo model;
+  RelateOptions options;
+  RelateResult result;
+  std::vector<ProfiledToken> tokens;
+  bool has_tokens = false;         ///< Whether profiles were computed at all.
+  std::size_t resumed_blocks = 0;  ///< Blocks that an interrupted run had finished.
+  RunFiles files;
+};
+
+/// Runs the request: opens the model, relates its heads, computes token profiles, writes the results. Collective; the
+/// outcome is absent on ranks other than 0.
+///
+/// \throws Error  as `relate`, `RunFolder`, `Model::open`; kBackend if ranks see different models.
+[[nodiscard]] std::optional<RelateOutcome> run(const RelateRequest& request, const Context& context = {});
+
+/// Adds the files of an outcome to a folder.
+void write(const RelateOutcome& outcome, RunFolder& folder);
+
+[[nodiscard]] std::string summary(const RelateOutcome& outcome);
+[[nodiscard]] std::string to_json(const RelateOutcome& outcome);
+
+}  // namespace headscope

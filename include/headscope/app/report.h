@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headscope/app/command.h"
+
+namespace headscope {
+
+/// One page of everything that a folder of results contains.
+struct ReportRequest {
+  static constexpr CommandInfo kCommand = {.name = "report",
+                                           .about = "One interactive page of everything in a folder of results",
+                                           .example = "report runs/gpt2 -o gpt2.html"};
+
+  std::filesystem::path run = {};
+  std::filesystem::path page = {};
+  std::string title = {};  ///< Empty: the name of the folder.
+  bool force = false;
+};
+void describe(ReportRequest& request, OptionList& options);
+
+struct ReportOutcome {
+  std::filesystem::path page;
+  std::size_t bytes = 0;
+  std::vector<std::string> sections;  ///< E.g. "relate", "capture".
+  std::vector<std::string> notes;     ///< What was averaged or left out.
+  RunFiles files;                     ///< Always empty: a page is not part of a run.
+};
+
+/// Builds the page and writes it.
+/// \throws Error  as `build_page`; kInvalidArgument if the file exists and is not a page, unless `force` is set.
+[[nodiscard]] std::optional<ReportOutcome> run(const ReportRequest& request, const Context& context = {});
+
+[[nodiscard]] std::string summary(const ReportOutcome& outcome);
+[[nodiscard]] std::string to_json(const ReportOutcome& outcome);
+
+}  // namespace headscope

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "headscope/app/compare.h"
+#include "headscope/app/prune.h"
+#include "headscope/capture/detectors.h"
+#include "headscope/model/model.h"
+#include "headscope/relate/relate.h"
+
+namespace headscope::app {
+
+/// An edge whose ends do what the edge suggests: the source attends to the previous token, the target to the token that
+/// followed the last time, and its K reads what the source writes.
+struct InductionEdge {
+  Edge edge;
+  double previous = 0;   ///< Score of the source.
+  double induction = 0;  ///< Score of the target.
+};
+
+/// Returns the kept OK edges, closest first, whose ends both pass their detector.
+[[nodiscard]] std::vector<InductionEdge> induction_edges(const RelateResult& related, const DetectResult& detected,
+                                                         double threshold);
+
+/// Effect of removing one head on the loss on some texts.
+struct Loss {
+  std::string head;
+  double before = 0;
+  double after = 0;
+};
+[[nodiscard]] Loss loss_without(const Model& model, HeadId head, std::span<const std::string> texts);
+
+/// Two sentences on pruning: what the best structural criterion costs compared with random orders, and what the
+/// criteria that measure the damage itself cost.
+[[nodiscard]] std::string pruning_text(const PruneResult& result);
+
+/// The verdict on every two runs, one line each.
+[[nodiscard]] std::string comparison_text(const CompareOutcome& outcome);
+
+}  // namespace headscope::app

@@ -1,0 +1,77 @@
+#include "headscope/app/input_sources.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstdint>
+#include <utility>
+
+#include "headscope/base/error.h"
+
+namespace headscope {
+namespace {
+
+void append(std::vector<DescribedInput>& all, std::vector<DescribedInput> more) {
+  for (DescribedInput& one : more) all.push_back(std::move(one));
+}
+
+// Inputs in memory, named as those of a file called "ids" or "pixels" would be.
+void append_in_memory(std::vector<DescribedInput>& all, InputReader& reader, const std::vector<ModelInput>& inputs) {
+  std::size_t index = 0;
+  for (const ModelInput& one : inputs) {
+    const bool is_text = !one.ids.empty();
+    const std::string kind = is_text ? "ids" : "pixels";
+    const std::string source = inputs.size() == 1 ? kind : fmt::format("{}[{}]", kind, index++);
+    all.push_back(is_text ? reader.ids(one.ids, source) : reader.pixels(one.pixels, source));
+  }
+}
+
+}  // namespace
+
+void describe(InputSources& inputs, OptionList& options) {
+  options.add("text", inputs.texts, "Text for the model's own tokenizer").repeated();
+  options.add("text-file", inputs.text_files, "A file of text").repeated();
+  options.add("ids", inputs.ids, "Token ids, an npy file [tokens] or [inputs, tokens]").repeated();
+  options.add("image", inputs.images, "A PNG or JPEG file, prepared as the model's preprocessor_config.json says")
+      .repeated();
+  options.add("pixels", inputs.pixels, "Normalized pixels, an npy file [channels, height, width] or [images, ...]")
+      .repeated();
+  options.add("lines", inputs.lines, "Each line of a text file is an input of its own");
+  options.add("special", inputs.special, "Do not add the tokenizer's special tokens");
+  options.add("max-tokens", inputs.max_tokens, "Maximum number of tokens per text; the rest is cut off");
+}
+
+std::vector<DescribedInput> read_inputs(const Model& model, const InputSources& inputs) {
+  if (inputs.empty()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "nothing to run the model on: give --text, --text-file, --ids, --image or --pixels");
+  }
+  InputOptions options;
+  if (!inputs.special) options.special = SpecialTokens::kNone;
+  if (inputs.max_tokens && *inputs.max_tokens > 0) options.max_tokens = *inputs.max_tokens;
+  InputReader reader(model, options);
+  std::vector<DescribedInput> all;
+  for (const std::string& text : inputs.texts) all.push_back(reader.text(text));
+  for (const auto& path : inputs.text_files) append(all, reader.text_file(path, inputs.lines));
+  for (const auto& path : inputs.ids) append(all, reader.ids(path));
+  for (const auto& path : inputs.images) all.push_back(reader.image(path));
+  for (const auto& path : inputs.pixels) append(all, reader.pixels(path));
+  append_in_memory(all, reader, inputs.in_memory);
+  return all;
+}
+
+std::string fingerprint(std::span<const DescribedInput> inputs) {
+  std::uint64_t hash = 0xCBF29CE484222325U;  // FNV-1a, 64 bits
+  const auto add = [&](std::uint64_t number) {
+    for (unsigned shift = 0; shift < 64; shift += 8) hash = (hash ^ (number >> shift & 0xFF)) * 0x100000001B3U;
+  };
+  for (const DescribedInput& one : inputs) {
+    const Pixels& pixels = one.input.pixels;
+    for (const std::size_t extent : {one.input.ids.size(), pixels.channels, pixels.height, pixels.width}) add(extent);
+    for (const std::uint32_t id : one.input.ids) add(id);
+    for (const float value : pixels.values) add(std::bit_cast<std::uint32_t>(value));
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+}  // namespace headscope

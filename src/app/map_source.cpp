@@ -1,0 +1,272 @@
+#include "app/map_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "app/map_array.h"
+#include "app/shared_work.h"
+#include "headscope/base/error.h"
+#include "headscope/io/json.h"
+#include "headscope/model/head_id.h"
+#include "headscope/run/schema.h"
+
+namespace headscope::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The mask of each head, [head, query, key], computed when it is read: causal, within the window of the layer.
+ArraySource window_mask(const MapDescription& maps, const Shape& shape) {
+  std::vector<std::size_t> windows;  // by head
+  for (const std::string& head : maps.heads) {
+    const auto id = parse_head(head);
+    windows.push_back(id && id->layer < maps.windows.size() ? maps.windows[id->layer] : 0);
+  }
+  const auto read = [windows, shape, causal = maps.causal, offset = maps.first_query.value_or(0)](
+                        std::size_t first, std::span<float> out) {
+    for (std::size_t i = 0; i < out.size();) {  // row by row
+      const std::size_t row = (first + i) / shape[2];
+      const std::size_t head = row / shape[1];
+      const std::size_t query = row % shape[1] + offset;
+      const std::size_t window = head < windows.size() ? windows[head] : 0;
+      for (std::size_t key = (first + i) % shape[2]; key < shape[2] && i < out.size(); ++key) {
+        out[i++] = (!causal || key <= query) && (window == 0 || key + window > query) ? 1.0F : 0.0F;
+      }
+    }
+  };
+  return {shape, read};
+}
+
+// Returns which of these heads are selected. An index counts within the layer if the names tell the layer.
+std::vector<std::size_t> selected_maps(const HeadSelection& selection, const std::vector<std::string>& names) {
+  const bool by_layer = !selection.layers.empty() || std::ranges::any_of(selection.heads, [](const HeadPick& pick) {
+    return pick.layer.has_value();
+  });
+  std::vector<std::size_t> selected;
+  for (std::size_t h = 0; h < names.size(); ++h) {
+    const auto id = parse_head(names[h]);
+    if (!id && by_layer) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  "--layers, --heads: the source does not say which layer a head belongs to; use --axes lhqk, or "
+                  "indices of heads");
+    }
+    const bool of_layers =
+        selection.layers.empty() || std::ranges::find(selection.layers, id->layer) != selection.layers.end();
+    const bool of_heads =
+        selection.heads.empty() || std::ranges::any_of(selection.heads, [&](const HeadPick& pick) {
+          return pick.layer ? HeadId{*pick.layer, pick.head} == *id : pick.head == (id ? id->head : h);
+        });
+    if (of_layers && of_heads) selected.push_back(h);
+  }
+  if (selected.empty()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("--layers, --heads: none of the {} heads is left", names.size()));
+  }
+  return selected;
+}
+
+// Names of all heads of an array.
+std::vector<std::string> head_names(const std::string& axes, const Shape& shape, const MapDescription& maps) {
+  if (!maps.heads.empty()) return maps.heads;
+  std::vector<std::string> names;
+  if (element_count(shape) == 0) return names;  // its other extents may be anything
+  const bool layered = axes == "lhqk" && shape.size() == 4;
+  const std::size_t heads = layered                              ? shape[0] * shape[1]
+                            : axes == "hqk" && shape.size() == 3 ? shape[0]
+                            : axes == "qkh" && shape.size() == 3 ? shape[2]
+                                                                 : 1;
+  for (std::size_t h = 0; h < heads; ++h) {
+    names.push_back(layered ? fmt::format("L{}H{}", h / shape[1], h % shape[1]) : fmt::format("H{}", h));
+  }
+  return names;
+}
+
+std::vector<std::string> position_names(const std::vector<std::size_t>& positions, std::size_t offset,
+                                        const std::vector<std::string>& tokens) {
+  std::vector<std::string> names;
+  for (const std::size_t position : positions) {
+    const std::size_t at = position + offset;
+    names.push_back(at < tokens.size() ? tokens[at] : std::to_string(at));
+  }
+  return names;
+}
+
+// Makes layers and heads one axis; the names of the heads tell the layer.
+void flatten_layers(NetworkTensorOptions& options, ArraySource& array) {
+  if (options.axes != "lhqk" || array.shape().size() != 4) return;
+  const Shape shape = array.shape();
+  const Shape flat = {shape[0] * shape[1], shape[2], shape[3]};
+  if (options.mask.array && options.mask.array->shape() == shape) {
+    options.mask.array = options.mask.array->reshaped(flat);
+  }
+  array = array.reshaped(flat);
+  options.axes = "hqk";
+}
+
+// Returns the array of a mask; nothing if it has none.
+std::optional<ArrayInput> mask_array(const MapSelection& selection) {
+  const ArrayInput& given = selection.mask_array;
+  if (given.values || !given.file.empty()) return given;
+  const std::string& word = selection.mask;
+  if (word.empty() || word == "none" || word == "causal" || word == "zeros") return std::nullopt;
+  if (fs::path(word).extension() == ".npy") return ArrayInput{.file = word};
+  throw Error(
+      ErrorKind::kInvalidArgument,
+      fmt::format("--mask: unknown mask '{}'; expected one of none, causal, zeros, or an .npy file", printable(word)));
+}
+
+// Returns the mask that the options or the source ask for. `fingerprint` becomes that of its array, if it has one.
+MaskChoice choose_mask(const MapSelection& selection, const MapDescription& maps, const ArraySource& array,
+                       std::size_t memory, std::string& fingerprint) {
+  MaskChoice choice;
+  if (const auto given = mask_array(selection)) {
+    choice.array = open_map_array(*given, "mask", "", memory).values;
+    choice.kind = MaskChoice::Kind::kExplicit;
+    fingerprint = fingerprint_of(*choice.array);
+  } else if (selection.mask.empty() && !maps.windows.empty() && array.shape().size() == 3) {
+    choice.array = window_mask(maps, array.shape());
+    choice.kind = MaskChoice::Kind::kExplicit;
+  } else if (selection.mask == "causal" || (selection.mask.empty() && maps.causal)) {
+    choice.kind = MaskChoice::Kind::kCausal;
+    choice.first_query = maps.first_query;
+  } else if (selection.mask == "zeros") {
+    choice.kind = MaskChoice::Kind::kZeros;
+  }
+  return choice;
+}
+
+std::optional<std::pair<std::size_t, std::size_t>> as_pair(const std::optional<IndexRange>& range) {
+  if (!range) return std::nullopt;
+  return std::pair(range->begin, range->end);
+}
+
+// Maps, and everything about them that is known before their values are read.
+struct OpenedMaps {
+  MapArray array;
+  MapDescription about;
+  NetworkTensorOptions options;
+  std::vector<std::string> head_names;  // of the selected heads
+  ArraySource whole;                    // the array as it was opened
+  std::string fingerprint = {};         // of `whole`
+  std::string mask_fingerprint = {};
+};
+
+// The heads of the rank that has the most of them must fit the budget.
+void check_size(const OpenedMaps& maps, std::size_t ranks, std::size_t memory) {
+  const std::size_t all = std::max<std::size_t>(1, maps.options.head_names.size());
+  const std::size_t held = std::max<std::size_t>(1, (maps.head_names.size() + ranks - 1) / ranks);
+  if (maps.whole.size() / all <= floats_within(memory) / held) return;
+  const std::string shape = to_string(maps.whole.shape());
+  const std::string what =
+      held == all ? fmt::format("an array of {} takes three times its size", shape)
+                  : fmt::format("{} of the {} heads of an array of {} take three times their size", held, all, shape);
+  throw Error(ErrorKind::kResource,
+              fmt::format("{}: {} here, more than the budget of {} MB; raise --memory{}", maps.array.where, what,
+                          memory >> 20, ranks > 1 ? " or start more ranks" : ""));
+}
+
+// The array of a folder of captured maps is in a file of it.
+ArrayInput array_of(const MapSelection& selection, bool is_folder) {
+  ArrayInput input = selection.source;
+  if (!is_folder) return input;
+  input.file /= map_file(selection.what);
+  std::error_code ignored;
+  if (!fs::exists(input.file, ignored)) {
+    throw Error(ErrorKind::kIo, fmt::format("{}: has no {}; 'headscope capture' writes maps, or name a file of them",
+                                            selection.source.file.string(), map_file(selection.what)));
+  }
+  return input;
+}
+
+MapDescription description_of(const MapSelection& selection, bool is_folder) {
+  std::error_code ignored;
+  const std::string name(run_files::kTokens.path);
+  const fs::path file = selection.source.file / name;
+  if (is_folder && fs::exists(file, ignored)) return read_map_description(file);
+  if (is_folder || selection.description.empty()) return {};
+  const JsonDocument document = JsonDocument::parse(selection.description, name);
+  return parse_map_description(document.root(), name);
+}
+
+OpenedMaps open_maps(const MapSelection& selection, std::size_t memory) {
+  std::error_code ignored;
+  const fs::path& path = selection.source.file;
+  const bool in_memory = selection.source.values.has_value();
+  if (!in_memory && !fs::exists(path, ignored)) {
+    throw Error(ErrorKind::kIo, fmt::format("{}: no such file or folder", path.string()));
+  }
+  const bool is_folder = !in_memory && fs::is_directory(path, ignored);
+  const MapArray array = open_map_array(array_of(selection, is_folder), "array", selection.array, memory);
+  OpenedMaps maps{array, description_of(selection, is_folder), {}, {}, array.values};
+
+  NetworkTensorOptions& options = maps.options;
+  options.axes = is_folder ? "hqk" : selection.axes;
+  options.kind = selection.what;
+  options.skip_first = selection.skip_first;
+  options.head_names = head_names(options.axes, maps.array.values.shape(), maps.about);
+  maps.head_names = options.head_names;
+  if (!selection.selection.empty()) {
+    options.heads = selected_maps(selection.selection, options.head_names);
+    maps.head_names.clear();
+    for (const std::size_t h : options.heads) maps.head_names.push_back(options.head_names[h]);
+  }
+  options.queries = as_pair(selection.queries);
+  options.keys = as_pair(selection.keys);
+  options.mask = choose_mask(selection, maps.about, maps.array.values, memory, maps.mask_fingerprint);
+  flatten_layers(options, maps.array.values);
+  return maps;
+}
+
+// The fraction of the entries of all heads that are absent.
+double fraction_absent(const NetworkTensor& tensor, std::size_t heads, Ranks& ranks) {
+  if (!tensor.masked()) return 0;
+  std::int64_t absent = std::ranges::count(tensor.present, 0);
+  if (!tensor.mask_per_head) return static_cast<double>(absent) / static_cast<double>(tensor.map_size());
+  ranks.all_reduce_sum(std::span(&absent, 1));
+  return static_cast<double>(absent) / static_cast<double>(heads * tensor.map_size());
+}
+
+}  // namespace
+
+std::string_view map_file(MapKind what) noexcept {
+  return what == MapKind::kScores ? run_files::kScores.path : run_files::kPattern.path;
+}
+
+MapSource load_maps(const MapSelection& selection, bool keep_absent, const Context& context) {
+  Ranks& ranks = context.ranks;
+  OpenedMaps maps = ranks.run_and_agree([&] {
+    OpenedMaps opened = open_maps(selection, context.memory);
+    check_size(opened, ranks.size(), context.memory);
+    opened.fingerprint = fingerprint_of(opened.whole);
+    return opened;
+  });
+  check_same_everywhere(ranks, "array", maps.fingerprint);
+  maps.options.keep_absent = keep_absent;
+  MapSource source;
+  source.tensor = make_network_tensor(maps.array.values, maps.options, maps.array.where, ranks);
+  source.fingerprint = std::move(maps.fingerprint);
+  source.mask_fingerprint = std::move(maps.mask_fingerprint);
+  MapInfo& info = source.info;
+  info.file = std::move(maps.array.where);
+  info.what = source.tensor.kind;
+  info.head_names = std::move(maps.head_names);
+  info.query_names =
+      position_names(source.tensor.query_positions, maps.about.first_query.value_or(0), maps.about.tokens);
+  info.key_names = position_names(source.tensor.key_positions, 0, maps.about.tokens);
+  info.masked = source.tensor.masked();
+  info.absent = fraction_absent(source.tensor, info.head_names.size(), ranks);
+  info.notes = source.tensor.notes;
+  source.description = std::move(maps.about);
+  return source;
+}
+
+void describe_maps(std::map<std::string, std::string>& identity, const MapSource& source) {
+  identity["source"] = source.fingerprint;
+  if (!source.mask_fingerprint.empty()) identity["mask_array"] = source.mask_fingerprint;
+}
+
+}  // namespace headscope::app

@@ -1,0 +1,239 @@
+#include "headscope/app/relate.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "app/device_choice.h"
+#include "app/run_output.h"
+#include "app/shared_work.h"
+#include "headscope/base/error.h"
+#include "headscope/linalg/kernels.h"
+#include "headscope/model/fingerprint.h"
+#include "headscope/model/vocabulary.h"
+#include "headscope/relate/finished_blocks.h"
+
+namespace headscope {
+namespace {
+
+using namespace app;
+
+TextForm<RolePair> pair_form() {
+  return {.parse = [](const std::string& text) -> std::optional<std::vector<RolePair>> {
+            if (text == "all") return all_role_pairs();
+            const auto pair = parse_role_pair(text);
+            if (!pair) return std::nullopt;
+            return std::vector{*pair};
+          },
+          .format = [](const RolePair& pair) { return to_string(pair); },
+          .expected = "a pair of the roles Q, K, V, O such as OQ, or all"};
+}
+
+TextForm<Metric> metric_form() {
+  std::vector<std::pair<Metric, std::string>> names;
+  for (const MetricInfo& metric : all_metrics()) names.emplace_back(metric.metric, metric.name);
+  return named_values(std::move(names));
+}
+
+TextForm<NullModel> null_form() {
+  std::vector<std::pair<NullModel, std::string>> names;
+  for (const NullModel null : {NullModel::kIsotropic, NullModel::kMatched, NullModel::kSpan}) {
+    names.emplace_back(null, to_string(null));
+  }
+  return named_values(std::move(names));
+}
+
+RelateOptions relate_options(const RelateRequest& request) {
+  RelateOptions options;
+  options.pairs = request.pairs;
+  options.metrics = request.metrics;
+  options.nulls = request.nulls;
+  options.top = request.top;
+  if (request.max_q && *request.max_q > 0) options.q_level = request.max_q;
+  options.matched = {.draws = request.draws, .seed = request.seed};
+  options.affinity.weights = request.weights;
+  options.affinity.earlier_only = request.earlier_only;
+  options.affinity.layers = request.selection.layers;
+  for (const HeadPick& pick : request.selection.heads) {
+    if (pick.layer) {
+      options.affinity.named_heads.push_back({*pick.layer, pick.head});
+    } else {
+      options.affinity.heads.push_back(pick.head);
+    }
+  }
+  return options;
+}
+
+RunCommand describe_run(const RelateRequest& request, const Model& model, const std::string& seen,
+                        const AffinityEngine& engine) {
+  RunCommand command = describe_command(request);
+  command.identity["engine"] = engine.name();
+  describe_resources(command, request.resources);
+  describe_model(command, model, seen);
+  return command;
+}
+
+std::filesystem::path unfinished(const RelateRequest& request) {
+  return request.output.run / "unfinished";
+}
+
+// What determines the bits of a block of affinities, besides its metric, roles and layers. Bits differ between
+// processors for which BLAS has different kernels.
+std::string key_of_blocks(const RelateRequest& request, const Model& model, const std::string& seen,
+                          const AffinityEngine& engine) {
+  RelateRequest copy = request;
+  const std::map<std::string, std::string> identity = options_of(copy).identity();
+  const std::string family = model.info().family_overridden ? " as " + model.info().family : "";
+  return fmt::format("model {}{}; weights {}; layers {}; heads {}; engine {}; kernels {}; version {}", seen, family,
+                     identity.at("weights"), identity.at("layers"), identity.at("heads"), engine.name(), kernel_name(),
+                     version());
+}
+
+// The part that takes long. Whatever ends it, finished blocks are saved, and the same request continues from there.
+std::optional<RelateResult> compute(const Model& model, const RelateOptions& options, const Context& context,
+                                    FinishedBlocks* finished) {
+  try {
+    return relate(model, options, context, finished);
+  } catch (Cancelled& cancelled) {
+    if (finished != nullptr) {
+      finished->save();
+      cancelled.resumable = finished->is_on_disk();
+    }
+    throw;
+  } catch (...) {
+    if (finished != nullptr) finished->save();
+    throw;
+  }
+}
+
+// Token profiles of the requested subspaces. A model without a vocabulary, or with one that does not fit the residual
+// stream, gives a warning instead.
+void add_tokens(const RelateRequest& request, const Model& model, const Context& context, RelateOutcome& outcome) {
+  if (request.tokens_for == ProfiledSubspaces::kNone || request.tokens == 0) return;
+  const bool unembedding = request.tokens_from == TokenMatrix::kUnembedding;
+  const std::string& matrix = unembedding ? model.info().unembedding : model.info().embedding;
+  const auto vocabulary = Vocabulary::load(model.checkpoint());
+  if (matrix.empty() || !vocabulary) {
+    outcome.result.warnings.push_back(fmt::format("no token profiles: the model has no {}",
+                                                  !matrix.empty() ? "vocabulary (tokenizer.json, vocab.json)"
+                                                  : unembedding   ? "unembedding"
+                                                                  : "embedding"));
+    return;
+  }
+  const HeadSizes& sizes = model.info().sizes;
+  const std::vector<HeadRole> subspaces = request.tokens_for == ProfiledSubspaces::kAll
+                                              ? all_subspaces(outcome.result, sizes)
+                                              : noteworthy_subspaces(outcome.result, sizes);
+  TokenProfileOptions options;
+  options.weights = request.weights;
+  options.matrix = request.tokens_from;
+  options.top = request.tokens;
+  options.vocabulary_size = vocabulary->size();
+  try {
+    for (const TokenProfile& profile : token_profiles(model, subspaces, options, context)) {
+      if (profile.rank == 0) continue;  // no token is closer to nothing than another
+      for (std::size_t i = 0; i < profile.top.size(); ++i) {
+        const TokenScore& token = profile.top[i];
+        outcome.tokens.push_back({profile.subspace, i + 1, token.token, vocabulary->token(token.token), token.score});
+      }
+    }
+    outcome.has_tokens = true;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kUnsupported) throw;
+    outcome.result.warnings.push_back(fmt::format("no token profiles: {}", error.what()));
+  }
+}
+
+}  // namespace
+
+void describe(RelateRequest& request, OptionList& options) {
+  describe(request.model, options);
+  options.add("pairs", request.pairs, pair_form(), "Roles of source and target, or 'all' 16");
+  options.add("metric", request.metrics, metric_form(), "Metrics; the first one determines the graph");
+  options.add("weights", request.weights, weights_form(), "folded (norms multiplied in) or raw");
+  options.add("null", request.nulls, null_form(), "Null models (default: all that are defined for the first metric)");
+  options.add("top", request.top, "Edges kept per pair of roles");
+  options
+      .add("max-q", request.max_q, "Keep all edges whose q-value under the first null is below this, instead of --top")
+      .between(0, 1)
+      .formerly("--q");
+  options.add("labels", request.labels, "JSON file of head classes to score against");
+  options.add("tokens", request.tokens, "Tokens per profile");
+  options.add(
+      "tokens-for", request.tokens_for,
+      named_values<ProfiledSubspaces>(
+          {{ProfiledSubspaces::kEdges, "edges"}, {ProfiledSubspaces::kAll, "all"}, {ProfiledSubspaces::kNone, "none"}}),
+      "Heads with token profiles: those in kept edges and the top hubs, all, or none");
+  options.add(
+      "tokens-from", request.tokens_from,
+      named_values<TokenMatrix>({{TokenMatrix::kUnembedding, "unembedding"}, {TokenMatrix::kEmbedding, "embedding"}}),
+      "Matrix whose rows are the tokens' vectors");
+  describe(request.selection, options);
+  options.add("earlier-only", request.earlier_only, "Leave out pairs that do not go from an earlier to a later layer");
+  options.add("draws", request.draws, "Random subspaces per side of the matched null").between(2, 100000);
+  options.add("seed", request.seed, "Seed of the matched null");
+  describe_device(request.resources, options);
+  describe_precision(request.resources, options);
+  options
+      .add("resume", request.resume,
+           "Start over instead of continuing from what an interrupted run of the same command has finished")
+      .circumstantial();
+  options.add("save-every", request.save_every, "Seconds between saves of what is finished")
+      .at_least(0)
+      .circumstantial();
+  describe(request.output, options);
+  describe(request.resources, options);
+}
+
+std::optional<RelateOutcome> run(const RelateRequest& request, const Context& caller) {
+  const Stopwatch watch;
+  Context context = make_context(request.resources, caller);
+  Ranks& ranks = context.ranks;
+  RelateOutcome outcome;
+  outcome.options = relate_options(request);
+  context.affinity_engine = choose_affinity_engine(request.resources, context);
+
+  const auto opened = ranks.run_and_agree([&] { return request.model.open(); });
+  const Model& model = *opened;
+  outcome.model = model.info();
+  const std::string seen = fingerprint(model.checkpoint());
+  check_same_everywhere(ranks, "model", seen);
+  if (!request.labels.empty() && ranks.is_root()) outcome.options.labels = load_labels(request.labels);
+  std::optional<RunOutput> output;
+  if (ranks.is_root()) {
+    output.emplace(request.output, describe_run(request, model, seen, *context.affinity_engine), watch);
+  }
+  // What is kept in memory has no folder in which to resume.
+  const bool on_disk = !request.output.run.empty();
+  if (on_disk && !request.resume) FinishedBlocks::remove(unfinished(request));
+  ranks.barrier();
+  std::optional<FinishedBlocks> finished;
+  if (on_disk) {
+    finished.emplace(unfinished(request), key_of_blocks(request, model, seen, *context.affinity_engine), ranks.rank(),
+                     request.save_every);
+  }
+  const Context half = context.with_memory(context.memory / 2);
+  auto result = compute(model, outcome.options, half.with_stage("comparing heads"), finished ? &*finished : nullptr);
+  const std::map<std::string, std::string> shared = describe_ranks(ranks);
+  outcome.resumed_blocks = sum_on_root(ranks, finished ? finished->restored() : 0);
+  if (output) {
+    RunFolder& folder = output->folder();
+    folder.circumstances().insert(shared.begin(), shared.end());
+    if (outcome.resumed_blocks > 0) {
+      folder.circumstances()["blocks_resumed"] = std::to_string(outcome.resumed_blocks);
+    }
+    outcome.result = std::move(*result);
+    add_tokens(request, model, half.on_one_rank().with_stage("ranking tokens"), outcome);
+    write(outcome, folder);
+    outcome.files = output->finish(context);
+  }
+  ranks.barrier();  // nothing is removed before the results are in place
+  if (on_disk) FinishedBlocks::remove(unfinished(request));
+  if (!output) return std::nullopt;
+  return outcome;
+}
+
+}  // namespace headscope

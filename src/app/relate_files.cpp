@@ -1,0 +1,249 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "app/json_text.h"
+#include "app/run_output.h"
+#include "headscope/app/relate.h"
+#include "headscope/relate/graph_export.h"
+#include "headscope/run/schema.h"
+#include "headscope/tree/tree_json.h"
+
+namespace headscope {
+namespace {
+
+using app::Json;
+
+void add_heads(RunFolder& folder, const RelateOutcome& outcome) {
+  // Rank of a head in each role that was compared, by the first metric.
+  std::map<std::pair<HeadId, Role>, std::size_t> ranks;
+  for (const Affinities& one : outcome.result.affinities) {
+    if (one.metric != outcome.options.metrics.front()) continue;
+    for (std::size_t i = 0; i < one.source.heads.size(); ++i)
+      ranks[{one.source.heads[i], one.pair.source}] = one.source.ranks[i];
+    for (std::size_t i = 0; i < one.target.heads.size(); ++i)
+      ranks[{one.target.heads[i], one.pair.target}] = one.target.ranks[i];
+  }
+  const auto rank = [&](HeadId id, Role role) -> std::optional<std::size_t> {
+    const auto found = ranks.find({id, role});
+    if (found == ranks.end()) return std::nullopt;
+    return found->second;
+  };
+  Table table = make_table(run_files::kHeads);
+  for (const HeadId id : outcome.result.graph.nodes()) {
+    const std::string classes =
+        outcome.options.labels ? fmt::format("{}", fmt::join(outcome.options.labels->classes_of(id), ";")) : "";
+    table.add_row({to_string(id), id.layer, id.head, id.key_value ? "kv" : "query", rank(id, Role::kQ),
+                   rank(id, Role::kK), rank(id, Role::kV), rank(id, Role::kO), classes});
+  }
+  folder.add_table(run_files::kHeads, std::move(table));
+}
+
+void add_affinities(RunFolder& folder, const RelateResult& result) {
+  for (const Affinities& one : result.affinities) {
+    const Placeholders names = {{"metric", std::string(info(one.metric).name)},
+                                {"pair", to_string(one.pair)},
+                                {"source", std::string(1, letter(one.pair.source))},
+                                {"target", std::string(1, letter(one.pair.target))}};
+    folder.add_array(describe(run_files::kAffinity, names, {one.values.rows(), one.values.columns()}),
+                     one.values.values());
+  }
+}
+
+void add_edges(RunFolder& folder, const RelateResult& result) {
+  std::vector<std::string> nulls;
+  for (const NullModel null : result.nulls) nulls.emplace_back(to_string(null));
+  Table table = make_table(run_files::kEdges, {{"null", nulls}});
+  for (const Edge& edge : result.edges) {
+    std::vector<Cell> row = {to_string(edge.pair), to_string(edge.source), to_string(edge.target), edge.score,
+                             edge.rank};
+    for (const EdgeScore& null : edge.nulls) row.emplace_back(null.z);
+    for (const EdgeScore& null : edge.nulls) row.emplace_back(null.p);
+    for (const EdgeScore& null : edge.nulls) row.emplace_back(null.q);
+    table.add_row(row);
+  }
+  folder.add_table(run_files::kEdges, std::move(table));
+}
+
+void add_graph(RunFolder& folder, const RelateOutcome& outcome) {
+  const RelateResult& result = outcome.result;
+  const GraphToExport graph{result.graph, result.measures, outcome.options.labels ? &*outcome.options.labels : nullptr};
+  folder.add_text(describe(run_files::kGraphMl), to_graphml(graph));
+  folder.add_text(describe(run_files::kGexf), to_gexf(graph));
+  folder.add_text(describe(run_files::kDot), to_dot(graph));
+
+  Table table = make_table(run_files::kHubs);
+  for (const Hub& hub : result.hubs) {
+    const NodeMeasures& node = result.measures.nodes[hub.node];
+    table.add_row({table.rows() + 1, to_string(result.graph.nodes()[hub.node]), hub.strength, node.in_degree,
+                   node.out_degree, node.in_strength, node.out_strength, node.pagerank, node.hub, node.authority,
+                   node.betweenness, hub.reason});
+  }
+  folder.add_table(run_files::kHubs, std::move(table));
+}
+
+void add_tree(RunFolder& folder, const RelateResult& result) {
+  std::vector<std::string> names;
+  for (const HeadId id : result.graph.nodes()) names.push_back(to_string(id));
+  folder.add_text(describe(run_files::kCommunities, {}, {names.size()}), to_json(*result.tree, names) + "\n");
+}
+
+void add_informativeness(RunFolder& folder, const RelateResult& result) {
+  if (result.informativeness.empty()) return;
+  Table table = make_table(run_files::kInformativeness);
+  for (const Informativeness& one : result.informativeness) {
+    table.add_row({to_string(one.pair), one.pairs, one.observed_mean, one.observed_deviation, one.random.mean,
+                   one.random.deviation, one.paper, one.paper_width, one.paper_smoothed, one.fine, one.fine_width,
+                   one.fine_smoothed, one.closed_form});
+  }
+  folder.add_table(run_files::kInformativeness, std::move(table));
+}
+
+void add_labels(RunFolder& folder, const RelateOutcome& outcome) {
+  if (!outcome.options.labels) return;
+  const std::vector<Metric>& metrics = outcome.options.metrics;
+  Table table = make_table(run_files::kLabels);
+  for (const LabelRow& row : outcome.result.labels) {
+    const auto metric = static_cast<std::size_t>(std::ranges::find(metrics, row.metric) - metrics.begin());
+    const ClassCounts& counts = outcome.result.class_counts[metric];
+    table.add_row({info(row.metric).name, to_string(row.pair), row.scores.pairs, row.scores.positives,
+                   row.scores.average_precision, row.scores.roc_auc, row.scores.precision_at_k, outcome.options.top,
+                   counts.inside, counts.outside});
+  }
+  folder.add_table(run_files::kLabels, std::move(table));
+}
+
+void add_tokens(RunFolder& folder, const RelateOutcome& outcome) {
+  if (!outcome.has_tokens) return;
+  Table table = make_table(run_files::kTokenProfiles);
+  for (const ProfiledToken& token : outcome.tokens) {
+    table.add_row({to_string(token.subspace.head), std::string(1, letter(token.subspace.role)), token.rank, token.id,
+                   token.text, token.score});
+  }
+  folder.add_table(run_files::kTokenProfiles, std::move(table));
+}
+
+// The strongest edges of every pair of roles.
+std::string edge_lines(const RelateOutcome& outcome) {
+  constexpr std::size_t kShown = 3;
+  std::string lines;
+  for (const RolePair pair : outcome.options.pairs) {
+    std::vector<std::string> strongest;
+    for (const Edge& edge : outcome.result.edges) {
+      if (edge.pair != pair || edge.rank > kShown) continue;
+      const std::string z = edge.nulls.empty() ? "" : fmt::format(", z {:.1f}", edge.nulls.front().z);
+      strongest.push_back(
+          fmt::format("{} > {} ({:.4g}{})", to_string(edge.source), to_string(edge.target), edge.score, z));
+    }
+    if (!strongest.empty()) lines += fmt::format("{:<12} {}\n", to_string(pair), fmt::join(strongest, "   "));
+  }
+  return lines;
+}
+
+Json edge_json(const Edge& edge, const std::vector<NullModel>& nulls) {
+  Json entry = {{"pair", to_string(edge.pair)},
+                {"source", to_string(edge.source)},
+                {"target", to_string(edge.target)},
+                {"score", app::number(edge.score)},
+                {"rank", edge.rank}};
+  for (std::size_t i = 0; i < nulls.size(); ++i) {
+    entry[fmt::format("z_{}", to_string(nulls[i]))] = app::number(edge.nulls[i].z);
+    entry[fmt::format("p_{}", to_string(nulls[i]))] = app::number(edge.nulls[i].p);
+    entry[fmt::format("q_{}", to_string(nulls[i]))] = app::number(edge.nulls[i].q);
+  }
+  return entry;
+}
+
+}  // namespace
+
+void write(const RelateOutcome& outcome, RunFolder& folder) {
+  add_heads(folder, outcome);
+  add_affinities(folder, outcome.result);
+  add_edges(folder, outcome.result);
+  add_graph(folder, outcome);
+  add_tree(folder, outcome.result);
+  add_informativeness(folder, outcome.result);
+  add_labels(folder, outcome);
+  add_tokens(folder, outcome);
+}
+
+std::string summary(const RelateOutcome& outcome) {
+  const RelateResult& result = outcome.result;
+  const HeadSizes& sizes = outcome.model.sizes;
+  std::string text;
+  if (outcome.resumed_blocks > 0) {
+    text +=
+        fmt::format("{:<12} {} blocks of layers that an earlier run had finished\n", "resumed", outcome.resumed_blocks);
+  }
+  text += fmt::format("{:<12} {}, {} layers of {} heads{}, {} weights\n", "model", outcome.model.family, sizes.layers,
+                      sizes.heads, sizes.kv_heads == sizes.heads ? "" : fmt::format(" ({} KV)", sizes.kv_heads),
+                      to_string(outcome.options.affinity.weights));
+  std::vector<std::string> nulls;
+  for (const NullModel null : result.nulls) nulls.emplace_back(to_string(null));
+  text += fmt::format("{:<12} {}; z under {}\n", "metric", info(outcome.options.metrics.front()).name,
+                      fmt::join(nulls, ", "));
+  text += edge_lines(outcome);
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, result.hubs.size()); ++i) {
+    const Hub& hub = result.hubs[i];
+    if (result.edges.empty()) break;
+    text += fmt::format("{:<12} {}: {}\n", i == 0 ? "hubs" : "", to_string(result.graph.nodes()[hub.node]), hub.reason);
+  }
+  for (const Informativeness& one : result.informativeness) {
+    text += fmt::format("{:<12} {} {:.3f} nats from random (mean {:.3f}, random {:.3f})\n",
+                        &one == &result.informativeness.front() ? "informative" : "", to_string(one.pair), one.paper,
+                        one.observed_mean, one.random.mean);
+  }
+  for (const LabelRow& row : result.labels) {
+    text += fmt::format("{:<12} {} {}: PR-AUC {:.3f}, ROC-AUC {:.3f}\n", &row == &result.labels.front() ? "labels" : "",
+                        info(row.metric).name, to_string(row.pair), row.scores.average_precision, row.scores.roc_auc);
+  }
+  for (const std::string& warning : result.warnings) text += fmt::format("{:<12} {}\n", "warning", warning);
+  return text + "\n" + app::files_line(outcome.files);
+}
+
+std::string to_json(const RelateOutcome& outcome) {
+  const RelateResult& result = outcome.result;
+  Json edges = Json::array();
+  for (const Edge& edge : result.edges) edges.push_back(edge_json(edge, result.nulls));
+  Json hubs = Json::array();
+  for (const Hub& hub : result.hubs) {
+    hubs.push_back({{"head", to_string(result.graph.nodes()[hub.node])},
+                    {"strength", app::number(hub.strength)},
+                    {"reason", hub.reason}});
+  }
+  Json informativeness = Json::array();
+  for (const Informativeness& one : result.informativeness) {
+    informativeness.push_back({{"pair", to_string(one.pair)},
+                               {"kl", app::number(one.paper)},
+                               {"kl_fine", app::number(one.fine)},
+                               {"kl_closed_form", app::number(one.closed_form)}});
+  }
+  Json labels = Json::array();
+  for (const LabelRow& row : result.labels) {
+    labels.push_back({{"metric", info(row.metric).name},
+                      {"pair", to_string(row.pair)},
+                      {"pr_auc", app::number(row.scores.average_precision)},
+                      {"roc_auc", app::number(row.scores.roc_auc)}});
+  }
+  Json nulls = Json::array();
+  for (const NullModel null : result.nulls) nulls.push_back(to_string(null));
+  Json root = {{"family", outcome.model.family},
+               {"layers", outcome.model.sizes.layers},
+               {"heads", outcome.model.sizes.heads},
+               {"kv_heads", outcome.model.sizes.kv_heads},
+               {"metric", info(outcome.options.metrics.front()).name},
+               {"nulls", nulls},
+               {"edges", edges},
+               {"hubs", hubs},
+               {"informativeness", informativeness},
+               {"labels", labels},
+               {"warnings", result.warnings}};
+  return app::json_text(std::move(root), outcome.files);
+}
+
+}  // namespace headscope

@@ -1,0 +1,75 @@
+#include "headscope/app/report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+
+#include "app/json_text.h"
+#include "headscope/base/error.h"
+#include "headscope/io/atomic_file.h"
+#include "headscope/report/page.h"
+
+namespace headscope {
+namespace {
+
+// How every page begins; see web/template.html.
+constexpr std::string_view kPageBegin = "<!doctype html><!-- headscope report -->";
+
+// A page may be replaced by a newer one, anything else only on request.
+void check_output(const ReportRequest& request) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(request.page, ignored)) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("--output: {} is a folder; give the name of a page, e.g. report.html", request.page.string()));
+  }
+  if (request.force || !std::filesystem::exists(request.page, ignored)) return;
+  std::array<char, kPageBegin.size()> begin{};
+  std::ifstream(request.page, std::ios::binary).read(begin.data(), begin.size());
+  if (std::string_view(begin.data(), begin.size()) == kPageBegin) return;
+  throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: exists and is not a report; choose another name, or "
+                                                       "--force to replace it",
+                                                       request.page.string()));
+}
+
+}  // namespace
+
+void describe(ReportRequest& request, OptionList& options) {
+  options.add("run", request.run, "Folder of results that other commands wrote").positional().required();
+  options.add("page", request.page, "The page, e.g. report.html").spelled("-o,--output").required();
+  options.add("title", request.title, "Title of the page (default: the name of the folder)");
+  options.add("force", request.force, "Replace a file that is not a report");
+}
+
+std::optional<ReportOutcome> run(const ReportRequest& request, const Context& context) {
+  check_output(request);
+  PageOptions options;
+  options.title = request.title;
+  options.program = fmt::format("headscope {}", version());
+  Page page = build_page(request.run, options, context.with_stage("packing"));
+  AtomicFile file(request.page);
+  file.write(page.html);
+  if (context.poll) context.poll();
+  file.commit();
+  return ReportOutcome{request.page, page.html.size(), std::move(page.sections), std::move(page.notes), {}};
+}
+
+std::string summary(const ReportOutcome& outcome) {
+  constexpr std::size_t kMaxLength = 4096;
+  std::string text = fmt::format("{}: {}, {:.1f} MB\n", printable(outcome.page.string(), kMaxLength),
+                                 fmt::join(outcome.sections, ", "), static_cast<double>(outcome.bytes) / 1e6);
+  for (const std::string& note : outcome.notes) text += printable(note, kMaxLength) + "\n";
+  return text;
+}
+
+std::string to_json(const ReportOutcome& outcome) {
+  return app::json_text({{"page", outcome.page.string()},
+                         {"bytes", outcome.bytes},
+                         {"sections", outcome.sections},
+                         {"notes", outcome.notes}});
+}
+
+}  // namespace headscope

@@ -1,0 +1,71 @@
+#include "app/run_output.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "headscope/base/error.h"
+#include "headscope/base/parallel.h"
+#include "headscope/base/system.h"
+
+namespace headscope {
+
+std::string_view version() noexcept {
+  return HEADSCOPE_VERSION;
+}
+
+}  // namespace headscope
+
+namespace headscope::app {
+
+RunOutput::RunOutput(const OutputTarget& target, RunCommand command, Stopwatch watch) : watch_(watch) {
+  if (target.run.empty()) {
+    memory_ = std::make_shared<InMemoryRun>();
+    folder_ = std::make_unique<RunFolder>(std::move(command), *memory_);
+  } else {
+    folder_ = std::make_unique<RunFolder>(target.run, std::move(command), target.force);
+  }
+}
+
+RunFiles RunOutput::finish(const Context& context) {
+  RunFiles files;
+  files.seconds = watch_.seconds();
+  folder_->circumstances()["seconds"] = fmt::format("{:.2f}", files.seconds);
+  folder_->circumstances()["peak_memory"] = std::to_string(peak_memory());
+  if (context.poll) context.poll();
+  files.names = folder_->files();
+  if (memory_ == nullptr) files.folder = folder_->path();
+  folder_->commit();
+  files.memory = memory_;
+  return files;
+}
+
+void describe_resources(RunCommand& command, const Resources& resources) {
+  command.circumstances["threads"] = std::to_string(thread_count());
+  command.circumstances["memory"] = size_form().format(resources.memory);
+}
+
+void describe_model(RunCommand& command, const Model& model, const std::string& fingerprint) {
+  command.identity["model"] = fingerprint;
+  if (model.info().family_overridden) command.identity["family"] = model.info().family;
+  const ModelLocation& location = model.checkpoint().location();
+  if (!location.is_cached()) return;
+  command.circumstances["repository"] = location.repository;
+  command.circumstances["commit"] = location.commit;
+}
+
+Context make_context(const Resources& resources, const Context& context) {
+  if (resources.threads) set_thread_count(*resources.threads);
+  return context.with_memory(resources.memory);
+}
+
+std::string files_line(const RunFiles& files, const std::string& detail) {
+  constexpr std::size_t kMaxLength = 4096;
+  constexpr std::size_t kMaxNamed = 2;
+  const bool named = !files.names.empty() && files.names.size() <= kMaxNamed;
+  const std::string what =
+      named ? fmt::format("{}", fmt::join(files.names, " and ")) : fmt::format("{} files", files.names.size());
+  const std::string where = files.folder.empty() ? "" : " in " + printable(files.folder.string(), kMaxLength);
+  return fmt::format("{}{} ({}{}{:.1f} s)\n", what, where, detail, detail.empty() ? "" : ", ", files.seconds);
+}
+
+}  // namespace headscope::app
