@@ -4,21 +4,22 @@
 #include <nanobind/ndarray.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
-#include <span>
 #include <utility>
-#include <vector>
 
 namespace headscope::python {
 
 namespace nb = nanobind;
 
-/// Any array that lies in this machine's memory in C order; others are copied into one that does.
+/// Any array in this machine's memory, in C order; others are copied.
 using ArrayIn = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
-/// An array of ours that Python must not write to.
+using FloatsIn = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
+using IntegersIn = nb::ndarray<const std::int64_t, nb::c_contig, nb::device::cpu>;
+/// A read-only array for Python.
 using ArrayOut = nb::ndarray<nb::numpy, nb::ro>;
 
-/// Python's handle on something of ours: it lives until the last array on it is gone.
+/// Returns a handle that keeps an object alive until the last array on it is gone.
 template <typename T>
 nb::capsule owner_of(std::shared_ptr<const T> owned) {
   auto* handle = new std::shared_ptr<const T>(std::move(owned));

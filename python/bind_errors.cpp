@@ -3,6 +3,7 @@
 
 #include "bindings.h"
 #include "headscope/base/error.h"
+#include "parameter_names.h"
 
 namespace nb = nanobind;
 
@@ -35,14 +36,14 @@ void translate(const std::exception_ptr& raised, void*) {
   } catch (const Error& error) {
     constexpr std::size_t kMaxLength = 2000;  // as the program prints it
     const nb::object type = nb::module_::import_("headscope._errors").attr(class_of(error.kind()));
-    PyErr_SetString(type.ptr(), printable(error.what(), kMaxLength).c_str());
+    PyErr_SetString(type.ptr(), printable(with_parameter_names(error.what()), kMaxLength).c_str());
   }
 }
 
 }  // namespace
 
 void bind_errors(nb::module_&) {
-  nb::register_exception_translator(translate);
+  nb::register_exception_translator(translate);  // also names Python's parameters instead of flags
 }
 
 }  // namespace headscope::python

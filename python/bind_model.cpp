@@ -114,7 +114,7 @@ std::vector<std::string> heads(const LoadedModel& loaded) {
   return names;
 }
 
-// [head, d_model, d_head], on the memory they were loaded into: a head's columns lie one after another.
+// [head, d_model, d_head], a view of the loaded memory, in which the columns of a head are contiguous.
 ArrayOut weights(const LoadedModel& loaded, std::size_t layer, const std::string& role, const std::string& processing) {
   const Role parsed = parse_role(role);
   const WeightProcessing how = parse_processing(processing);
@@ -141,7 +141,7 @@ nb::dict readiness(const LoadedModel& loaded) {
 }  // namespace
 
 void bind_model(nb::module_& m) {
-  nb::class_<LoadedModel>(m, "Model", "A model whose heads can be asked for.")
+  nb::class_<LoadedModel>(m, "Model", "A transformer model.")
       .def_static("open", &open, "model"_a, "revision"_a, "family"_a,
                   nb::sig("def open(model: str | os.PathLike[str], revision: str, family: str) -> Model"),
                   "Reads headers and configuration of a folder, a GGUF file or a model in the Hugging Face cache.")
@@ -149,16 +149,16 @@ void bind_model(nb::module_& m) {
                   nb::sig("def from_arrays(path: str | os.PathLike[str], arrays: collections.abc.Mapping[str, "
                           "typing.Any], config: str) -> Model"),
                   "Tensors by name, in place, with the text of their config.json.")
-      .def("info", &info, nb::sig("def info(self) -> dict[str, typing.Any]"), "What is known from the headers alone.")
+      .def("info", &info, nb::sig("def info(self) -> dict[str, typing.Any]"), "Facts from the headers.")
       .def("heads", &heads, "Names of the query heads, layer by layer.")
       .def("weights", &weights, "layer"_a, "role"_a, "weights"_a,
            nb::sig("def weights(self, layer: int, role: str, weights: str) -> numpy.typing.NDArray[numpy.float32]"),
            "[head, d_model, d_head], float32.")
       .def(
           "fingerprint", [](const LoadedModel& loaded) { return fingerprint(loaded.model->checkpoint()); },
-          "16 hexadecimal digits that tell checkpoints apart.")
+          "16 hexadecimal digits that identify the checkpoint.")
       .def("readiness", &readiness, nb::sig("def readiness(self) -> dict[str, tuple[bool, str]]"),
-           "For every command whether it can work on the model, and why (not).");
+           "Per command, whether it can run on the model, and the reason.");
 }
 
 }  // namespace headscope::python

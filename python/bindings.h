@@ -4,9 +4,10 @@
 
 namespace headscope::python {
 
-// One function a file: adds its classes and functions to the module.
+// One function per file: adds its classes and functions to the module.
 void bind_errors(nanobind::module_& m);
 void bind_model(nanobind::module_& m);
-void bind_run(nanobind::module_& m);
+void bind_request(nanobind::module_& m);
+void bind_results(nanobind::module_& m);
 
 }  // namespace headscope::python

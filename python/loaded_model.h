@@ -8,7 +8,7 @@
 
 namespace headscope::python {
 
-/// A model, and the arrays it lies in where it is no file.
+/// A model, and the arrays that contain its weights if they are not in a file.
 struct LoadedModel {
   std::vector<ArrayIn> arrays;  // before the model: they must outlive it
   std::shared_ptr<const Model> model;

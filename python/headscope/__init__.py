@@ -6,12 +6,12 @@
     relation.edges.to_pandas()
 
 The functions have the names and options of the ``headscope`` command and give the same numbers.
+``help(headscope.relate)`` shows all parameters with their defaults.
 """
 
 import warnings as _warnings
 
-from ._commands import capture, compare, detect, organize, prune, relate, report, softmax
-from ._commands import open_run as open  # noqa: A004
+from ._enums import Metric, NullModel, Role
 from ._errors import (
     ArgumentError,
     BackendError,
@@ -22,11 +22,14 @@ from ._errors import (
     ResourceError,
     UnsupportedError,
 )
+from ._functions import capture, compare, detect, organize, prune, relate, report, softmax
+from ._graph import HeadGraph
 from ._model import Model, load
 from ._native import better_kernels as _better_kernels
 from ._native import set_threads, threads
 from ._native import version as __version__
 from ._run import Run
+from ._run import open_run as open
 from ._tables import Table
 from ._torch import capture_torch, from_torch
 from ._trees import Tree
@@ -43,9 +46,10 @@ from .results import (
 
 __all__ = [
     "ArgumentError", "BackendError", "Capture", "Comparison", "Detection", "Error", "FileError", "FormatError",
-    "Invariance", "Model", "NumericError", "Organization", "Pruning", "Relation", "ResourceError", "Result", "Run",
-    "Table", "Tree", "UnsupportedError", "__version__", "capture", "capture_torch", "compare", "detect", "from_torch",
-    "load", "open", "organize", "prune", "relate", "report", "set_threads", "softmax", "threads",
+    "HeadGraph", "Invariance", "Metric", "Model", "NullModel", "NumericError", "Organization", "Pruning", "Relation",
+    "ResourceError", "Result", "Role", "Run", "Table", "Tree", "UnsupportedError", "__version__", "capture",
+    "capture_torch", "compare", "detect", "from_torch", "load", "open", "organize", "prune", "relate", "report",
+    "set_threads", "softmax", "threads",
 ]
 
 if _better_kernels:

@@ -1,12 +1,12 @@
-"""What goes wrong, by kind. The text is the one the command line prints."""
+"""Errors by kind. The text is that of the command line, with parameters in place of flags."""
 
 
 class Error(Exception):
-    """Any error that headscope raises on purpose."""
+    """Base class of all errors that headscope raises."""
 
 
 class ArgumentError(Error, ValueError):
-    """Something was asked for that makes no sense."""
+    """An argument is invalid."""
 
 
 class FileError(Error, OSError):
@@ -18,7 +18,7 @@ class FormatError(Error, ValueError):
 
 
 class UnsupportedError(Error, ValueError):
-    """A file is well formed but holds something headscope does not handle."""
+    """A file is well-formed but contains something that headscope does not support."""
 
 
 class NumericError(Error, RuntimeError):
@@ -30,4 +30,4 @@ class BackendError(Error, RuntimeError):
 
 
 class ResourceError(Error, MemoryError):
-    """Out of the memory budget or of disk space."""
+    """The memory budget or the disk space is exhausted."""

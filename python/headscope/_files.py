@@ -1,9 +1,8 @@
-"""Where a result's files are: in memory, or in a RUN folder."""
+"""The files of a result: in memory, or in a RUN folder."""
 
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,21 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from ._errors import FileError, FormatError
+from ._errors import ArgumentError
 
 
 class Files(Protocol):
-    """``size`` is what they take in memory."""
+    """``size`` is the memory that they take, ``content`` the bytes that a file has on disk."""
 
     def names(self) -> list[str]: ...
     def content(self, name: str) -> bytes: ...
+    def table(self, name: str) -> _native.Table: ...
     def array(self, name: str) -> NDArray[Any]: ...
     def size(self) -> int: ...
     def save(self, path: str, force: bool) -> None: ...
 
 
 class Held:
-    """Arrays and texts that Python made, under the names ``capture`` would give them."""
+    """Arrays and texts that Python made, with the names that ``capture`` would give them."""
 
     def __init__(self, command: str, identity: Mapping[str, str], arrays: Mapping[str, NDArray[Any]],
                  texts: Mapping[str, tuple[str, str, str]], axes: Mapping[str, tuple[str, list[str]]]) -> None:
@@ -43,6 +43,9 @@ class Held:
         np.save(stream, self._arrays[name])
         return stream.getvalue()
 
+    def table(self, name: str) -> _native.Table:
+        raise ArgumentError(f"'{name}' is not a table")
+
     def array(self, name: str) -> NDArray[Any]:
         return self._arrays[name]
 
@@ -56,7 +59,7 @@ class Held:
             files.append((name, "array", about, list(array.shape), str(array.dtype), axes, self.content(name)))
         for name, (kind, about, _) in self._texts.items():
             files.append((name, kind, about, [], "", [], self.content(name)))
-        _native.Run.of(self._command, [self._command], self._identity, {}, files).save(path, force)
+        _native.Run.of(self._command, self._identity, files).save(path, force)
 
 
 class Folder:
@@ -64,8 +67,14 @@ class Folder:
 
     def __init__(self, path: str | Path, command: str) -> None:
         self.path, self.command = Path(path), command
-        self._manifest = manifest(self.path)
-        self._names = [name for name, entry in self._manifest["files"].items() if entry.get("command") == command]
+        self._contents = _native.RunContents(self.path)
+        manifest = self._contents.manifest()
+        if command not in manifest["commands"]:
+            raise ArgumentError(f"{self.path}: holds no result of '{command}'")
+        self._names = [
+            name for name, entry in manifest["files"].items()
+            if isinstance(entry, dict) and entry.get("command") == command
+        ]
 
     def names(self) -> list[str]:
         return list(self._names)
@@ -73,33 +82,15 @@ class Folder:
     def content(self, name: str) -> bytes:
         return (self.path / name).read_bytes()
 
+    def table(self, name: str) -> _native.Table:
+        return self._contents.table(name)
+
     def array(self, name: str) -> NDArray[Any]:
         mapped: NDArray[Any] = np.load(self.path / name, mmap_mode="r", allow_pickle=False)
         return mapped
 
     def size(self) -> int:
-        """In memory: nothing."""
         return 0
 
     def save(self, path: str, force: bool) -> None:
-        said = self._manifest["commands"][self.command]
-        files = []
-        for name in self._names:
-            entry = self._manifest["files"][name]
-            files.append((name, entry["kind"], entry["about"], entry.get("shape", []), entry.get("dtype", ""),
-                          entry.get("axes", []), self.content(name)))
-        _native.Run.of(self.command, said["arguments"], said["identity"], said["circumstances"], files).save(path, force)
-
-
-def manifest(path: Path) -> dict[str, Any]:
-    """The manifest of a RUN folder."""
-    file = path / "manifest.json"
-    try:
-        root = json.loads(file.read_bytes())
-    except OSError as error:
-        raise FileError(f"{file}: {error.strerror}; expected a folder that a command wrote with -o") from None
-    except ValueError as error:
-        raise FormatError(f"{file}: {error}") from None
-    if not isinstance(root, dict) or not all(isinstance(root.get(key), dict) for key in ("files", "commands")):
-        raise FormatError(f"{file}: is not a manifest: expected objects 'files' and 'commands'")
-    return root
+        self._contents.save(self.command, path, force)

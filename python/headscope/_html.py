@@ -1,4 +1,4 @@
-"""What notebooks show."""
+"""Representations of results in notebooks."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import re
 import tempfile
 from pathlib import Path
 
+from . import _call
 from ._errors import UnsupportedError
 from ._run import Run, folder_of
-from ._words import run_report
 from .results import Result
 
 #: Pages larger than this are not put into a notebook whole.
@@ -27,11 +27,11 @@ def _frame(page: str) -> str:
 
 
 def _report(run: str) -> str | None:
-    """The linked report in a frame; None where it has nothing to show, or is too large."""
+    """The report in a frame; None if it has nothing to show or is too large."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "page.html")
         try:
-            run_report(run, file, {}, progress=False)
+            _call.report({"run": run, "page": file, "progress": False})
         except UnsupportedError:
             return None
         page = file.read_text(encoding="utf-8")

@@ -10,14 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
+from ._enums import Role
 
 
 class Model:
-    """A model whose heads can be asked for. Opening reads headers only; weights are read when they are asked for."""
+    """A transformer model. Opening it reads headers only; weights are read on request."""
 
     def __init__(self, native: _native.Model) -> None:
         self._native = native
-        #: What is known from the headers: family, sizes, tensors used, ignored and missing, ...
+        #: Facts from the headers: family, sizes, tensors used, ignored and missing, ...
         self.info: dict[str, Any] = native.info()
 
     @staticmethod
@@ -41,20 +42,20 @@ class Model:
         """Names of all query heads, layer by layer: ``L4H7``."""
         return self._native.heads()
 
-    def weights(self, layer: int, role: str, weights: str = "folded") -> NDArray[np.float32]:
-        """The matrices of a role (Q, K, V, O) of one layer, [head, d_model, d_head]; K and V have one for each KV head.
+    def weights(self, layer: int, role: Role | str, weights: str = "folded") -> NDArray[np.float32]:
+        """The matrices of a role (Q, K, V, O) of one layer, [head, d_model, d_head]; K and V have one per KV head.
 
         ``folded`` has the norm before attention multiplied in, ``raw`` is as stored.
         """
-        loaded: NDArray[np.float32] = self._native.weights(layer, role, weights)
+        loaded: NDArray[np.float32] = self._native.weights(layer, str(role), weights)
         return loaded
 
     def fingerprint(self) -> str:
-        """16 hexadecimal digits that tell checkpoints apart."""
+        """16 hexadecimal digits that identify the checkpoint."""
         return self._native.fingerprint()
 
     def readiness(self) -> dict[str, tuple[bool, str]]:
-        """For every command whether it can work on the model, and why (not)."""
+        """Per command, whether it can run on the model, and the reason."""
         return self._native.readiness()
 
     def __repr__(self) -> str:
@@ -72,7 +73,7 @@ class Model:
 
 
 def load(path: str | PathLike[str], revision: str | None = None, family: str | None = None) -> Model:
-    """A model on disk: a folder with config.json and safetensors files, a .gguf file, or a name in the Hugging Face cache.
+    """Opens a folder with config.json and safetensors files, a .gguf file, or a model in the Hugging Face cache.
 
     A name (``openai-community/gpt2``, ``gpt2``) is looked up in the local cache, never on the network; ``revision`` is
     its branch, tag or commit. ``family`` reads the model as one of that family, whatever its configuration says.

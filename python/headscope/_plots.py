@@ -1,4 +1,4 @@
-"""Pictures of results. Every function takes axes to draw on, or makes some, and returns them."""
+"""Plots of results. Every function draws on the given axes, or on new ones, and returns them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from .results import Capture, Comparison, Detection, Invariance, Organization, Pruning, Relation
 
-#: Of pairs of roles; distinct for people who do not see all colors (Okabe and Ito).
+#: Colors of pairs of roles, distinct for color-blind people (Okabe and Ito).
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
-#: Labels on an axis, at most.
+#: Maximum number of labels on an axis.
 _MOST_LABELS = 40
 
 
@@ -32,13 +32,14 @@ def _axes(ax: Axes | None, width: float = 6.4, height: float = 4.8) -> Axes:
 
 
 def _label(axis: Any, names: list[str], rotation: float = 0) -> None:
-    """Names along an axis, some of them where there are many."""
+    """Labels an axis with names, or with some of them if there are many."""
     step = max(1, -(-len(names) // _MOST_LABELS))
     places = list(range(0, len(names), step))
     axis.set_ticks(places, [names[i][:16].replace("$", r"\$") for i in places], fontsize=7, rotation=rotation)
 
 
-def _image(ax: Axes, values: NDArray[Any], rows: list[str], columns: list[str], label: str, cmap: str = "viridis") -> None:
+def _image(ax: Axes, values: NDArray[Any], rows: list[str], columns: list[str], label: str,
+           cmap: str = "viridis") -> None:
     image = ax.imshow(values, cmap=cmap, aspect="auto", interpolation="nearest", rasterized=values.size > 10000)
     ax.figure.colorbar(image, ax=ax, label=label)
     _label(ax.yaxis, rows)
@@ -51,7 +52,7 @@ def _place(head: str) -> tuple[int, int]:
 
 
 def _curve(begin: tuple[int, int], end: tuple[int, int], bend: float) -> NDArray[Any]:
-    """A parabola between two places, so that edges of several pairs of roles lie beside each other."""
+    """A parabola between two points, so that parallel edges do not overlap."""
     t = np.linspace(0, 1, 16)[:, None]
     a, b = np.asarray(begin, dtype=float), np.asarray(end, dtype=float)
     points: NDArray[Any] = a + (b - a) * t + 4 * bend * np.array([0.0, 1.0]) * t * (1 - t)
@@ -93,7 +94,8 @@ def wiring(relation: Relation, ax: Axes | None = None, pairs: list[str] | None =
     return ax
 
 
-def affinity_matrix(relation: Relation, ax: Axes | None = None, pair: str | None = None, metric: str | None = None) -> Axes:
+def affinity_matrix(relation: Relation, ax: Axes | None = None, pair: str | None = None,
+                    metric: str | None = None) -> Axes:
     """One affinity, source heads by target heads."""
     name = next(iter(relation.affinities))
     metric, pair = metric or name.rpartition("_")[0], pair or name.rpartition("_")[2]
@@ -101,8 +103,9 @@ def affinity_matrix(relation: Relation, ax: Axes | None = None, pair: str | None
     ax = _axes(ax)
 
     def side(size: int, role: str) -> list[str]:
-        kind = "kv" if role in "KV" and "kv" in relation.heads["kind"] and size != np.sum(relation.heads["kind"] == "query") else "query"
-        return [str(head) for head, of in zip(relation.heads["head"], relation.heads["kind"], strict=True) if of == kind]
+        names, kinds = relation.heads["head"], relation.heads["kind"]
+        kind = "kv" if role in "KV" and "kv" in kinds and size != np.sum(kinds == "query") else "query"
+        return [str(name) for name in names[kinds == kind]]
 
     _image(ax, values, side(values.shape[0], pair[0]), side(values.shape[1], pair[1]), metric)
     ax.set(title=f"{metric}, {pair}", ylabel="source head", xlabel="target head")
@@ -117,7 +120,7 @@ def informativeness(relation: Relation, ax: Axes | None = None, pair: str | None
     """KL(random || observed) by roles; with ``pair`` the two distributions it compares."""
     table = relation.informativeness
     if table is None:
-        raise ArgumentError("informativeness is known for the metric pk alone")
+        raise ArgumentError("informativeness is computed only for the metric pk")
     ax = _axes(ax, 4.8, 4)
     if pair is not None:
         return _distributions(relation, table, ax, pair)
@@ -192,10 +195,9 @@ def attention_map(capture: Capture, ax: Axes | None = None, head: str | None = N
 
 
 def detectors(detection: Detection, ax: Axes | None = None) -> Axes:
-    """Every head's score of every detector."""
+    """The scores of all heads by detector."""
     ax = _axes(ax, 8, 3)
-    values = np.array([np.asarray(detection.scores[name], dtype=float) if detection.scores[name].dtype != object
-                       else np.full(len(detection.scores), np.nan) for name in detection.detectors])
+    values = np.array([detection.scores[name] for name in detection.detectors])
     _image(ax, values, list(detection.detectors), [str(head) for head in detection.scores["head"]], "score")
     ax.set(title="What heads are seen doing")
     return ax
@@ -211,7 +213,7 @@ def organized_map(organization: Organization, ax: Axes | None = None, head: str 
     maps = organization.maps
     names = organization.trees["head"].names
     if maps is None:
-        raise ArgumentError("the maps that were organized are not at hand; organize what capture gave")
+        raise ArgumentError("the maps that were organized are not available; organize the result of capture")
     head = head or names[int(organization.order["head"][0])]
     if head not in names:
         raise ArgumentError(f"there is no head '{head}'")
@@ -281,7 +283,8 @@ def paraproduct_errors(invariance: Invariance, ax: Axes | None = None) -> Axes:
 
 
 def _measure(pruning: Pruning, measure: str | None) -> str:
-    known = [name for name in ("loss", "kl", "change", "accuracy", "agreement") if pruning.curve[name].dtype != object]
+    measures = ("loss", "kl", "change", "accuracy", "agreement")
+    known = [name for name in measures if not np.isnan(pruning.curve[name]).all()]
     if measure is None:
         return known[0]
     if measure not in known:
@@ -290,7 +293,7 @@ def _measure(pruning: Pruning, measure: str | None) -> str:
 
 
 def damage_curves(pruning: Pruning, ax: Axes | None = None, measure: str | None = None) -> Axes:
-    """What the model does with more and more heads removed; of random orders the mean and the extremes."""
+    """Damage by the number of heads removed; for random orders the mean and the range."""
     measure = _measure(pruning, measure)
     ax = _axes(ax, 6, 4)
     curve = pruning.curve
@@ -313,12 +316,12 @@ def damage_curves(pruning: Pruning, ax: Axes | None = None, measure: str | None 
 
 
 def head_ranking(pruning: Pruning, ax: Axes | None = None, criterion: str | None = None) -> Axes:
-    """When a criterion removes every head, layer by layer; those that the budget takes are marked."""
+    """The rank of every head under a criterion; heads that the budget removes are marked."""
     ranking = pruning.ranking
     criterion = criterion or str(ranking["criterion"][0])
     chosen = np.flatnonzero(ranking["criterion"] == criterion)
     if len(chosen) == 0:
-        raise ArgumentError(f"criterion '{criterion}' was not asked for")
+        raise ArgumentError(f"criterion '{criterion}' was not requested")
     layers, heads = int(max(ranking["layer"])) + 1, int(max(ranking["index"])) + 1
     values = np.full((layers, heads), np.nan)
     ax = _axes(ax, 5.5, 4.4)
@@ -327,7 +330,7 @@ def head_ranking(pruning: Pruning, ax: Axes | None = None, criterion: str | None
         if not np.isnan(values[layer, head]):
             break
         values[layer, head] = ranking["rank"][i]
-        if ranking["removed"][i] == "yes":
+        if ranking["removed"][i]:
             ax.plot(head, layer, "x", color="white", markersize=4)
     _image(ax, values, [str(i) for i in range(layers)], [str(i) for i in range(heads)], "rank, 1 is removed first")
     ax.set(title=f"Order of {criterion}; crosses are removed", xlabel="head", ylabel="layer")
@@ -342,7 +345,8 @@ def distance_matrix(comparison: Comparison, ax: Axes | None = None) -> Axes:
     if len(values) <= 12:
         for i, j in np.ndindex(values.shape):
             dark = values[i, j] > 0.6 * np.nanmax(values)
-            ax.text(j, i, f"{values[i, j]:.2f}", ha="center", va="center", color="white" if dark else "black", fontsize=8)
+            color = "white" if dark else "black"
+            ax.text(j, i, f"{values[i, j]:.2f}", ha="center", va="center", color=color, fontsize=8)
     ax.set(title="Distance between runs")
     return ax
 
@@ -356,7 +360,7 @@ def compared_decay(comparison: Comparison, ax: Axes | None = None, feature: str 
     ax = _axes(ax, 5.5, 4)
     x, values = (np.asarray(table[name], dtype=float) for name in ("x", "value"))
     for i, name in enumerate(comparison.names):
-        mine = chosen & (table["run"].astype(str) == name)
+        mine = chosen & (table["run"] == name)
         places = np.unique(x[mine])
         samples = [values[mine & (x == place)] for place in places]
         color = _COLORS[i % len(_COLORS)]

@@ -10,7 +10,9 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from ._files import Folder, manifest
+from . import _native
+from ._arrays import float_array
+from ._files import Folder
 from .results import Capture, Comparison, Detection, Invariance, Organization, Pruning, Relation, Result
 
 _RESULTS: dict[str, type[Result]] = {
@@ -19,11 +21,12 @@ _RESULTS: dict[str, type[Result]] = {
 
 
 class Run:
-    """A RUN folder: what the commands that wrote to it found, None for those that did not."""
+    """A RUN folder: the results of the commands that wrote to it; None for the others."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(path)
-        self.manifest = manifest(self.path)
+        #: The contents of manifest.json.
+        self.manifest: dict[str, Any] = _native.RunContents(self.path).manifest()
 
     @property
     def commands(self) -> list[str]:
@@ -51,12 +54,14 @@ class Run:
     def organize(self) -> Organization | None:
         found: Organization | None = self._result("organize")
         if found is not None and self.capture is not None:
-            captured, said = self.capture, self.manifest["commands"]["organize"]
-            scores = said["identity"].get("maps", "").startswith("scores")
-            # What was organized is what lies beside it only if it came from here, or from the capture itself.
-            source = (*said["arguments"], "", "")[1]
-            if source == "capture" or Path(source).resolve() == self.path.resolve():
-                found._maps = lambda: captured.scores if scores else captured.pattern
+            identity = self.manifest["commands"]["organize"]["identity"]
+            maps = self.capture.scores if identity.get("what") == "scores" else self.capture.pattern
+            selections = ("skip_first", "layers", "heads", "queries", "keys")
+            if maps is None or any(identity.get(name) not in ("", "0") for name in selections):
+                return found
+            # The maps in this folder need not be those that were organized.
+            if _native.map_fingerprint(float_array(maps)) == identity.get("source"):
+                found._maps = lambda: maps
         return found
 
     @cached_property
@@ -88,7 +93,7 @@ class Run:
 
 @contextmanager
 def folder_of(source: str | PathLike[str] | Result | Iterable[Result]) -> Iterator[str]:
-    """The RUN folder of something; of results in memory one that is there as long as it is needed."""
+    """The RUN folder of a result; for results in memory a temporary one."""
     if isinstance(source, (str, PathLike)):
         yield fspath(source)
     elif isinstance(source, Result) and isinstance(source._files, Folder):
@@ -99,3 +104,8 @@ def folder_of(source: str | PathLike[str] | Result | Iterable[Result]) -> Iterat
             for result in [source] if isinstance(source, Result) else source:
                 result.save(run)
             yield run
+
+
+def open_run(run: str | PathLike[str]) -> Run:
+    """Opens a RUN folder that commands or ``save`` wrote to."""
+    return Run(run)

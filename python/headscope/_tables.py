@@ -1,57 +1,49 @@
-"""Tables as the command line writes them."""
+"""Tables with typed columns."""
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _native
+
 if TYPE_CHECKING:
     import pandas
 
 
-def _column(cells: list[str]) -> NDArray[Any]:
-    """Integers or floats (an empty cell is NaN) where all cells are, else text."""
-    try:
-        return np.array([int(cell) for cell in cells], dtype=np.int64)
-    except (ValueError, OverflowError):
-        pass
-    try:
-        if any(cells):
-            return np.array([float(cell) if cell else np.nan for cell in cells])
-    except ValueError:
-        pass
-    return np.array(cells, dtype=object)
-
-
 class Table:
-    """Rows of a CSV file: ``table["column"]`` is an array, iteration gives rows as dicts."""
+    """A table: ``table["column"]`` is an array, iteration gives rows as dicts.
 
-    def __init__(self, text: str) -> None:
-        rows = list(csv.reader(io.StringIO(text, newline="")))
-        self.names: list[str] = rows[0] if rows else []
-        body = rows[1:]
-        self._length = len(body)
-        self._columns = {name: _column([row[i] for row in body]) for i, name in enumerate(self.names)}
+    The types of the columns are those of the file format: text (object arrays of str), int64, float64 with NaN for
+    integers that may be missing, float32, float64 and bool.
+    """
+
+    def __init__(self, native: _native.Table) -> None:
+        self._native = native
+        #: Names of the columns.
+        self.names: list[str] = native.names
+        self._columns: dict[str, NDArray[Any]] = {}
 
     def __len__(self) -> int:
-        return self._length
+        return len(self._native)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        if name not in self._columns:
+        if name not in self.names:
             raise KeyError(f"no column '{name}', only {', '.join(self.names)}")
+        if name not in self._columns:
+            values = self._native.column(name)
+            self._columns[name] = np.array(values, dtype=object) if isinstance(values, list) else values
         return self._columns[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._columns
+        return name in self.names
 
     def row(self, i: int) -> dict[str, Any]:
-        return {name: column[i] for name, column in self._columns.items()}
+        return {name: self[name][i] for name in self.names}
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return (self.row(i) for i in range(len(self)))
@@ -59,18 +51,19 @@ class Table:
     def to_pandas(self) -> pandas.DataFrame:
         import pandas
 
-        return pandas.DataFrame(dict(self._columns))
+        return pandas.DataFrame({name: self[name] for name in self.names})
 
     def _shown(self, rows: int) -> list[list[str]]:
         def text(value: Any) -> str:
-            return f"{value:.4g}" if isinstance(value, float) else str(value)
+            return f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
 
-        return [[text(self._columns[name][i]) for name in self.names] for i in range(min(rows, len(self)))]
+        return [[text(self[name][i]) for name in self.names] for i in range(min(rows, len(self)))]
 
     def __repr__(self) -> str:
         cells = [self.names, *self._shown(10)]
         widths = [max(len(row[i]) for row in cells) for i in range(len(self.names))]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+        padded = [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in cells]
+        lines = ["  ".join(row).rstrip() for row in padded]
         if len(self) > 10:
             lines.append(f"... {len(self)} rows")
         return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Straight from live models. torch is never imported here: its tensors say all that is needed."""
+"""Models and maps of torch modules. torch is not imported: the methods of its tensors suffice."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def _config_of(module: Any, config: Any) -> str:
 
 
 def from_torch(module: Any, *, config: Any = None, name: str | None = None) -> Model:
-    """A running Hugging Face module as a model: its weights where they are, nothing saved or copied.
+    """A Hugging Face module as a model. Its weights are used in place.
 
-    Tensors on a device are copied to memory, and those that are not in C order into it. The model sees later changes of
-    the weights. ``name`` is what messages call it, and the folder its tokenizer is looked for in.
+    Tensors on a device, or not in C order, are copied. Later changes of the weights are visible. ``name`` is the name in
+    messages, and the folder of its tokenizer.
     """
     tensors: dict[str, Any] = {}
     for key, tensor in module.state_dict().items():
@@ -42,7 +42,7 @@ def from_torch(module: Any, *, config: Any = None, name: str | None = None) -> M
 
 
 class _Maps:
-    """Attention as the modules of a forward pass give it, a layer at a time."""
+    """Collects the attention patterns that modules return in a forward pass, layer by layer."""
 
     def __init__(self) -> None:
         self.layers: list[NDArray[np.float32]] = []
@@ -52,7 +52,7 @@ class _Maps:
         if not isinstance(output, tuple) or len(output) < 2:
             return
         weights = output[1]
-        # An outer module may pass on what an inner one gave.
+        # An outer module may return the same tensor as an inner one.
         if getattr(weights, "ndim", 0) != 4 or weights is self._last:
             return
         self._last = weights
@@ -60,7 +60,7 @@ class _Maps:
 
 
 def _eager(module: Any) -> Any:
-    """Makes fused attention give its maps; returns what undoes that."""
+    """Switches to eager attention, which returns its maps. Returns a function that switches back."""
     before = getattr(getattr(module, "config", None), "_attn_implementation", None)
     if before in (None, "eager") or not hasattr(module, "set_attn_implementation"):
         return lambda: None

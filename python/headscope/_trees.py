@@ -27,14 +27,14 @@ class Tree:
 
     @property
     def order(self) -> list[int]:
-        """The elements as the leaves have them."""
+        """The elements in the order of the leaves."""
         return [folder[0] for folder in self.levels[-1]]
 
     def to_networkx(self) -> Any:
         """A directed tree whose nodes are ``(level, folder)``, with the elements' names as ``elements``."""
         import networkx  # type: ignore[import-untyped, unused-ignore]
 
-        graph = networkx.DiGraph()
+        graph: Any = networkx.DiGraph()
         above: dict[int, tuple[int, int]] = {}
         for level, folders in enumerate(self.levels):
             here: dict[int, tuple[int, int]] = {}

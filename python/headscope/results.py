@@ -1,4 +1,4 @@
-"""What the functions give: small objects over the files a command writes, in memory or in a RUN folder."""
+"""Results of the functions: views of the files of a command, in memory or in a RUN folder."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ._arrays import float_array
+from ._enums import Metric
 from ._errors import ArgumentError
-from ._files import Files, Folder, manifest
+from ._files import Files, Folder
+from ._graph import HeadGraph, graph_of
 from ._tables import Table
 from ._trees import Tree
 
@@ -39,9 +42,12 @@ class Result:
     @classmethod
     def open(cls: type[_T], run: str | PathLike[str]) -> _T:
         """What ``headscope COMMAND -o RUN``, or ``save``, left in a folder."""
-        if cls.command not in manifest(Path(run))["commands"]:
-            raise ArgumentError(f"{fspath(run)}: holds no result of '{cls.command}'")
         return cls(Folder(Path(run), cls.command))
+
+    @classmethod
+    def _from_call(cls: type[_T], files: Files, summary: str, parameters: Mapping[str, Any]) -> _T:
+        """The result of the function with these parameters."""
+        return cls(files, summary)
 
     def save(self, run: str | PathLike[str], force: bool = False) -> None:
         """Writes the files the command line would write to the folder ``run``."""
@@ -58,7 +64,7 @@ class Result:
 
     def table(self, file: str) -> Table:
         """One of its .csv files."""
-        return Table(self._text(file))
+        return Table(self._files.table(file))
 
     def _text(self, file: str) -> str:
         return self._files.content(file).decode("utf-8", "replace")
@@ -81,7 +87,7 @@ class Result:
         return table.to_pandas()
 
     def plot(self, kind: str | None = None, ax: Axes | None = None, **options: Any) -> Axes:
-        """Draws it with matplotlib and returns the axes; ``kind`` is one of ``kinds``, the first by default."""
+        """Draws the result with matplotlib and returns the axes. ``kind`` is one of ``kinds``; default: the first."""
         from . import _plots
 
         drawn = self._plots()
@@ -95,7 +101,7 @@ class Result:
 
     @property
     def kinds(self) -> list[str]:
-        """What ``plot`` can draw."""
+        """Kinds of plots."""
         return list(self._plots())
 
     def _plots(self) -> Mapping[str, str]:
@@ -126,9 +132,9 @@ class Relation(Result):
         names = [name for name in self.files if name.startswith("affinity/")]
         return {name[len("affinity/"):-len(".npy")]: self.array(name) for name in names}
 
-    def affinity(self, pair: str = "OQ", metric: str = "pk") -> NDArray[np.float32]:
+    def affinity(self, pair: str = "OQ", metric: Metric | str = "pk") -> NDArray[np.float32]:
         """One of ``affinities``."""
-        found = self.affinities.get(f"{metric}_{pair}")
+        found = self.affinities.get(f"{metric!s}_{pair}")
         if found is None:
             raise ArgumentError(f"no affinity {metric}_{pair}, only {', '.join(self.affinities)}")
         return found
@@ -150,28 +156,31 @@ class Relation(Result):
 
     @cached_property
     def informativeness(self) -> Table | None:
-        """KL(random || observed) of every pair of roles; of ``pk`` alone."""
+        """KL(random || observed) per pair of roles; only for the metric ``pk``."""
         return self._optional("informativeness.csv")
 
     @cached_property
     def labels(self) -> Table | None:
-        """How well each metric finds pairs of labeled heads, where labels were given."""
+        """How well each metric finds pairs of labeled heads, if labels were given."""
         return self._optional("labels.csv")
 
     @cached_property
     def tokens(self) -> Table | None:
-        """The tokens closest to a head's subspaces, where the model has a vocabulary."""
+        """The tokens closest to a head's subspaces, if the model has a vocabulary."""
         return self._optional("tokens.csv")
 
     def _main_table(self) -> Table:
         return self.edges
 
-    def to_networkx(self) -> Any:
-        """The head graph as a ``networkx.MultiDiGraph``, an edge for each kept pair of roles."""
-        import networkx  # type: ignore[import-untyped, unused-ignore]
+    @cached_property
+    def graph(self) -> HeadGraph:
+        """Heads and kept edges as arrays."""
+        metric = next(iter(self.affinities)).rpartition("_")[0]
+        return graph_of(self.heads, self.edges, self.hubs, metric)
 
-        stream = io.BytesIO(self._files.content("graph.graphml"))
-        return networkx.read_graphml(stream, force_multigraph=True)
+    def to_networkx(self) -> Any:
+        """The head graph as a ``networkx.MultiDiGraph``, with one edge per kept pair of roles."""
+        return self.graph.to_networkx()
 
     def _plots(self) -> Mapping[str, str]:
         drawn = {"wiring": "wiring", "matrix": "affinity_matrix", "tree": "relation_tree"}
@@ -181,7 +190,7 @@ class Relation(Result):
 
 
 class Capture(Result):
-    """Attention maps of a model on its inputs (``capture``). These are the first input's; ``inputs`` has all."""
+    """Attention maps of a model (``capture``). The attributes describe the first input; ``inputs`` has all inputs."""
 
     command = "capture"
 
@@ -195,12 +204,12 @@ class Capture(Result):
 
     @cached_property
     def pattern(self) -> NDArray[np.float32] | None:
-        """[head, query, key] after the softmax, if it was asked for."""
+        """[head, query, key] after the softmax, if it was requested."""
         return self._map("pattern.npy")
 
     @cached_property
     def scores(self) -> NDArray[np.float32] | None:
-        """[head, query, key] before mask and softmax, if they were asked for."""
+        """[head, query, key] before mask and softmax, if they were requested."""
         return self._map("scores.npy")
 
     @cached_property
@@ -216,11 +225,12 @@ class Capture(Result):
 
     @property
     def heads(self) -> list[str]:
-        """Of the first axis of the maps."""
+        """Names along the first axis of the maps."""
         return list(self.description["heads"])
 
     @property
     def tokens(self) -> list[str]:
+        """Texts of the tokens."""
         return [token["text"] for token in self.description["tokens"]]
 
     @cached_property
@@ -235,10 +245,16 @@ class Capture(Result):
 
     @cached_property
     def inputs(self) -> list[Capture]:
-        """One for each input."""
+        """One capture per input."""
         folders = {name[:-len("tokens.json")] for name in self.files if name.endswith("tokens.json")}
         numbered = sorted(folders, key=lambda folder: int(folder.split("/")[1]) if folder else 0)
         return [Capture(self._files, self.summary, folder) for folder in numbered]
+
+    def _maps_of(self, what: str) -> NDArray[Any]:
+        maps = self.pattern if what == "pattern" else self.scores
+        if maps is None:
+            raise ArgumentError(f"the capture has no {what}; request it with what=['pattern', 'scores']")
+        return maps
 
     def map(self, head: str, what: str = "pattern") -> NDArray[np.float32]:
         """One head's map, [query, key]."""
@@ -253,14 +269,14 @@ class Capture(Result):
 
 
 class Detection(Result):
-    """What heads are seen doing on random tokens (``detect``)."""
+    """What heads attend to on random tokens (``detect``)."""
 
     command = "detect"
     detectors: ClassVar[tuple[str, ...]] = ("previous", "identity", "duplicate", "induction")
 
     @cached_property
     def scores(self) -> Table:
-        """A row a head, a column a detector."""
+        """One row per head, one column per detector."""
         return self.table("detectors.csv")
 
     def heads(self, detector: str) -> list[str]:
@@ -285,16 +301,28 @@ class Organization(Result):
         super().__init__(files, summary)
         self._maps = maps
 
+    @classmethod
+    def _from_call(cls: type[_T], files: Files, summary: str, parameters: Mapping[str, Any]) -> _T:
+        result = cls(files, summary)
+        assert isinstance(result, Organization)
+        source = parameters["source"]
+        selected = any(parameters[name] for name in ("skip_first", "layers", "heads", "queries", "keys"))
+        if not isinstance(source, (str, PathLike)) and parameters["axes"] == "hqk" and not selected:
+            maps = source._maps_of(parameters["what"]) if isinstance(source, Capture) else float_array(source)
+            result._maps = lambda: maps
+        return result
+
     def _by_axis(self, folder: str) -> dict[str, NDArray[Any]]:
         return {axis: self.array(f"{folder}/{axis}.npy") for axis in self.axes}
 
     @cached_property
     def trees(self) -> dict[str, Tree]:
-        """By axis: head, query, key."""
+        """Partition trees by axis: head, query, key."""
         return {axis: self._tree(f"trees/{axis}.json") for axis in self.axes}
 
     @cached_property
     def affinity(self) -> dict[str, NDArray[np.float32]]:
+        """Affinities by axis, [element, element]."""
         return self._by_axis("affinity")
 
     @cached_property
@@ -314,19 +342,22 @@ class Organization(Result):
 
     @cached_property
     def sparsity(self) -> Table:
+        """How few Haar coefficients hold the network and each head, beside shuffled trees."""
         return self.table("sparsity.csv")
 
     @cached_property
     def decay(self) -> Table:
+        """Sorted magnitudes of the Haar coefficients."""
         return self.table("decay.csv")
 
     @cached_property
     def convergence(self) -> Table:
+        """The score after each iteration of the questionnaire."""
         return self.table("convergence.csv")
 
     @property
     def maps(self) -> NDArray[np.float32] | None:
-        """What was organized, [head, query, key]; None where that is not at hand."""
+        """The maps that were organized, [head, query, key]; None if they are not available."""
         maps = self._maps() if self._maps is not None else None
         extents = tuple(self.trees[axis].n for axis in self.axes)
         return maps if maps is not None and maps.shape in (extents, extents[1:]) else None
@@ -346,7 +377,7 @@ class Invariance(Result):
 
     @cached_property
     def heads(self) -> Table:
-        """Errors, exponents and agreements, a row a head."""
+        """Errors, exponents and agreements, one row per head."""
         return self.table("invariance.csv")
 
     @cached_property
@@ -355,10 +386,10 @@ class Invariance(Result):
         return self.table("invariance_levels.csv")
 
     def paraproduct(self, head: str) -> dict[str, NDArray[np.float64]]:
-        """Scores, softmax and its approximations of one of the heads whose arrays were kept."""
+        """Scores, softmax and its approximations of a head whose arrays were kept."""
         name = f"paraproduct/{head}.npz"
         if name not in self.files:
-            raise ArgumentError(f"the arrays of '{head}' were not kept; ask for them with heads= or paraproduct='all'")
+            raise ArgumentError(f"the arrays of '{head}' were not kept; request them with heads= or paraproduct='all'")
         with np.load(io.BytesIO(self._files.content(name)), allow_pickle=False) as arrays:
             return {key: arrays[key] for key in arrays.files}
 
@@ -370,19 +401,19 @@ class Invariance(Result):
 
 
 class Pruning(Result):
-    """Heads by how little they are missed, and what the model loses without them (``prune``)."""
+    """Rankings of heads for removal, and what the model loses without them (``prune``)."""
 
     command = "prune"
     _in_report = False
 
     @cached_property
     def ranking(self) -> Table:
-        """The heads in the order each criterion removes them."""
+        """The heads in the order in which each criterion removes them."""
         return self.table("ranking.csv")
 
     @cached_property
     def curve(self) -> Table:
-        """Loss, accuracy and KL with the first so many heads of each ranking removed."""
+        """Loss, accuracy and KL by the number of heads removed, per ranking."""
         return self.table("curve.csv")
 
     @cached_property
@@ -398,7 +429,7 @@ class Pruning(Result):
 
     @property
     def checkpoint(self) -> Path | None:
-        """The folder of the pruned model; None where none was written, or the result is in memory: ``save`` it."""
+        """The folder of the pruned model; None if none was written or the result is in memory (``save`` writes it)."""
         folder = self._files.path / "pruned" if isinstance(self._files, Folder) else None
         return folder if folder is not None and any(name.startswith("pruned/") for name in self.files) else None
 
@@ -427,7 +458,7 @@ class Comparison(Result):
 
     @cached_property
     def distances(self) -> NDArray[np.float32]:
-        """[run, run]"""
+        """Distances between runs, [run, run]."""
         return self.array("distances.npy")
 
     @cached_property
@@ -437,7 +468,7 @@ class Comparison(Result):
 
     @property
     def names(self) -> list[str]:
-        """Of the runs, in the order of ``distances``."""
+        """Names of the runs, in the order of ``distances``."""
         return [str(run["name"]) for run in self.runs]
 
     def _main_table(self) -> Table:

@@ -17,7 +17,7 @@ import pytest
 
 import headscope
 from headscope import _native
-from headscope._words import Bar
+from headscope._progress import Bar
 
 
 def slow_work() -> Any:
@@ -68,9 +68,11 @@ def test_progress_is_told_and_may_stop_the_work() -> None:
         if len(heard) == 3:
             raise RuntimeError("enough")
 
-    words = ["organize", "--iterations=100000", "--output=memory", "maps"]
+    request = _native.Request("organize")
+    request.give_maps(maps, "")
+    request.set("iterations", 100000)
     with pytest.raises(RuntimeError, match="enough"):
-        _native.run_command(words, None, {"maps": maps}, {}, {}, {}, True, tell)
+        request.run(tell, None)
     assert [what for what, _ in heard] == ["organizing"] * 3
 
 
@@ -97,7 +99,7 @@ def test_a_thousand_calls_leak_nothing(model: headscope.Model, captured: headsco
             relation = headscope.relate(model, pairs="OQ", draws=2)
             relation.affinity()
             model.weights(0, "V")
-            with pytest.raises(ValueError):
+            with pytest.raises(ValueError, match="XY"):
                 headscope.relate(model, pairs="XY")
             if i % 10 == 0:
                 headscope.organize(maps, iterations=1, draws=2)
@@ -136,14 +138,18 @@ def test_a_call_costs_less_than_a_millisecond(model: headscope.Model, monkeypatc
             times.append(time.perf_counter() - begin)
         return min(times)
 
-    # Crossing the border, parsing the words and setting up a command ...
-    native = best(lambda: _native.run_command(["relate", "--help"], None, {}, {}, {}, {}, True, None))
-    # ... and what Python does around it.
-    held = _native.run_command(["relate", "--output=memory", model.path], model._native, {}, {}, {}, {}, True, None)
-    monkeypatch.setattr(_native, "run_command", lambda *arguments: held)
-    python = best(lambda: headscope.relate(model, top=5))
-    print(f"native {native * 1e6:.0f} us, Python {python * 1e6:.0f} us")
-    assert native + python < 1e-3
+    # Everything around the work itself: parameters become a request, and its outcome a result.
+    class Instant(_native.Request):
+        def run(self, progress: Any, log: Any) -> Any:
+            return outcome
+
+    request = _native.Request("relate")
+    request.give_model(model._native)
+    outcome = request.run(None, None)
+    monkeypatch.setattr(_native, "Request", Instant)
+    seconds = best(lambda: headscope.relate(model, top=5))
+    print(f"{seconds * 1e6:.0f} us")
+    assert seconds < 1e-3
 
 
 def test_numpy_keeps_its_threads() -> None:

@@ -1,4 +1,4 @@
-"""Errors are those of the command line: their text, and a type for their kind."""
+"""Errors have the text of the command line, with parameters in place of flags, and a type for their kind."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 import headscope
 from conftest import IDS
+from headscope import _native
 
 
 @pytest.mark.parametrize(
@@ -21,7 +22,8 @@ from conftest import IDS
          ValueError, 2),
         (["relate", "MODEL", "--layers", "9"], lambda m: headscope.relate(m, layers=9), headscope.ArgumentError,
          ValueError, 2),
-        (["relate", "MODEL", "--weights", "cooked"], lambda m: headscope.relate(m, weights="cooked"),
+        (["relate", "MODEL", "--weights", "cooked"],
+         lambda m: headscope.relate(m, weights="cooked"),  # type: ignore[arg-type, unused-ignore]
          headscope.ArgumentError, ValueError, 2),
         (["capture", "MODEL"], lambda m: headscope.capture(m), headscope.ArgumentError, ValueError, 2),
         (["capture", "MODEL", "--text", "x"], lambda m: headscope.capture(m, "x"), headscope.UnsupportedError,
@@ -49,7 +51,8 @@ def test_same_text_and_a_type(cli: Callable[..., str], model_path: str, tmp_path
         call(model_path)
     assert isinstance(raised.value, parent)
     assert isinstance(raised.value, headscope.Error)
-    assert f"headscope: {raised.value}\n" == said
+    assert f"headscope: {raised.value}\n" == _native.with_parameter_names(said)
+    assert "--" not in str(raised.value)
 
 
 def test_damaged_files(tmp_path: Path, model_path: str) -> None:
@@ -57,7 +60,7 @@ def test_damaged_files(tmp_path: Path, model_path: str) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"x" * 4)
     with pytest.raises(headscope.FormatError):
         headscope.load(tmp_path)
-    with pytest.raises(headscope.FileError, match="manifest.json"):
+    with pytest.raises(headscope.FileError, match=r"manifest\.json"):
         headscope.open(tmp_path)
     (tmp_path / "manifest.json").write_text("[]")
     with pytest.raises(headscope.FormatError, match="is not a manifest"):
@@ -76,19 +79,71 @@ def test_arguments_that_are_none_of_the_words(model: headscope.Model, captured: 
         model.weights(0, "X")
     with pytest.raises(headscope.ArgumentError, match="layer 9"):
         model.weights(9, "Q")
-    with pytest.raises(headscope.ArgumentError, match="ids: float64"):
+    with pytest.raises(headscope.ArgumentError, match="found float64 of shape"):
         headscope.capture(model, ids=[0.5])
-    with pytest.raises(headscope.FormatError, match="is no token id"):
+    with pytest.raises(headscope.FormatError, match="is not a token id"):
         headscope.capture(model, ids=[-1])
-    with pytest.raises(headscope.ArgumentError, match="holds no scores"):
+    with pytest.raises(headscope.ArgumentError, match="has no scores"):
         headscope.softmax(headscope.capture(model, ids=IDS, what="pattern"))
     with pytest.raises(headscope.ArgumentError, match="plot: 'x' is none of"):
         captured.plot("x")
     with pytest.raises(TypeError):
-        headscope.relate(model, nonsense=1)  # type: ignore[call-arg]
+        headscope.relate(model, nonsense=1)  # type: ignore[call-arg, unused-ignore]
 
 
 def test_nothing_is_left_of_a_failed_call(model: headscope.Model, tmp_path: Path) -> None:
     with pytest.raises(headscope.ArgumentError):
         headscope.relate(model, heads="L7H7", run=tmp_path / "run")
     assert not (tmp_path / "run" / "manifest.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("--max-q: expected a number from 0 to 1, found '2'", "max_q: expected a number from 0 to 1, found '2'"),
+        ("inputs (--max-tokens) or a larger --memory", "inputs (max_tokens) or a larger memory"),
+        ("choose another folder, or --force to replace it", "choose another folder, or force to replace it"),
+        ("give the folder that was named with -o", "give the folder that was named with run"),
+        ("use --output", "use run"),
+        ("or --no-special", "or special=False"),
+        ("--no-bos, --no-output", "bos=False, output=False"),
+        ("--write none ranks and measures", "write='none' ranks and measures"),
+        ("store them with --dtype f16", "store them with dtype='f16'"),
+        ("--weights=raw", "weights='raw'"),
+        ("--q 0.1", "max_q 0.1"),
+        # What is not a flag of ours, or not a flag here.
+        ("found '--top'", "found '--top'"),
+        ("/tmp/--force/x --unknown -x a-o", "/tmp/--force/x --unknown -x a-o"),
+        ("download it with: hf download gpt2 --revision v1, or give --ids",
+         "download it with: hf download gpt2 --revision v1, or give ids"),
+    ],
+)
+def test_messages_name_parameters(said: str, expected: str) -> None:
+    assert _native.with_parameter_names(said) == expected
+
+
+def test_messages_of_functions_name_their_own_parameters(model: headscope.Model, tmp_path: Path) -> None:
+    with pytest.raises(headscope.ArgumentError, match=r"^max_q: expected a number from 0 to 1, found '2'$"):
+        headscope.relate(model, max_q=2)
+    with pytest.raises(headscope.ArgumentError, match=r"^tokens_for: unknown value 'x'; expected one of edges, all"):
+        headscope.relate(model, tokens_for="x")  # type: ignore[arg-type, unused-ignore]
+    with pytest.raises(headscope.ArgumentError, match=r"^top: expected a non-negative integer, found '-1'$"):
+        headscope.relate(model, top=-1)
+    with pytest.raises(headscope.ArgumentError, match=r"^top: expected a non-negative integer, found '10+'$"):
+        headscope.relate(model, top=10**21)
+    with pytest.raises(headscope.ArgumentError, match=r"^earlier_only: expected true or false, found '1'$"):
+        headscope.relate(model, earlier_only=1)  # type: ignore[arg-type, unused-ignore]
+    with pytest.raises(headscope.ArgumentError, match=r"give text, text_file, ids, image or pixels$"):
+        headscope.capture(model)
+    with pytest.raises(headscope.ArgumentError, match=r"^fraction: must not be given together with count$"):
+        headscope.prune(model, ids=IDS, count=2, fraction=0.3)
+    with pytest.raises(headscope.ArgumentError, match=r"^revision: the model is already open"):
+        headscope.relate(model, revision="main")
+    with pytest.raises(headscope.ArgumentError, match=r"^heads: cannot use a value of type object$"):
+        headscope.relate(model, heads=object())  # type: ignore[arg-type, unused-ignore]
+    with pytest.raises(headscope.FileError, match=r"that was named with run$"):
+        headscope.open(tmp_path)
+    with pytest.raises(headscope.FileError, match=r"that was named with run$"):
+        headscope.report(tmp_path, tmp_path / "page.html")
+    with pytest.raises(headscope.ArgumentError, match=r"^page: .* is a folder; give the name of a page"):
+        headscope.report(tmp_path, tmp_path)

@@ -44,10 +44,11 @@ def test_errors_are_those_of_the_command_line(cache: Path, model_path: str, cli:
     for name, revision in [("me/absent", "main"), ("me/induction", "v2")]:
         with pytest.raises(headscope.FileError, match=f"hf download {name} --revision {revision}") as caught:
             headscope.load(name, revision=revision)
+        # The command in the message is one for the shell.
         assert cli("inspect", name, "--revision", revision, code=3) == f"headscope: {caught.value}\n"
     with pytest.raises(headscope.ArgumentError, match="only models of the Hugging Face cache have revisions"):
         headscope.load(model_path, revision="main")
     with pytest.raises(headscope.ArgumentError, match="unknown family 'gpt3'; expected one of bert"):
         headscope.load(model_path, family="gpt3")
-    with pytest.raises(headscope.UnsupportedError, match="is to be read as family llama, but there is no"):
+    with pytest.raises(headscope.UnsupportedError, match="was requested as family llama, but there is no"):
         headscope.load(model_path, family="llama")

@@ -33,7 +33,8 @@ def test_the_command_does_not_import_the_package() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["fmt", "Highway", "OpenBLAS", "PCRE2", "utf8proc", "zlib", "libpng", "libjpeg-turbo", "nanobind", "d3-array", "three"],
+    ["fmt", "Highway", "OpenBLAS", "PCRE2", "utf8proc", "zlib", "libpng", "libjpeg-turbo", "nanobind", "d3-array",
+     "three"],
 )
 def test_licenses_of_what_is_inside_are_there(name: str) -> None:
     assert name in (PACKAGE / "share/headscope/THIRD_PARTY_LICENSES.txt").read_text()
@@ -44,5 +45,6 @@ def test_nothing_of_the_build_machine_is_needed() -> None:
         listed = subprocess.run(["ldd", binary], capture_output=True, text=True, check=True).stdout
         found = [line.split()[2] for line in listed.splitlines() if "=> /" in line]
         outside = [path for path in found if not Path(path).resolve().is_relative_to(PACKAGE.parent.resolve())]
-        system = ("libc.so", "libm.so", "libstdc++.so", "libgcc_s.so", "libz.so", "libpthread.so", "libdl.so", "librt.so")
+        names = ("c", "m", "stdc++", "gcc_s", "z", "pthread", "dl", "rt")
+        system = tuple(f"lib{name}.so" for name in names)
         assert [path for path in outside if not Path(path).name.startswith(system)] == []

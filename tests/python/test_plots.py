@@ -9,11 +9,11 @@ import pytest
 
 matplotlib.use("Agg")
 
-from matplotlib import pyplot  # noqa: E402
-from matplotlib.axes import Axes  # noqa: E402
+from matplotlib import pyplot
+from matplotlib.axes import Axes
 
-import headscope  # noqa: E402
-from conftest import IDS  # noqa: E402
+import headscope
+from conftest import IDS
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,8 @@ def test_every_kind(results: list[headscope.Result], tmp_path: Path) -> None:
             axes = result.plot(kind)
             assert isinstance(axes, Axes)
             assert axes.get_title() or axes.get_xlabel()
-            figure = axes.figure
+            figure = axes.get_figure(root=True)
+            assert figure is not None
             for suffix in ("svg", "pdf"):
                 file = tmp_path / f"{result.command}_{kind}.{suffix}"
                 figure.savefig(file)
@@ -71,7 +72,7 @@ def test_curves_of_pruning_and_comparison(results: list[headscope.Result]) -> No
     pruning.plot("ranking", criterion="pk")
     with pytest.raises(headscope.ArgumentError, match="measure 'taste' is none of loss"):
         pruning.plot(measure="taste")
-    with pytest.raises(headscope.ArgumentError, match="criterion 'greedy' was not asked for"):
+    with pytest.raises(headscope.ArgumentError, match="criterion 'greedy' was not requested"):
         pruning.plot("ranking", criterion="greedy")
     assert comparison.kinds == ["distances", "decay"]
     comparison.plot("decay", feature="head spectrum")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from pathlib import Path
+from typing import Any
 
 import networkx
 import numpy as np
@@ -59,7 +60,7 @@ def test_tables_become_frames_and_graphs(model: headscope.Model) -> None:
     frame = relation.to_pandas()
     assert list(frame.columns) == relation.edges.names
     assert len(frame) == 21
-    assert frame["score"].dtype == np.float64
+    assert frame["score"].dtype == np.float32
     assert frame["rank"].dtype == np.int64
     graph = relation.to_networkx()
     assert isinstance(graph, networkx.MultiDiGraph)
@@ -75,6 +76,71 @@ def test_tables_become_frames_and_graphs(model: headscope.Model) -> None:
     assert relation.edges.row(0)["rank"] == 1
     with pytest.raises(KeyError, match="no column 'x'"):
         relation.edges["x"]
+
+
+@pytest.mark.parametrize("metric", ["pk", "grassmann", "binet-cauchy"])
+def test_the_graph_is_that_of_the_file(model: headscope.Model, tmp_path: Path, metric: str) -> None:
+    labels = tmp_path / "labels.json"
+    labels.write_text('{"classes": {"reader": ["L1H0", "L1H3"], "writer": ["L0H2", "L1H3"]}}')
+    relation = headscope.relate(model, metric=metric, pairs="all", labels=labels, run=tmp_path / "run")
+    graph = relation.to_networkx()
+    stored: Any = networkx.read_graphml(tmp_path / "run/graph.graphml", force_multigraph=True)
+    assert dict(graph.nodes(data=True)) == dict(stored.nodes(data=True))
+    assert list(graph.nodes) == list(stored.nodes)
+    assert sorted(graph.edges(keys=True, data=True)) == sorted(stored.edges(keys=True, data=True))
+    arrays = relation.graph
+    assert arrays.nodes == list(relation.heads["head"])
+    assert arrays.source.dtype == arrays.target.dtype == np.int64
+    assert len(arrays.pair) == len(arrays.score) == len(arrays.z) == len(arrays.weight) == len(relation.edges)
+    assert [arrays.nodes[i] for i in arrays.source] == list(relation.edges["source"])
+    assert graph.nodes["L1H3"]["classes"] == "reader;writer" and "classes" not in graph.nodes["L0H0"]
+
+
+def test_tables_have_the_same_types_in_memory_and_in_a_folder(model: headscope.Model, tmp_path: Path) -> None:
+    held: list[headscope.Result] = [
+        headscope.relate(model, pairs="all"),
+        headscope.detect(model, sequences=2),
+        headscope.prune(model, ids=IDS, seeds=2, write="none"),
+    ]
+    kinds = set()
+    for result in held:
+        result.save(tmp_path / result.command)
+        stored = type(result).open(tmp_path / result.command)
+        for name in (name for name in result.files if name.endswith(".csv")):
+            mine, theirs = result.table(name), stored.table(name)
+            assert mine.names == theirs.names and len(mine) == len(theirs)
+            for column in mine.names:
+                assert mine[column].dtype == theirs[column].dtype, (name, column)
+                np.testing.assert_array_equal(mine[column], theirs[column])
+                kinds.add(str(mine[column].dtype))
+    assert kinds == {"object", "int64", "float32", "float64", "bool"}
+    relation = held[0]
+    assert isinstance(relation, headscope.Relation)
+    assert relation.heads["rank_Q"].dtype == np.float64  # an integer, or missing
+    assert relation.informativeness is not None
+    assert relation.informativeness["smoothed"].dtype == np.bool_
+    assert all(isinstance(text, str) for text in relation.edges["pair"])
+
+
+def test_columns_come_without_a_copy_and_outlive_the_result(model: headscope.Model) -> None:
+    relation = headscope.relate(model)
+    rank = relation.edges["rank"]
+    assert not rank.flags.owndata and not rank.flags.writeable
+    before = rank.copy()
+    del relation
+    np.testing.assert_array_equal(rank, before)
+
+
+def test_folders_of_the_first_version_are_read(model: headscope.Model, tmp_path: Path) -> None:
+    """There, the column index of heads.csv was called number."""
+    headscope.relate(model).save(tmp_path)
+    heads = tmp_path / "heads.csv"
+    heads.write_text(heads.read_text().replace("index", "number", 1))
+    assert list(headscope.Relation.open(tmp_path).heads["index"]) == list(headscope.relate(model).heads["index"])
+    manifest = tmp_path / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"schema": 2', '"schema": 99'))
+    with pytest.raises(headscope.UnsupportedError, match="newer headscope"):
+        headscope.open(tmp_path)
 
 
 def test_scores_of_edges_are_the_affinities(model: headscope.Model) -> None:
@@ -105,7 +171,7 @@ def test_what_is_saved_can_be_opened_and_saved_again(model: headscope.Model, cap
         assert again._files.content(name) == relation._files.content(name)
     with pytest.raises(headscope.ArgumentError, match="holds no result of 'detect'"):
         headscope.Detection.open(tmp_path / "two")
-    with pytest.raises(headscope.ArgumentError, match="--force"):
+    with pytest.raises(headscope.ArgumentError, match="choose another folder, or force to replace it"):
         headscope.relate(model, top=3).save(tmp_path / "two")
     headscope.relate(model, top=3).save(tmp_path / "two", force=True)
 

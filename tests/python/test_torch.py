@@ -77,7 +77,7 @@ def test_a_live_model_is_pruned_without_writing_it(gpt2: Any, tmp_path: Path) ->
     theirs = headscope.prune(tmp_path, ids=ids, seeds=2, write="none")
     for name in ("ranking.csv", "curve.csv"):
         assert mine._files.content(name) == theirs._files.content(name)
-    with pytest.raises(headscope.UnsupportedError, match="is in memory.*--write none ranks and measures"):
+    with pytest.raises(headscope.UnsupportedError, match=r"is in memory.*write='none' ranks and measures"):
         headscope.prune(live, ids=ids)
 
 
@@ -101,6 +101,7 @@ def test_patterns_of_torch_are_ours(name: str, request: pytest.FixtureRequest, t
     for a, b in zip(theirs.inputs, mine.inputs, strict=True):
         assert a.heads == b.heads
         assert a.description["mask"] == "causal"
+        assert a.pattern is not None and b.pattern is not None and a.output is not None and b.output is not None
         np.testing.assert_allclose(a.pattern, b.pattern, atol=2e-6)
         np.testing.assert_allclose(a.output, b.output, atol=2e-5)
     assert headscope.organize(theirs, iterations=1).trees["head"].names == mine.heads
@@ -141,6 +142,6 @@ def test_what_cannot_be_taken(gpt2: Any) -> None:
         headscope.capture_torch(_Plain(), {"x": torch.zeros(1)})
 
 
-class _Plain(torch.nn.Module):  # type: ignore[misc, name-defined]
+class _Plain(torch.nn.Module):  # type: ignore[misc, name-defined, unused-ignore]
     def forward(self, x: Any) -> tuple[Any]:
         return (x,)

@@ -1,0 +1,180 @@
+"""Runs the functions in ``_functions.py``: parameters become a request, its outcome becomes a result."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from enum import Enum
+from os import PathLike, fspath
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _native
+from ._arrays import ArrayLike, float_array, on_cpu
+from ._errors import ArgumentError
+from ._files import Files, Folder
+from ._model import Model
+from ._progress import Bar
+from ._run import folder_of
+from .results import Capture, Result
+
+_R = TypeVar("_R", bound=Result)
+_Value: TypeAlias = "bool | int | float | str | list[str]"
+_log = logging.getLogger("headscope")
+
+
+def run(kind: type[_R], parameters: dict[str, Any]) -> _R:
+    """Runs the command of a kind of results. ``parameters`` are those of its function."""
+    outcome = _run(kind.command, parameters)
+    files: Files
+    if outcome.folder is not None:
+        files = Folder(outcome.folder, kind.command)
+    else:
+        assert outcome.memory is not None
+        files = outcome.memory
+    return kind._from_call(files, outcome.summary, parameters)
+
+
+def compare(kind: type[_R], parameters: dict[str, Any]) -> _R:
+    """Runs ``compare``. Results in memory are written to temporary folders."""
+    runs = parameters["runs"]
+    if isinstance(runs, Mapping):
+        parameters["names"], runs = list(runs), list(runs.values())
+    runs = list(runs)
+    if not parameters["names"] and any(isinstance(one, Result) for one in runs):
+        parameters["names"] = [
+            f"{one.command} {i}" if isinstance(one, Result) else fspath(one) for i, one in enumerate(runs)
+        ]
+    with ExitStack() as stack:
+        parameters["runs"] = [stack.enter_context(folder_of(one)) for one in runs]
+        return run(kind, parameters)
+
+
+def report(parameters: dict[str, Any]) -> str:
+    """Runs ``report`` and returns its summary. Results in memory are written to a temporary folder."""
+    with folder_of(parameters["run"]) as folder:
+        parameters["run"] = folder
+        return _run("report", parameters).summary
+
+
+def _run(command: str, parameters: dict[str, Any]) -> _native.Outcome:
+    request = _native.Request(command)
+    objects = request.objects
+    for name, value in parameters.items():
+        if name == "progress" or value is None:  # None is the default
+            continue
+        give = _GIVE.get(objects.get(name, ""))
+        if give is None or not give(request, value, parameters):
+            request.set(name, _plain(name, value))
+    with Bar(parameters.get("progress")) as bar:
+        return request.run(bar, _log.info)
+
+
+def _plain(name: str, value: Any) -> _Value:
+    """A value as the application layer takes it."""
+    if isinstance(value, Enum):
+        value = value.value
+    if isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, PathLike):
+        path: str = fspath(value)
+        return path
+    if isinstance(value, (int, np.integer)):
+        number = int(value)
+        return number if -(2**63) <= number < 2**63 else str(number)
+    if isinstance(value, (float, np.floating)):
+        return float(value)
+    if not isinstance(value, Iterable) or isinstance(value, (bytes, Mapping)):
+        raise ArgumentError(f"{name}: cannot use a value of type {type(value).__name__}")
+    return [_text(name, one) for one in value]
+
+
+def _text(name: str, value: Any) -> str:
+    plain = _plain(name, value)
+    if isinstance(plain, (list, bool)):
+        raise ArgumentError(f"{name}: cannot use an element of type {type(value).__name__}")
+    return str(plain)
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, (str, PathLike))
+
+
+def _is_paths(value: Any) -> bool:
+    """Whether it is a path or a sequence of paths, as opposed to an array."""
+    return _is_path(value) or (isinstance(value, (list, tuple)) and all(map(_is_path, value)))
+
+
+def _integers(name: str, values: ArrayLike, axes: Sequence[int], expected: str) -> NDArray[np.int64]:
+    array = np.asarray(on_cpu(values))
+    if array.ndim not in axes or array.size == 0 or array.dtype.kind not in "iu":
+        raise ArgumentError(f"{name}: expected {expected}, found {array.dtype} of shape {list(array.shape)}")
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+# Each of these gives an object to a request, or returns False if the value is text.
+
+
+def _give_model(request: _native.Request, model: Any, parameters: Mapping[str, Any]) -> bool:
+    if not isinstance(model, Model):
+        return False
+    for name in ("revision", "family"):
+        if parameters.get(name) is not None:
+            raise ArgumentError(f"{name}: the model is already open; use it with headscope.load")
+    request.give_model(model._native)
+    return True
+
+
+def _give_ids(request: _native.Request, ids: Any, _: Mapping[str, Any]) -> bool:
+    if _is_paths(ids):
+        return False
+    request.give_ids(np.atleast_2d(_integers("ids", ids, (1, 2), "integers [tokens] or [inputs, tokens]")))
+    return True
+
+
+def _give_pixels(request: _native.Request, pixels: Any, _: Mapping[str, Any]) -> bool:
+    if _is_paths(pixels):
+        return False
+    array = float_array(pixels)
+    request.give_pixels(array[np.newaxis] if array.ndim == 3 else array)
+    return True
+
+
+def _give_labels(request: _native.Request, labels: Any, _: Mapping[str, Any]) -> bool:
+    if _is_path(labels):
+        return False
+    request.give_labels(_integers("labels", labels, (1,), "integers, one per input"))
+    return True
+
+
+def _give_maps(request: _native.Request, source: Any, parameters: Mapping[str, Any]) -> bool:
+    if _is_path(source):
+        return False
+    description = ""
+    if isinstance(source, Capture):
+        description = source._text(source._folder + "tokens.json")
+        source = source._maps_of(parameters.get("what") or "scores")
+    request.give_maps(float_array(source), description)
+    return True
+
+
+def _give_mask(request: _native.Request, mask: Any, _: Mapping[str, Any]) -> bool:
+    if _is_path(mask):
+        return False
+    request.give_mask(float_array(mask))
+    return True
+
+
+_GIVE: dict[str, Callable[[_native.Request, Any, Mapping[str, Any]], bool]] = {
+    "model": _give_model,
+    "ids": _give_ids,
+    "pixels": _give_pixels,
+    "labels": _give_labels,
+    "maps": _give_maps,
+    "mask": _give_mask,
+}

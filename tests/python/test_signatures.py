@@ -1,0 +1,96 @@
+"""The functions, the command line and the application layer have the same options."""
+
+from __future__ import annotations
+
+import inspect
+import pydoc
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import headscope
+from headscope import _native
+
+COMMANDS: dict[str, list[Any]] = dict(_native.all_options())
+FUNCTIONS = _native.functions()
+# ``Model.info`` instead of inspect; figures of a single model are for the command line.
+NO_FUNCTION = {"inspect", "reproduce"}
+
+
+def function_of(command: str) -> Callable[..., Any]:
+    found: Callable[..., Any] = getattr(headscope, command)
+    return found
+
+
+def test_every_command_is_a_function() -> None:
+    assert set(FUNCTIONS) == set(COMMANDS) - NO_FUNCTION
+
+
+@pytest.mark.parametrize("command", FUNCTIONS)
+def test_every_option_is_a_parameter_with_the_same_default(command: str) -> None:
+    signature = inspect.signature(function_of(command))
+    options = [option for option in COMMANDS[command] if not option.command_line_only]
+    assert set(signature.parameters) == {option.parameter for option in options} | {"progress"}
+    for option in options:
+        parameter = signature.parameters[option.parameter]
+        if option.required:
+            assert parameter.default is inspect.Parameter.empty
+            assert parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+        else:
+            default = tuple(option.default) if isinstance(option.default, list) else option.default
+            assert parameter.default == default
+            assert type(parameter.default) is type(default)
+        assert parameter.annotation not in (inspect.Parameter.empty, "")
+    # Positional options come first.
+    names = list(signature.parameters)
+    for place, option in enumerate(option for option in options if option.positional):
+        assert names[place] == option.parameter
+
+
+@pytest.mark.parametrize("command", FUNCTIONS)
+def test_help_shows_every_parameter(command: str) -> None:
+    text = pydoc.plain(pydoc.render_doc(function_of(command)))
+    for option in COMMANDS[command]:
+        if option.command_line_only:
+            assert f"\n        {option.parameter} :" not in text
+            continue
+        described = re.search(rf"^ *{option.parameter} : (.*)\n( .*)", text, re.MULTILINE)
+        assert described, option.parameter
+        assert len(described[2].strip()) > 5
+        if not option.required:
+            assert ", default " in described[1]
+    assert not re.search(r"--\w", text)
+
+
+@pytest.mark.parametrize("command", list(COMMANDS))
+def test_the_program_shows_every_option(command: str, cli: Callable[..., str]) -> None:
+    words = re.findall(r"[\w-]+", cli(command, "--help"))
+    for option in COMMANDS[command]:
+        assert option.flag in words, option.flag
+
+
+def test_positional_text() -> None:
+    for name in ("capture", "prune"):
+        assert list(inspect.signature(function_of(name)).parameters)[:2] == ["model", "text"]
+    assert list(inspect.signature(headscope.report).parameters)[:2] == ["run", "page"]
+
+
+def test_enumerations_have_the_names_of_the_options() -> None:
+    choices = {option.parameter: option.choices for option in COMMANDS["relate"]}
+    assert [str(metric) for metric in headscope.Metric] == choices["metric"]
+    assert [str(null) for null in headscope.NullModel] == choices["null"]
+    assert "".join(headscope.Role) == "QKVO"
+    assert isinstance(headscope.Metric.MAX_COS, str) and str(headscope.Metric.MAX_COS) == "max-cos"
+    assert headscope.Metric("pk") is headscope.Metric.PK
+
+
+def test_enumerations_and_their_texts_are_accepted(model: headscope.Model) -> None:
+    by_enum = headscope.relate(model, metric=[headscope.Metric.CS, headscope.Metric.PK],
+                               null=headscope.NullModel.SPAN, tokens_for="none")
+    by_text = headscope.relate(model, metric="cs,pk", null="span", tokens_for="none")
+    assert by_enum.files == by_text.files
+    assert all(by_enum._files.content(name) == by_text._files.content(name) for name in by_enum.files)
+    assert by_enum.affinity("OQ", headscope.Metric.CS) is not None
+    assert (model.weights(0, headscope.Role.Q) == model.weights(0, "Q")).all()
