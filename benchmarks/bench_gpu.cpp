@@ -55,7 +55,7 @@ struct Sizes {
 
   [[nodiscard]] std::size_t layer_size() const { return heads * width * d; }
   [[nodiscard]] double flops() const {
-    const auto pairs = static_cast<double>(layers * (layers - 1) / 2);
+    const auto pairs = static_cast<double>(layers * (layers - 1)) / 2;
     return pairs * 2 * static_cast<double>(d) * std::pow(static_cast<double>(heads * width), 2);
   }
 };

@@ -21,7 +21,7 @@ namespace {
 constexpr RolePair kPair = {Role::kO, Role::kK};
 
 double kept_flops(const HeadSizes& sizes, std::size_t layers) {
-  const double layer_pairs = static_cast<double>(layers * (layers - 1) / 2);
+  const double layer_pairs = static_cast<double>(layers * (layers - 1)) / 2;
   const double head_pairs = static_cast<double>(sizes.heads_of(kPair.source) * sizes.heads_of(kPair.target));
   return layer_pairs * head_pairs * 2 * static_cast<double>(sizes.d_head * sizes.d_head * sizes.d_model);
 }

@@ -1,4 +1,4 @@
-"""What `relate` and `organize` need on several ranks: time, network and memory, from a model of compute and communication.
+"""What `relate` and `organize` need on several ranks: time, network, memory, from a model of compute and communication.
 
 Usage: python benchmarks/cluster_model.py [--ranks 1,8,64] [--rate 2e12] [--bandwidth 1e9] prints the tables of
 docs/cluster.md. `make bench-mpi` prints predictions of the same model beside what it measures.
@@ -113,8 +113,8 @@ class Maps:
         return 4.0 * self.heads * self.tokens**2
 
 
-# Folders of a tree an element, of flexible trees; iterations of the questionnaire; Haar transforms of the tensor (a score
-# an iteration, the trees, eight draws).
+# Folders of a tree an element, of flexible trees; iterations of the questionnaire; Haar transforms of the tensor (a
+# score an iteration, the trees, eight draws).
 FOLDERS = 1.6
 ITERATIONS = 3
 TRANSFORMS = ITERATIONS + 9
@@ -152,7 +152,9 @@ def span(seconds: float) -> str:
 
 def table(title: str, machine: Machine, ranks: list[int], pairs: tuple[str, ...], budget: float) -> str:
     lines = [f"{title}: {machine.rate / 1e12:g} TFLOP/s and {machine.bandwidth / 1e9:g} GB/s per rank", ""]
-    lines += ["| model | ranks | time | of it preparing | network, hidden if less than the products | memory per rank |"]
+    lines += [
+        "| model | ranks | time | of it preparing | network, hidden if less than the products | memory per rank |"
+    ]
     lines += ["| --- | --- | --- | --- | --- | --- |"]
     for shape in MODELS:
         for count in ranks:
@@ -169,7 +171,9 @@ def table(title: str, machine: Machine, ranks: list[int], pairs: tuple[str, ...]
 
 def organize_table(title: str, machine: Machine, ranks: list[int], tokens: int) -> str:
     lines = [f"{title}: {machine.rate / 1e12:g} T maxima per second and {machine.bandwidth / 1e9:g} GB/s per rank", ""]
-    lines += [f"| model, {tokens} tokens | maps | ranks | time | network, hidden if less than the rest | memory per rank |"]
+    lines += [
+        f"| model, {tokens} tokens | maps | ranks | time | network, hidden if less than the rest | memory per rank |"
+    ]
     lines += ["| --- | --- | --- | --- | --- | --- |"]
     for model in MODELS:
         shape = Maps(model.layers * model.heads, tokens)
@@ -187,7 +191,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--ranks", default="1,8,32")
     parser.add_argument("--pairs", default="OQ,OK,OV")
-    parser.add_argument("--rate", type=float, help="flops per second of a rank; default: two tables, see docs/cluster.md")
+    parser.add_argument(
+        "--rate", type=float, help="flops per second of a rank; default: two tables, see docs/cluster.md"
+    )
     parser.add_argument("--bandwidth", type=float, default=1e9, help="bytes per second")
     parser.add_argument("--maxima", type=float, default=1.5e12, help="a second of a rank, of organize")
     parser.add_argument("--tokens", type=int, default=1024, help="of organize")
@@ -196,7 +202,8 @@ def main() -> None:
     ranks = [int(word) for word in arguments.ranks.split(",")]
     pairs = tuple(arguments.pairs.split(","))
     machines = [("A server with 64 processors", Machine(2.5e12, arguments.bandwidth))]
-    # On a device preparing is slower than its products by far more than on a processor: it is float64 and reads the disk.
+    # On a device preparing is slower than its products by far more than on a processor: it is float64 and reads the
+    # disk.
     machines += [("One H200 in TF32", Machine(3e14, 25e9, preparing=16.0 * 20))]
     if arguments.rate:
         machines = [("Your machine", Machine(arguments.rate, arguments.bandwidth))]

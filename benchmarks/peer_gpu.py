@@ -18,7 +18,9 @@ def main() -> None:
     dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision, torch.float32)
     torch.manual_seed(0)
     # Factors lie column after column, as ours do.
-    sides = [[(torch.randn(heads * width, d, device="cuda") / d**0.5).to(dtype) for _ in range(layers)] for _ in range(2)]
+    sides = [
+        [(torch.randn(heads * width, d, device="cuda") / d**0.5).to(dtype) for _ in range(layers)] for _ in range(2)
+    ]
 
     def run() -> float:
         begin = time.monotonic()

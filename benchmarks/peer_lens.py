@@ -14,8 +14,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import torch
-from peer_relate import folded_heads
 from transformer_lens.tools.analysis.projection_kernel import attention_head_subspace_affinity
+
+from peer_relate import folded_heads
 
 
 def stand_in(folder: Path) -> SimpleNamespace:

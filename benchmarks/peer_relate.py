@@ -30,7 +30,7 @@ def folded_heads(folder: Path) -> tuple[dict[str, np.ndarray], int]:
         fused = fused - fused.mean(axis=0)
         written = tensors[prefix + "attn.c_proj.weight"]
         written = written - written.mean(axis=1, keepdims=True)
-        for role, offset in zip("QKV", (0, d, 2 * d)):
+        for role, offset in zip("QKV", (0, d, 2 * d), strict=True):
             heads[role] += [fused[:, offset + a * h : offset + (a + 1) * h] for a in range(count)]
         heads["O"] += [written[a * h : (a + 1) * h].T for a in range(count)]
     return {role: np.ascontiguousarray(np.stack(matrices)) for role, matrices in heads.items()}, h

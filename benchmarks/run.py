@@ -18,8 +18,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import cluster_model
 import numpy
+
+import cluster_model
 
 ROOT = Path(__file__).resolve().parents[1]
 HEADSCOPE = ROOT / "build/headscope"

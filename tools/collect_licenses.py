@@ -1,8 +1,8 @@
 """Writes the licenses of everything that a wheel or a tarball contains besides headscope itself.
 
 Texts come from where they are installed: Debian's copyright files, the Python packages of the build, and
-web/dist/licenses.txt for what is inside the report's page. On another system HEADSCOPE_LICENSE_DIR names a folder with one
-folder per library, as vcpkg writes it. A missing text is an error, never left out.
+web/dist/licenses.txt for what is inside the report's page. On another system HEADSCOPE_LICENSE_DIR names a folder with
+one folder per library, as vcpkg writes it. A missing text is an error, never left out.
 """
 
 from __future__ import annotations

@@ -112,7 +112,8 @@ def train(model: ViTForImageClassification, images: torch.Tensor, target: torch.
     others = [p for p in model.parameters() if p.ndim != 2]
     groups = [{"params": matrices, "weight_decay": WEIGHT_DECAY}, {"params": others, "weight_decay": 0.0}]
     optimizer = torch.optim.AdamW(groups, betas=(0.9, 0.98))
-    started, recent = time.monotonic(), []
+    started = time.monotonic()
+    recent: list[torch.Tensor] = []
     for step in range(1, STEPS + 1):
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(step)

@@ -55,7 +55,8 @@ def make_task(kind: str, seed: int, device: torch.device) -> Task:
     """Each text is [BOS], in half of them another passage, and the passage that counts."""
     language = Language(seed, held_out=kind == "indirect object")
     before = Language(seed + 1)
-    tokens, rows, at, passages = [], [], [], []
+    tokens, rows, at = [], [], []
+    passages: list[tuple[int, Passage]] = []
     while len(passages) < TEXTS:
         words = [BEGIN] + (before.story().words if len(passages) % 2 else [])
         passage = language.indirect_object() if kind == "indirect object" else language.repeated_list()
@@ -67,7 +68,8 @@ def make_task(kind: str, seed: int, device: torch.device) -> Task:
         at += [start + answer - 1 for answer in answers]
         passages.append((start, passage))
         tokens.append([ID[word] for word in words] + [0] * (LENGTH - len(words)))
-    return Task(*(torch.tensor(x, device=device) for x in (tokens, rows, at)), passages)
+    made = [torch.tensor(x, device=device) for x in (tokens, rows, at)]
+    return Task(made[0], made[1], made[2], passages)
 
 
 @torch.no_grad()

@@ -99,7 +99,8 @@ def train(model: GPT2LMHeadModel, seed: int, device: torch.device) -> float:
         [torch.randperm(SEQUENCES, generator=generator) for _ in range(math.ceil(STEPS * BATCH / SEQUENCES))]
     )
     sequences, order = sequences.to(device), order.to(device)
-    started, recent = time.monotonic(), []
+    started = time.monotonic()
+    recent: list[torch.Tensor] = []
     for step in range(1, STEPS + 1):
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(step)

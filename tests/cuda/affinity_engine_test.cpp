@@ -189,7 +189,8 @@ TEST_P(CudaAffinity, HearsOfHeadsThatMayNotHaveFullRank) {
   std::fill(values.begin(), values.begin() + 64, 0.0F);
   static_cast<void>(on->prepare(factor_weights({3, 64, 8}, values)));
   ASSERT_EQ(lines.size(), 1u);
-  EXPECT_EQ(lines[0], "cuda: 1 of 3 Q heads may not have full rank: by eigenvectors instead of Cholesky QR");
+  EXPECT_EQ(lines[0],
+            "cuda: 1 of 3 Q heads may be rank-deficient: orthonormalized by eigenvectors instead of Cholesky QR");
 }
 
 TEST_P(CudaAffinity, HasTheOtherMetricsOfProducts) {
@@ -222,7 +223,7 @@ TEST_P(CudaAffinity, LeavesSingularInnerFactorsToTheProcessors) {
   const auto on = cuda_affinity_engine(0, GetParam(), [&](const std::string& line) { lines.push_back(line); });
   static_cast<void>(on->prepare(weights));
   ASSERT_EQ(lines.size(), 1u);
-  EXPECT_EQ(lines[0], "cuda: 2 of 4 K heads may not have full rank: multiplied on the CPU");
+  EXPECT_EQ(lines[0], "cuda: 2 of 4 K heads may be rank-deficient: multiplied on the CPU");
 }
 
 TEST_P(CudaAffinity, PreparesTheHeadsThatAreAskedFor) {

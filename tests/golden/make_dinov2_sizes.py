@@ -34,7 +34,7 @@ def main() -> None:
             hidden = model.eval()(pixels[None]).last_hidden_state[0]
         arrays[f"pixels_{height}x{width}"] = pixels.numpy()
         arrays[f"output_{height}x{width}"] = hidden.numpy()
-    np.savez_compressed(Path(sys.argv[1]) / "dinov2_sizes.npz", **arrays)
+    np.savez_compressed(Path(sys.argv[1]) / "dinov2_sizes.npz", **arrays)  # type: ignore[arg-type]  # NumPy's allow_pickle
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ def scaled_scores(query: Tensor, key: Tensor, scaling: float, softcap: float | N
 
 
 def record_eager(original: Callable[..., Any], record: Recorder) -> Callable[..., Any]:
-    def wrapper(module, query, key, value, attention_mask, scaling=None, softcap=None, **rest):  # noqa: ANN
+    def wrapper(module, query, key, value, attention_mask, scaling=None, softcap=None, **rest):
         scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
         extra = {} if softcap is None else {"softcap": softcap}
         result = original(module, query, key, value, attention_mask, scaling=scaling, **extra, **rest)
@@ -88,7 +88,7 @@ def record_eager(original: Callable[..., Any], record: Recorder) -> Callable[...
 
 
 def record_gptj(original: Callable[..., Any], record: Recorder) -> Callable[..., Any]:
-    def wrapper(self, query, key, value, attention_mask=None):  # noqa: ANN
+    def wrapper(self, query, key, value, attention_mask=None):
         result = original(self, query, key, value, attention_mask)
         record.add(scaled_scores(query, key, 1.0 / self.scale_attn, None), attention_mask, result[1])
         return result
@@ -127,7 +127,7 @@ def rope_to_v4(folder: Path, _model: Any) -> None:
         theta, part, kind = rope.pop("rope_theta"), rope.pop("partial_rotary_factor", None), rope.pop("rope_type")
         if config["model_type"] == "gpt_neox":
             return config | {"rotary_emb_base": theta, "rotary_pct": part}
-        scaling = None if kind == "default" else rope | {"rope_type" if kind == "llama3" else "type": kind}
+        scaling: Any = None if kind == "default" else rope | {"rope_type" if kind == "llama3" else "type": kind}
         if config["model_type"] == "phi3":  # kept at top level there
             scaling.pop("original_max_position_embeddings")
         keys = {"rope_theta": theta, "rope_scaling": scaling}
@@ -230,7 +230,7 @@ def gemma3_multimodal_config() -> Any:
 
 LLAMA3 = {"factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 64}
 YARN = {"factor": 4.0, "original_max_position_embeddings": 32, "beta_fast": 4.0, "beta_slow": 1.0}
-LONGROPE = {
+LONGROPE: dict[str, Any] = {
     "partial_rotary_factor": 0.5,
     "short_factor": [1.0, 1.25, 1.5, 2.0],
     "long_factor": [1.5, 3.0, 5.0, 9.0],
@@ -240,7 +240,7 @@ BIASES = {"attention_bias": True, "mlp_bias": True}
 LOCAL = {"rope_type": "default", "rope_theta": 50.0}
 LINEAR = {"rope_type": "linear", "rope_theta": 2000.0, "factor": 8.0}
 GEMMA2 = GEMMA | {"attn_logit_softcapping": 8.0, "final_logit_softcapping": 5.0}
-GEMMA3 = GEMMA | {"layer_types": ["sliding_attention", "full_attention"]}
+GEMMA3: dict[str, Any] = GEMMA | {"layer_types": ["sliding_attention", "full_attention"]}
 GEMMA3 |= {"rope_parameters": {"sliding_attention": LOCAL, "full_attention": LOCAL | {"rope_theta": 2000.0}}}
 GEMMA3_LINEAR = GEMMA3 | {"rope_parameters": {"sliding_attention": LOCAL, "full_attention": LINEAR}}
 PARALLEL = rope("default", 10000.0, partial_rotary_factor=0.25)  # the base a GGUF file implies
@@ -342,8 +342,8 @@ def build(name: str, case: Case) -> Any:
 def inputs_of(name: str, case: Case, config: Any) -> dict[str, Tensor]:
     generator = torch.Generator().manual_seed(seed_of(name, case) + 1)
     if case.tokens:  # not the three special tokens: padding would move RoBERTa's positions
-        shape = (case.batch, case.tokens)
-        return {"input_ids": torch.randint(3, config.get_text_config().vocab_size, shape, generator=generator)}
+        size = (case.batch, case.tokens)
+        return {"input_ids": torch.randint(3, config.get_text_config().vocab_size, size, generator=generator)}
     vision = getattr(config, "vision_config", config)
     shape = (case.batch, vision.num_channels, vision.image_size, vision.image_size)
     return {"pixel_values": torch.randn(shape, generator=generator)}
@@ -396,10 +396,13 @@ def make_case(name: str, case: Case, folder: Path) -> str:
     sharp = sharpness(arrays["attentions"])
     answer = {"input": "ids" if case.tokens else "pixels", "output": kind}
     (folder / "case.json").write_text(json.dumps(answer) + "\n")
-    np.savez_compressed(folder / "expected.npz", **{k: v.numpy() for k, v in inputs.items()}, **arrays)
+    arrays = {k: v.numpy() for k, v in inputs.items()} | arrays
+    np.savez_compressed(folder / "expected.npz", **arrays)  # type: ignore[arg-type]  # NumPy's allow_pickle
     size = sum(path.stat().st_size for path in folder.iterdir())
     scores = np.abs(arrays["scores"]).max()
-    return f"{kind} attention{list(arrays['attentions'].shape)} max {sharp:.2f} |scores| {scores:.0f} {size // 1024} KiB"
+    return (
+        f"{kind} attention{list(arrays['attentions'].shape)} max {sharp:.2f} |scores| {scores:.0f} {size // 1024} KiB"
+    )
 
 
 def main() -> int:

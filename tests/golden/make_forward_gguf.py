@@ -26,6 +26,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import gguf
 import numpy as np
@@ -38,7 +39,7 @@ from make_forward import CASES as SOURCES
 from make_forward import run
 from make_gguf_checkpoints import Arrays, Config, head_width, rope
 
-Writer = gguf.GGUFWriter
+Writer: TypeAlias = gguf.GGUFWriter
 
 
 # --- Keys beyond those of make_gguf_checkpoints.py ----------------------------------------
@@ -114,7 +115,7 @@ class Case:
     drop: str = "no such name"
 
 
-def case(source: str, arch: str, keys: Callable, change: Callable = heads.unchanged, **options) -> Case:  # noqa: ANN
+def case(source: str, arch: str, keys: Callable, change: Callable = heads.unchanged, **options) -> Case:
     tokenizer = "gpt2" if arch.startswith(("gpt", "qwen")) else "bert" if arch == "bert" else "llama"
     return Case(source, heads.Case(source, arch, keys, change, tokenizer), **options)
 

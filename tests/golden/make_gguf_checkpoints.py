@@ -275,7 +275,7 @@ def layer_heads(tensors: Arrays, stem: str, shapes: dict[str, tuple[int, ...]]) 
         count, d, width = shapes[role]
         heads[role] = part.reshape(count, width, d).transpose(0, 2, 1)
     count, d, width = shapes["O"]
-    out = tensors.get(f"{stem}attn_output.weight", tensors.get(f"{stem}attn_out.weight"))
+    out = tensors[f"{stem}attn_output.weight" if f"{stem}attn_output.weight" in tensors else f"{stem}attn_out.weight"]
     heads["O"] = out.reshape(d, count, width).transpose(1, 0, 2)
     scale = tensors.get(f"{stem}post_attention_norm.weight")
     if scale is not None:
@@ -326,7 +326,7 @@ def make_case(name: str, case: Case, out: Path) -> str:
     write_gguf(folder / "model.gguf", case, config, load_file(source / "model.safetensors"))
     with np.load(source / "expected.npz") as arrays:
         expected = expected_arrays(folder / "model.gguf", case, dict(arrays))
-    np.savez_compressed(folder / "expected.npz", **expected)
+    np.savez_compressed(folder / "expected.npz", **expected)  # type: ignore[arg-type]  # NumPy's allow_pickle
     size = sum(path.stat().st_size for path in folder.iterdir())
     return f"Q{list(expected['Q'].shape)} K{list(expected['K'].shape)} {size // 1024} KiB"
 

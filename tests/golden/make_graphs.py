@@ -59,7 +59,7 @@ def cases():
 
 
 def measures(nodes, edges):
-    graph = nx.DiGraph()
+    graph: nx.DiGraph = nx.DiGraph()
     graph.add_nodes_from(range(len(nodes)))
     for source, target, _, _, weight, _ in edges:
         total = weight + (graph[source][target]["weight"] if graph.has_edge(source, target) else 0.0)

@@ -441,16 +441,16 @@ def make_case(name: str, case: Case, folder: Path) -> str:
     if case.loads_in_hf:
         check_loads(folder, model)
     arrays = expected_arrays(case.read(model), query_heads(model.config), case.norm)
-    np.savez_compressed(folder / "expected.npz", **arrays)
+    np.savez_compressed(folder / "expected.npz", **arrays)  # type: ignore[arg-type]  # NumPy's allow_pickle
     size = sum(path.stat().st_size for path in folder.iterdir())
     return f"Q{list(arrays['Q'].shape)} K{list(arrays['K'].shape)} {size // 1024} KiB"
 
 
 def tensor_shapes(folder: Path) -> dict[str, list[int]]:
-    shapes = {}
+    shapes: dict[str, list[int]] = {}
     for path in sorted(folder.glob("*.safetensors")):
         with safe_open(path, "np") as file:
-            shapes |= {key: list(file.get_slice(key).get_shape()) for key in file.keys()}
+            shapes |= {key: list(file.get_slice(key).get_shape()) for key in file.keys()}  # noqa: SIM118 - not a dict
     return dict(sorted(shapes.items()))
 
 

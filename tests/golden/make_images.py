@@ -22,6 +22,7 @@ import struct
 import subprocess
 import tempfile
 import zlib
+from typing import Any
 
 import numpy as np
 import timm.data
@@ -140,7 +141,7 @@ DINO = {"image_processor_type": "BitImageProcessor", "crop_size": {"height": 28,
         "do_convert_rgb": True, "resample": 3, "size": {"shortest_edge": 32}, **IMAGENET}
 
 # name, picture, preprocessor_config.json, config.json, stride
-CASES = [
+CASES: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
     ("vit", "rgb.png", {**VIT, "size": {"height": 32, "width": 32}}, {"model_type": "vit"}, 2),
     ("vit_fast_name", "tall.png", {**VIT, "image_processor_type": "ViTImageProcessorFast", "size": {"height": 20, "width": 36}},
      {"model_type": "vit"}, 2),
@@ -257,7 +258,7 @@ def main():
         add(name, picture_name, {"config": config}, values, stride)
         print(f"{name}: {values.shape}")
 
-    np.savez_compressed(FOLDER / "expected.npz", **arrays)
+    np.savez_compressed(FOLDER / "expected.npz", **arrays)  # type: ignore[arg-type]  # NumPy's allow_pickle
     (FOLDER / "cases.json").write_text("[\n" + ",\n".join(json.dumps(case) for case in cases) + "\n]\n")
     print(sum(f.stat().st_size for f in FOLDER.iterdir()), "bytes")
 

@@ -13,6 +13,7 @@ byte order ("f4le"), order "c" or "f".
 import io
 import pathlib
 import zipfile
+from typing import Literal
 
 import numpy as np
 
@@ -40,9 +41,10 @@ def main():
                 array = formula(sign + kind, (5, 7))
                 array = np.asfortranarray(array) if order == "f" else array
                 np.save(FOLDER / f"{kind}{byte_order}_5x7_{order}.npy", array)
-    for order in "CF":
-        np.save(FOLDER / f"f4le_3x4x5_{order.lower()}.npy", np.asarray(formula("<f4", (3, 4, 5)), order=order))
-        np.save(FOLDER / f"i2be_2x3x4x5_{order.lower()}.npy", np.asarray(formula(">i2", (2, 3, 4, 5)), order=order))
+    layouts: list[Literal["C", "F"]] = ["C", "F"]
+    for layout in layouts:
+        np.save(FOLDER / f"f4le_3x4x5_{layout.lower()}.npy", np.asarray(formula("<f4", (3, 4, 5)), order=layout))
+        np.save(FOLDER / f"i2be_2x3x4x5_{layout.lower()}.npy", np.asarray(formula(">i2", (2, 3, 4, 5)), order=layout))
     np.save(FOLDER / "f8le_scalar_c.npy", formula("<f8", ()))
     np.save(FOLDER / "f4le_0_c.npy", formula("<f4", (0,)))
     np.save(FOLDER / "f4le_3x0x2_f.npy", np.asfortranarray(formula("<f4", (3, 0, 2))))

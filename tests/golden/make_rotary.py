@@ -2,8 +2,8 @@
 """Rotary frequencies of every scaling, as transformers computes them.
 
 Output: OUT/rotary.json, a list of {"name", "keys", "length", "frequencies", "amplitude"}: `keys` are those of
-config.json that decide it, in the manner of transformers 4 or 5; the rest is a Llama, or a Phi-3 where the name says so,
-with heads of 16 components.
+config.json that decide it, in the manner of transformers 4 or 5; the rest is a Llama, or a Phi-3 where the name says
+so, with heads of 16 components.
 Nothing random. Made with torch 2.11.0, transformers 5.17.0.
 
     python make_rotary.py OUT

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Set
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ class Gpt2:
         self.config = json.loads((folder / "config.json").read_text())
         self.tensors = {name: t.astype(np.float32) for name, t in load_file(folder / "model.safetensors").items()}
 
-    def logits(self, tokens: np.ndarray, without: set[tuple[int, int]] = frozenset()) -> np.ndarray:
+    def logits(self, tokens: np.ndarray, without: Set[tuple[int, int]] = frozenset()) -> np.ndarray:
         """[count, length, vocabulary]; the heads (layer, head) in `without` write nothing."""
         t = self.tensors
         x = t["transformer.wte.weight"][tokens] + t["transformer.wpe.weight"][: tokens.shape[1]]

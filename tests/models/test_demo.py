@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "models" / "demo"
 sys.path[:0] = [str(FOLDER), str(Path(__file__).parent)]
 
-from language import BEGIN, ID, LENGTH, UNKNOWN, NAMES, VOCABULARY, Language, _part, unseen  # noqa: E402
+from language import BEGIN, ID, LENGTH, NAMES, UNKNOWN, VOCABULARY, Language, _part, unseen  # noqa: E402
 from numpy_gpt2 import Gpt2  # noqa: E402
 
 TEXTS = 30

@@ -1,4 +1,4 @@
-"""The Python lines of the README with an installed wheel. Run by tools/test_packages.sh, with matplotlib installed or not."""
+"""The Python lines of the README with an installed wheel. Run by tools/test_packages.sh, with matplotlib or without."""
 
 import importlib.util
 import subprocess

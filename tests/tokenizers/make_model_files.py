@@ -1,4 +1,4 @@
-"""The other forms a vocabulary comes in, made from a tokenizer.json: GGUF files, vocab.json with merges.txt, vocab.txt."""
+"""The other forms a vocabulary comes in, made from a tokenizer.json: GGUF, vocab.json with merges.txt, vocab.txt."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ NORMAL, UNKNOWN, CONTROL, USER_DEFINED, BYTE = 1, 2, 3, 4, 6
 def tokens_of(data: dict) -> list[str]:
     """All tokens by id."""
     vocab = data["model"]["vocab"]
-    by_id = dict(enumerate(token for token, _ in vocab)) if isinstance(vocab, list) else {i: t for t, i in vocab.items()}
+    by_id = (
+        dict(enumerate(token for token, _ in vocab)) if isinstance(vocab, list) else {i: t for t, i in vocab.items()}
+    )
     by_id |= {token["id"]: token["content"] for token in data["added_tokens"]}
     assert sorted(by_id) == list(range(len(by_id)))
     return [by_id[i] for i in range(len(by_id))]
@@ -36,7 +38,7 @@ def write_gguf(path: Path, data: dict, model: str, pre: str | None = None, **set
         writer.add_token_merges([" ".join(pair) for pair in data["model"]["merges"]])
     if model == "llama":
         writer.add_token_scores(merge_scores(data, tokens))
-        types = [BYTE if t.startswith("<0x") and len(t) == 6 else kind for t, kind in zip(tokens, types)]
+        types = [BYTE if t.startswith("<0x") and len(t) == 6 else kind for t, kind in zip(tokens, types, strict=True)]
     if model == "t5":
         writer.add_token_scores([score for _, score in data["model"]["vocab"]])
         writer.add_precompiled_charsmap(base64.b64decode(data["normalizer"]["normalizers"][0]["precompiled_charsmap"]))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tokenizers import Tokenizer
+
 from make_model_files import all_merges, write_folder, write_gguf
 from test_tokenizers import compare, folder  # noqa: F401
-from tokenizers import Tokenizer
 
 # GGUF's expressions spell out 'S for (?i:'s), which U+017F is another case of.
 LONG_S = frozenset("\u017f")
@@ -25,7 +27,9 @@ def read(folder: Path, kind: str, **changes) -> dict:  # noqa: F811
 
 
 def template(*pieces: tuple[str, int] | None) -> dict:
-    single = [{"SpecialToken": {"id": p[0], "type_id": 0}} if p else {"Sequence": {"id": "A", "type_id": 0}} for p in pieces]
+    single = [
+        {"SpecialToken": {"id": p[0], "type_id": 0}} if p else {"Sequence": {"id": "A", "type_id": 0}} for p in pieces
+    ]
     special = {p[0]: {"id": p[0], "ids": [p[1]], "tokens": [p[0]]} for p in pieces if p}
     return {"type": "TemplateProcessing", "single": single, "pair": [], "special_tokens": special}
 
@@ -33,7 +37,7 @@ def template(*pieces: tuple[str, int] | None) -> dict:
 BYTE_LEVEL = [("gpt2", "gpt-2"), ("digits_then_gpt2", "starcoder"), ("qwen2", "qwen2"), ("o200k", "default")]
 
 
-@pytest.mark.parametrize("kind, pre", BYTE_LEVEL)
+@pytest.mark.parametrize(("kind", "pre"), BYTE_LEVEL)
 def test_byte_level_gguf(folder: Path, tmp_path: Path, kind: str, pre: str) -> None:  # noqa: F811
     data = read(folder, kind, normalizer=None, post_processor=None)
     if pre == "default":
@@ -59,7 +63,7 @@ def test_sentencepiece_gguf(folder: Path, tmp_path: Path, prefix: bool) -> None:
     data["post_processor"] = template(("<s>", 1), None, ("</s>", 2))
     if not prefix:
         data["normalizer"] = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
-    ids = {"bos_token_id": 1, "eos_token_id": 2, "unknown_token_id": 0, "add_eos_token": True}
+    ids: dict[str, Any] = {"bos_token_id": 1, "eos_token_id": 2, "unknown_token_id": 0, "add_eos_token": True}
     path = write_gguf(tmp_path / "m.gguf", data, "llama", add_space_prefix=prefix, **ids)
     compare(path, Tokenizer.from_str(json.dumps(data)), "llama2")
 
@@ -68,7 +72,7 @@ def test_sentencepiece_gguf(folder: Path, tmp_path: Path, prefix: bool) -> None:
 def test_bert_gguf(folder: Path, tmp_path: Path, kind: str) -> None:  # noqa: F811
     data = read(folder, kind)
     data["added_tokens"] = [token for token in data["added_tokens"] if token["special"]]
-    ids = {"cls_token_id": 2, "seperator_token_id": 3, "unknown_token_id": 1}
+    ids: dict[str, Any] = {"cls_token_id": 2, "seperator_token_id": 3, "unknown_token_id": 1}
     path = write_gguf(tmp_path / "m.gguf", data, "bert", **ids)
     compare(path, Tokenizer.from_str(json.dumps(data)), kind)
 

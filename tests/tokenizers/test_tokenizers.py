@@ -1,4 +1,4 @@
-"""Compares headscope's tokenizers with Hugging Face's, id for id and offset for offset, on thousands of texts a kind."""
+"""Compares headscope's tokenizers with Hugging Face's, id by id and offset by offset, on thousands of texts a kind."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def expected(tokenizer: Tokenizer, text: str, special: bool = True) -> list[tupl
     places = [0]
     for character in text:
         places.append(places[-1] + len(character.encode()))
-    return [(i, places[begin], places[end]) for i, (begin, end) in zip(result.ids, result.offsets)]
+    return [(i, places[begin], places[end]) for i, (begin, end) in zip(result.ids, result.offsets, strict=True)]
 
 
 def compare(
@@ -75,7 +75,7 @@ def compare(
 def check(path: Path, tokenizer: Tokenizer, inputs: list[str], special: bool = True) -> None:
     results = encode(path, inputs, *([] if special else ["none"]))
     wrong = []
-    for text, found in zip(inputs, results):
+    for text, found in zip(inputs, results, strict=True):
         wanted = expected(tokenizer, text, special)
         if found != wanted:
             wrong.append((text, found, wanted))

@@ -1,6 +1,7 @@
 """Characters on which headscope and Hugging Face's tokenizers 0.23 differ, as their Unicode data are of other years.
 
-Measured by encoding every character of planes 0 to 3 and 14 between two letters. Nothing else is left out of the comparison.
+Measured by encoding every character of planes 0 to 3 and 14 between two letters. Nothing else is left out of the
+comparison.
 """
 
 from __future__ import annotations

@@ -29,10 +29,10 @@ def make(folder: Path, arguments: str) -> int:
 
 
 def shapes_of(folder: Path) -> dict[str, list[int]]:
-    shapes = {}
+    shapes: dict[str, list[int]] = {}
     for path in sorted(folder.glob("*.safetensors")):
         with safe_open(path, "np") as file:
-            shapes |= {key: file.get_slice(key).get_shape() for key in file.keys()}
+            shapes |= {key: file.get_slice(key).get_shape() for key in file.keys()}  # noqa: SIM118 - not a dict
     return shapes
 
 

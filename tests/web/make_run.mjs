@@ -39,7 +39,7 @@ function addRelate(run, { layers, heads, tokens, top, pairs }, uniform) {
   const classes = ["previous", "induction", "duplicate"];
   run.table(
     "heads.csv",
-    ["head", "layer", "number", "kind", "rank_Q", "rank_K", "rank_V", "rank_O", "classes"],
+    ["head", "layer", "index", "kind", "rank_Q", "rank_K", "rank_V", "rank_O", "classes"],
     names.map(({ name, layer, head }, i) => [
       name,
       layer,
@@ -273,7 +273,7 @@ function addMaps(run, prefix, heads, tokens, { causal, image, scores }, uniform)
 
 /** Adds the files of organize. */
 function addOrganize(run, heads, tokens, uniform) {
-  run.begin("organize", { maps: "pattern axes hqk mask default skip 0 layers  heads  queries  keys " });
+  run.begin("organize", { what: "pattern", axes: "hqk", mask: "", skip_first: "0", queries: "", keys: "" });
   for (const [axis, names] of [
     ["head", heads],
     ["query", tokens],
@@ -384,7 +384,7 @@ function addDetectors(run, heads, uniform) {
   run.begin("detect");
   run.table(
     "detectors.csv",
-    ["head", "layer", "index", "previous", "identity", "duplicate", "induction", "threshold"],
+    ["head", "layer", "index", "previous", "identity", "duplicate", "induction", "threshold", "detected"],
     heads.map((head, i) => [
       head,
       /L(\d+)/.exec(head)[1],
@@ -394,6 +394,7 @@ function addDetectors(run, heads, uniform) {
       uniform() * 0.1,
       i % 13 === 9 ? 0.81 : uniform() * 0.15,
       0.4,
+      [i % 11 === 2 ? "previous" : "", i % 13 === 9 ? "induction" : ""].filter(Boolean).join(" "),
     ]),
   );
 }
@@ -443,10 +444,21 @@ export function makeRun(folder, kind = "full") {
     run.begin("labels");
     run.table(
       "labels.csv",
-      ["metric", "pair", "pr_auc", "roc_auc"],
       [
-        ["pk", "OK", 0.9, 0.99],
-        ["cs", "OK", 0.1, 0.7],
+        "metric",
+        "pair",
+        "pairs",
+        "positives",
+        "pr_auc",
+        "roc_auc",
+        "precision_at_k",
+        "k",
+        "heads_in_classes",
+        "heads_outside",
+      ],
+      [
+        ["pk", "OK", 960, 12, 0.9, 0.99, 0.6, 30, 9, 4],
+        ["cs", "OK", 960, 12, 0.1, 0.7, 0.1, 30, 3, 20],
       ],
     );
   }

@@ -39,7 +39,7 @@ export class RunWriter {
   finish() {
     writeFileSync(
       join(this.folder, "manifest.json"),
-      JSON.stringify({ files: this.files, commands: this.commands }, null, 1),
+      JSON.stringify({ schema: 2, files: this.files, commands: this.commands }, null, 1),
     );
   }
 }

@@ -83,7 +83,7 @@ describe("pruning", () => {
     await settle(page);
     assert.match(await label(grids), /^pk removes L\d/);
     const rows = await csv(page, grids);
-    assert.deepEqual(rows[0], ["head", "layer", "number", "removed_by_pk_as"]);
+    assert.deepEqual(rows[0], ["head", "layer", "index", "removed_by_pk_as"]);
     assert.equal(rows.length, 33, "the protected head has its place");
     assert.equal(rows.slice(1).filter((row) => row[3] !== "").length, 16);
 
