@@ -121,7 +121,7 @@ std::optional<FeatureDifference> difference_of(std::span<const ComparedRun> runs
   const std::vector<double> from = mean(a);
   if (gap.size() != from.size()) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("compare: feature '{}' has {} components in {} and {} in {}", first.name, from.size(),
+                fmt::format("compare: feature '{}' has {} components in {} but {} in {}", first.name, from.size(),
                             runs[i].name, gap.size(), runs[j].name));
   }
   for (std::size_t k = 0; k < gap.size(); ++k) gap[k] -= from[k];
@@ -180,7 +180,9 @@ std::vector<FeatureSamples> collect_features(std::span<const std::vector<Signatu
   for (const SignatureFeature& feature : signatures.front()) features.push_back({feature.name, feature.x, {}});
   for (const auto& signature : signatures) {
     const bool same = std::ranges::equal(signature, features, {}, &SignatureFeature::name, &FeatureSamples::name);
-    if (!same) throw Error(ErrorKind::kInvalidArgument, "compare: the inputs of a network give different features");
+    if (!same)
+      throw Error(ErrorKind::kInvalidArgument,
+                  "compare: the inputs of one network have different features, expected the same for all");
     for (std::size_t f = 0; f < features.size(); ++f) features[f].samples.push_back(signature[f].values);
   }
   return features;
@@ -199,7 +201,7 @@ std::string_view to_string(DifferenceVerdict verdict) noexcept {
 }
 
 Comparison compare(std::span<const ComparedRun> runs) {
-  if (runs.size() < 2) throw Error(ErrorKind::kInvalidArgument, "compare: fewer than two runs");
+  if (runs.size() < 2) throw Error(ErrorKind::kInvalidArgument, "compare: expected at least two runs");
   Comparison result;
   result.distances = DoubleMatrix(runs.size(), runs.size());
   for (std::size_t i = 0; i < runs.size(); ++i) {

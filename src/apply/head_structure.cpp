@@ -18,10 +18,11 @@ constexpr std::size_t kCopies = 6;
 void check_memory(std::size_t heads, std::size_t tokens, std::size_t memory) {
   const std::size_t needed = kCopies * heads * tokens * tokens * sizeof(float);
   if (needed <= memory) return;
-  throw Error(ErrorKind::kResource,
-              fmt::format("organizing the maps of {} heads on {} tokens takes {} MB, the budget is {} MB; give shorter "
-                          "inputs (--max-tokens) or a larger --memory",
-                          heads, tokens, needed >> 20, memory >> 20));
+  throw Error(
+      ErrorKind::kResource,
+      fmt::format("organizing the maps of {} heads on {} tokens needs {} MB, but the budget is {} MB; use shorter "
+                  "inputs (--max-tokens) or a larger --memory",
+                  heads, tokens, needed >> 20, memory >> 20));
 }
 
 MaskChoice mask_of(const Model& model) {
@@ -74,7 +75,8 @@ void add_tree_distances(const PartitionTree& tree, double weight, DoubleMatrix& 
 
 HeadStructure measure_head_structure(const Model& model, std::span<const ModelInput> inputs,
                                      const HeadStructureOptions& options, const Context& context) {
-  if (inputs.empty()) throw Error(ErrorKind::kInvalidArgument, "no inputs to organize heads by");
+  if (inputs.empty())
+    throw Error(ErrorKind::kInvalidArgument, "no inputs, expected at least one to organize the heads by");
   inputs = inputs.first(std::min(inputs.size(), options.max_inputs));
   const std::size_t heads = model.info().sizes.layers * model.info().sizes.heads;
   std::vector<std::size_t> tokens;

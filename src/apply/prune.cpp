@@ -42,16 +42,17 @@ void check(const PruneOptions& options, std::size_t inputs) {
   if (inputs == 0) throw Error(ErrorKind::kInvalidArgument, "no inputs to measure the damage on");
   if (options.choose_on >= inputs) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{} of {} inputs are for choosing heads, none is left to measure "
+                fmt::format("{} of {} inputs are used to choose heads, so none is left to measure "
                             "the damage on",
                             options.choose_on, inputs));
   }
   if (!options.labels.empty() && options.labels.size() != inputs) {
-    throw Error(ErrorKind::kInvalidArgument, fmt::format("{} labels for {} inputs", options.labels.size(), inputs));
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{} labels for {} inputs, expected one per input", options.labels.size(), inputs));
   }
   const std::set<PruneCriterion> distinct(options.criteria.begin(), options.criteria.end());
   if (options.criteria.empty() || distinct.size() != options.criteria.size()) {
-    throw Error(ErrorKind::kInvalidArgument, "each criterion can be asked for once, and one must be");
+    throw Error(ErrorKind::kInvalidArgument, "expected at least one pruning criterion and no duplicates");
   }
   if (options.points == 0 || options.seeds == 0) {
     throw Error(ErrorKind::kInvalidArgument, "a curve needs at least one point, and random order at least one seed");

@@ -15,7 +15,7 @@ void check_heads(const std::vector<HeadId>& heads, const HeadSizes& sizes) {
   for (const HeadId& id : heads) {
     if (!id.key_value && id.layer < sizes.layers && id.head < sizes.heads) continue;
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("there is no query head {}, the model has {} layers of {} heads", to_string(id),
+                fmt::format("there is no query head {}; the model has {} layers of {} heads", to_string(id),
                             sizes.layers, sizes.heads));
   }
 }
@@ -24,15 +24,17 @@ void check_heads(const std::vector<HeadId>& heads, const HeadSizes& sizes) {
 std::size_t resolve(const PruneBudget& budget, std::size_t heads, std::size_t available, const std::string& of) {
   if (!(budget.fraction >= 0 && budget.fraction <= 1)) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("a share of {} of the heads cannot be removed", budget.fraction));
+                fmt::format("the share of heads to remove is {}, expected a number from 0 to 1", budget.fraction));
   }
   const std::size_t count =
       budget.count.value_or(static_cast<std::size_t>(std::lround(budget.fraction * static_cast<double>(heads))));
   if (count == 0)
-    throw Error(ErrorKind::kInvalidArgument, fmt::format("the budget is to remove none of the {} heads", heads));
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("the budget removes none of the {} heads; increase it", heads));
   if (count > available) {
-    throw Error(ErrorKind::kInvalidArgument, fmt::format("the budget is to remove {} heads{}, but only {} of {} may go",
-                                                         count, of, available, heads));
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("the budget removes {} heads{}, but only {} of {} may be removed", count, of, available, heads));
   }
   return count;
 }

@@ -46,18 +46,18 @@ void check_slice(const Model& model, const HeadSlice& slice) {
   const std::string where = fmt::format("{}: tensor '{}' is stored as {}", model.checkpoint().file_of(tensor).string(),
                                         printable(tensor.name), type.name);
   if (!has_zero(tensor.dtype)) {
-    throw Error(ErrorKind::kUnsupported,
-                fmt::format("{}, whose zero bytes are no zeros; no head can be taken out", where));
+    throw Error(ErrorKind::kUnsupported, fmt::format("{}, a type in which zero bytes do not decode to zero, so no head "
+                                                     "can be removed; convert the file to F16 first",
+                                                     where));
   }
   const bool across = slice.head_axis == 1;  // a head is a range of columns
   const std::size_t width = model.info().sizes.d_head;
   const auto whole = [&](std::size_t number) { return number % type.block_elements == 0; };
   if (across && !(whole(slice.first) && whole(slice.stride) && whole(width))) {
-    throw Error(
-        ErrorKind::kUnsupported,
-        fmt::format("{} in blocks of {}, a head has {} columns: a block cannot be zeroed without its neighbors; "
-                    "convert the file to F16 first",
-                    where, type.block_elements, width));
+    throw Error(ErrorKind::kUnsupported,
+                fmt::format("{} in blocks of {}, but a head has {} columns: zeroing it would also zero its neighbors; "
+                            "convert the file to F16 first",
+                            where, type.block_elements, width));
   }
 }
 
@@ -134,8 +134,9 @@ void check_room(const fs::path& folder, std::size_t bytes) {
   std::error_code error;
   const fs::space_info space = fs::space(folder, error);
   if (error || space.available >= bytes) return;
-  throw Error(ErrorKind::kResource, fmt::format("{}: the pruned checkpoint takes {} MB, the disk has {} MB left",
-                                                folder.string(), bytes >> 20, space.available >> 20));
+  throw Error(ErrorKind::kResource,
+              fmt::format("{}: the pruned checkpoint needs {} MB, but the disk has only {} MB left", folder.string(),
+                          bytes >> 20, space.available >> 20));
 }
 
 }  // namespace
@@ -156,9 +157,10 @@ std::vector<HeadId> zero_heads(const Model& model) {
 
 void check_prunable(const Model& model) {
   if (model.checkpoint().in_memory()) {
-    throw Error(ErrorKind::kUnsupported,
-                fmt::format("{}: is in memory, and a pruned model is a copy of files; save the model and load it",
-                            model.checkpoint().path().string()));
+    throw Error(
+        ErrorKind::kUnsupported,
+        fmt::format("{}: the model is in memory, but pruning needs its files; save it to a folder and pass that folder",
+                    model.checkpoint().path().string()));
   }
   for (std::size_t layer = 0; layer < model.info().sizes.layers; ++layer) {
     check_slice(model, output_slice(model, layer));

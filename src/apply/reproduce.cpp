@@ -284,8 +284,8 @@ void check_shape(const Model& model, JsonValue shape) {
   if (sizes == wanted) return;
   throw Error(
       ErrorKind::kUnsupported,
-      fmt::format("{}: has {} layers of {} heads of width {} in {} dimensions; the published figures are of GPT-2 "
-                  "small, {} layers of {} heads of width {} in {}",
+      fmt::format("{}: has {} layers of {} heads of width {} in {} dimensions; the published figures are for GPT-2 "
+                  "small, which has {} layers of {} heads of width {} in {}",
                   model.checkpoint().path().string(), sizes.layers, sizes.heads, sizes.d_head, sizes.d_model,
                   wanted.layers, wanted.heads, wanted.d_head, wanted.d_model));
 }

@@ -94,7 +94,7 @@ struct PackedHeader {
 
 const DeviceLayer& on_device(const PreparedLayer& layer) {
   const auto* found = dynamic_cast<const DeviceLayer*>(&layer);
-  if (found == nullptr) throw Error(ErrorKind::kInvalidArgument, "cuda: a layer that another engine prepared");
+  if (found == nullptr) throw Error(ErrorKind::kInvalidArgument, "cuda: the layer was prepared by another engine");
   return *found;
 }
 
@@ -224,7 +224,11 @@ class CudaAffinityEngine final : public AffinityEngine {
 
   [[nodiscard]] std::unique_ptr<PreparedLayer> unpack(std::span<const std::byte> bytes) const override {
     PackedHeader header{};
-    const auto fail = [] { throw Error(ErrorKind::kBackend, "cuda: a packed layer that is not of this precision"); };
+    const auto fail = [] {
+      throw Error(
+          ErrorKind::kBackend,
+          "cuda: a packed layer has another precision or is truncated; are all ranks running the same command?");
+    };
     if (bytes.size() < sizeof header) fail();
     std::memcpy(&header, bytes.data(), sizeof header);
     const std::size_t ranks = header.heads * sizeof(std::size_t);

@@ -207,7 +207,7 @@ template <bool kShared>
 __global__ void __launch_bounds__(kThreads)
     reveal_ranks_kernel(double tolerance, double condition, int most, int h, const double* conditions, double* grams,
                         double* vectors, double* transforms, int* ranks) {
-  extern __shared__ double memory[];
+  extern __shared__ double memory[];  // NOLINT(readability-redundant-declaration): each kernel declares its own
   const size_t offset = size_t{blockIdx.x} * h * h;
   if (conditions[blockIdx.x] < condition) {
     if (threadIdx.x == 0) ranks[blockIdx.x] = h;
@@ -299,7 +299,7 @@ __global__ void store_factors_kernel(const double* factors, size_t size, Divisor
 template <typename Kernel>
 void allow_shared(Kernel* kernel, std::size_t bytes) {
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-        "cannot have shared memory");
+        "cannot reserve shared memory");
 }
 
 }  // namespace

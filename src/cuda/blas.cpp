@@ -18,6 +18,11 @@ void check_blas(cublasStatus_t status, const char* what) {
   throw Error(ErrorKind::kBackend, fmt::format("cuda: {}: {}", what, cublasGetStatusString(status)));
 }
 
+// Distance between consecutive matrices of a batch.
+long long distance(std::size_t rows, std::size_t columns) {
+  return static_cast<long long>(rows) * static_cast<long long>(columns);
+}
+
 int narrow(std::size_t extent) {
   if (extent > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     throw Error(ErrorKind::kBackend, fmt::format("cuda: a matrix of {} columns is too large for cuBLAS", extent));
@@ -36,9 +41,9 @@ cublasComputeType_t compute_type(Precision precision) {
 }  // namespace
 
 Blas::Blas(const Stream& stream) : workspace_(kWorkspace) {
-  check_blas(cublasCreate(&handle_), "cuBLAS does not start");
-  check_blas(cublasSetStream(handle_, stream.get()), "cuBLAS takes no stream");
-  check_blas(cublasSetWorkspace(handle_, workspace_.as(), workspace_.bytes()), "cuBLAS takes no workspace");
+  check_blas(cublasCreate(&handle_), "cannot initialize cuBLAS");
+  check_blas(cublasSetStream(handle_, stream.get()), "cannot set the stream of cuBLAS");
+  check_blas(cublasSetWorkspace(handle_, workspace_.as(), workspace_.bytes()), "cannot set the workspace of cuBLAS");
 }
 
 Blas::~Blas() {
@@ -53,7 +58,7 @@ void Blas::product(Precision precision, const Factor& a, const Factor& b, std::s
   check_blas(cublasGemmEx(handle_, CUBLAS_OP_T, CUBLAS_OP_N, narrow(a.columns), narrow(b.columns), narrow(d), &scale,
                           a.values, type, narrow(a.stride), b.values, type, narrow(b.stride), &zero, c, CUDA_R_32F,
                           narrow(a.columns), compute_type(precision), CUBLAS_GEMM_DEFAULT),
-             "a product failed");
+             "a matrix product failed");
 }
 
 void Blas::batch(bool transpose_a, bool transpose_b, const BatchSizes& sizes, const double* a, const double* b,
@@ -62,13 +67,12 @@ void Blas::batch(bool transpose_a, bool transpose_b, const BatchSizes& sizes, co
   const double zero = 0;
   const std::size_t a_rows = transpose_a ? sizes.k : sizes.m;
   const std::size_t b_rows = transpose_b ? sizes.n : sizes.k;
-  check_blas(
-      cublasDgemmStridedBatched(handle_, transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N,
-                                transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, narrow(sizes.m), narrow(sizes.n),
-                                narrow(sizes.k), &one, a, narrow(a_rows), static_cast<long long>(sizes.m * sizes.k), b,
-                                narrow(b_rows), static_cast<long long>(sizes.k * sizes.n), &zero, c, narrow(sizes.m),
-                                static_cast<long long>(sizes.m * sizes.n), narrow(sizes.count)),
-      "a batch of products failed");
+  check_blas(cublasDgemmStridedBatched(handle_, transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N,
+                                       transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, narrow(sizes.m), narrow(sizes.n),
+                                       narrow(sizes.k), &one, a, narrow(a_rows), distance(sizes.m, sizes.k), b,
+                                       narrow(b_rows), distance(sizes.k, sizes.n), &zero, c, narrow(sizes.m),
+                                       distance(sizes.m, sizes.n), narrow(sizes.count)),
+             "a batch of matrix products failed");
 }
 
 void Blas::grams(const double* a, std::size_t d, std::size_t h, std::size_t count, double* gram) const {

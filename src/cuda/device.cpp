@@ -29,7 +29,7 @@ std::string version(int number) {
                      version(driver), version(CUDART_VERSION)));
   }
   if (status == cudaErrorNoDevice) fail("cuda: this machine has no device (or CUDA_VISIBLE_DEVICES hides it)");
-  fail(fmt::format("cuda: devices cannot be counted: {}", cudaGetErrorString(status)));
+  fail(fmt::format("cuda: cannot list the devices: {}", cudaGetErrorString(status)));
 }
 
 [[noreturn]] void fail_out_of_memory(std::size_t bytes) {
@@ -38,8 +38,8 @@ std::string version(int number) {
   std::size_t total = 0;
   static_cast<void>(cudaMemGetInfo(&free, &total));
   fail(
-      fmt::format("cuda: out of device memory: {:.2f} GB asked for, {:.2f} of {:.2f} GB free; choose fewer heads, or "
-                  "a device with more",
+      fmt::format("cuda: out of device memory: {:.2f} GB requested, {:.2f} of {:.2f} GB free; choose fewer heads, or "
+                  "a device with more memory",
                   static_cast<double>(bytes) / 1e9, static_cast<double>(free) / 1e9, static_cast<double>(total) / 1e9));
 }
 
@@ -63,7 +63,7 @@ std::size_t Device::free_memory() const {
   use();
   std::size_t free = 0;
   std::size_t total = 0;
-  check(cudaMemGetInfo(&free, &total), "cannot tell the free memory");
+  check(cudaMemGetInfo(&free, &total), "cannot query the free memory");
   return free;
 }
 
@@ -72,10 +72,10 @@ Device open_device(int index) {
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status != cudaSuccess || count == 0) fail_without_devices(status == cudaSuccess ? cudaErrorNoDevice : status);
   if (index < 0 || index >= count) {
-    fail(fmt::format("cuda:{}: no such device; this machine has {}, counted from 0", index, count));
+    fail(fmt::format("cuda:{}: no such device; this machine has {}, numbered from 0", index, count));
   }
   cudaDeviceProp properties{};
-  check(cudaGetDeviceProperties(&properties, index), "cannot ask the device");
+  check(cudaGetDeviceProperties(&properties, index), "cannot query the device");
   if (properties.major < kOldestCapability) {
     fail(fmt::format("cuda:{}: {} has compute capability {}.{}, expected {}.0 or later; use the CPU", index,
                      properties.name, properties.major, properties.minor, kOldestCapability));
@@ -84,7 +84,7 @@ Device open_device(int index) {
   Device device{index, properties.name, identity, properties.totalGlobalMem, properties.sharedMemPerBlockOptin};
   device.use();
   // The first call that creates the device's context, and thus the first to report problems with it.
-  check(cudaFree(nullptr), "cannot start the device");
+  check(cudaFree(nullptr), "cannot initialize the device");
   return device;
 }
 
@@ -113,9 +113,9 @@ void Pinned::free(void* data) noexcept {
 Stream::Stream(bool urgent) {
   int least = 0;
   int greatest = 0;
-  check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cannot ask for priorities");
+  check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cannot query stream priorities");
   check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, urgent ? greatest : least),
-        "cannot make a stream");
+        "cannot create a stream");
 }
 
 Stream::~Stream() {
@@ -127,7 +127,7 @@ void Stream::wait() const {
 }
 
 Event::Event() {
-  check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cannot make an event");
+  check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cannot create an event");
 }
 
 Event::~Event() {
@@ -143,7 +143,7 @@ void Event::wait() const {
 }
 
 void Event::hold(const Stream& stream) const {
-  check(cudaStreamWaitEvent(stream.get(), event_, 0), "cannot order streams");
+  check(cudaStreamWaitEvent(stream.get(), event_, 0), "cannot synchronize streams");
 }
 
 }  // namespace headscope::cuda

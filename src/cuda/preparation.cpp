@@ -38,19 +38,17 @@ Rounding rounding(Precision precision) {
   }
 }
 
-// No default case: a kind that is missing here is a compiler error.
+// No default case: a divisor that is missing here is a compiler error.
 Divisor divisor_of(Metric metric) {
-  switch (info(metric).factor) {
-    case FactorKind::kOverRootOfSquare:
-      return Divisor::kFourthRootOfSquare;
-    case FactorKind::kOverNorm:
-    case FactorKind::kProduct:
+  switch (info(metric).divisor) {
+    case FactorDivisor::kOne:
+      return Divisor::kOne;
+    case FactorDivisor::kNorm:
       return Divisor::kRootOfTrace;
-    case FactorKind::kNone:
-    case FactorKind::kBasis:
-      break;
+    case FactorDivisor::kRootOfSquare:
+      return Divisor::kFourthRootOfSquare;
   }
-  throw std::logic_error("not divided by a norm: " + std::string(info(metric).name));
+  throw std::logic_error("unknown divisor of " + std::string(info(metric).name));
 }
 
 double limit_of(const FactorWeights& weights) {
@@ -205,7 +203,7 @@ void Preparation::send_products(const Batch& batch) {
     send(parts, columns_.as<double>() + open[i] * d * h);
   }
   if (!open.empty() && log_) {
-    log_(fmt::format("cuda: {} of {} {} heads may not have full rank: multiplied on the CPU", open.size(), batch.count,
+    log_(fmt::format("cuda: {} of {} {} heads may be rank-deficient: multiplied on the CPU", open.size(), batch.count,
                      letter(weights.inner.role())));
   }
 }
@@ -306,8 +304,9 @@ void Preparation::make_scaled(const Batch& batch, DeviceLayer& layer) {
 void Preparation::report(const FactorWeights& weights, std::span<const double> conditions, double limit) const {
   const auto open = std::ranges::count_if(conditions, [&](double condition) { return !(condition < limit); });
   if (open == 0 || !log_) return;
-  log_(fmt::format("cuda: {} of {} {} heads may not have full rank: by eigenvectors instead of Cholesky QR", open,
-                   conditions.size(), letter(weights.outer.role())));
+  log_(fmt::format(
+      "cuda: {} of {} {} heads may be rank-deficient: orthonormalized by eigenvectors instead of Cholesky QR", open,
+      conditions.size(), letter(weights.outer.role())));
 }
 
 }  // namespace headscope::cuda

@@ -155,7 +155,7 @@ void for_all_heads(const TensorShare& share, const std::function<void(const Head
     MessageReader message(bytes);
     message.take_all(std::span(values));
     message.take_all(std::span(present));
-    if (step + 1 < ranks.size()) ranks.begin_shift(std::move(bytes));
+    if (step + 1 < ranks.size()) ranks.begin_shift(std::exchange(bytes, {}));
     if (heads.size() > 0) use({heads, values, present});
     if (step + 1 < ranks.size()) bytes = ranks.finish_shift();
   }

@@ -32,7 +32,8 @@ std::vector<HeadReplacement> zero_ablation(const Model& model, std::span<const H
 std::vector<HeadReplacement> mean_ablation(const Model& model, std::span<const HeadId> heads,
                                            std::span<const ModelInput> inputs, const Context& context) {
   check_heads(model, heads);
-  if (inputs.empty()) throw Error(ErrorKind::kInvalidArgument, "a mean over inputs needs at least one");
+  if (inputs.empty())
+    throw Error(ErrorKind::kInvalidArgument, "mean ablation: no inputs, expected at least one to average over");
   std::vector<HeadReplacement> all = zero_ablation(model, heads);
   if (heads.empty()) return all;
   const std::size_t width = model.info().sizes.d_head;

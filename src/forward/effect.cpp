@@ -117,8 +117,8 @@ EffectMeter::EffectMeter(const Model& model, std::span<const ModelInput> inputs,
   has_head_ = out.unembedding || !out.classifiers.empty();
   if (!labels.empty() && (labels.size() != inputs.size() || out.classifiers.empty())) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{} labels for {} inputs{}", labels.size(), inputs.size(),
-                            out.classifiers.empty() ? " of a model that does not classify" : ""));
+                fmt::format("{} labels for {} inputs{}, expected one per input of a classifier", labels.size(),
+                            inputs.size(), out.classifiers.empty() ? " of a model that does not classify" : ""));
   }
   const Context half = context.with_memory(context.memory / 2);
   Tally tally;
@@ -131,7 +131,7 @@ EffectMeter::EffectMeter(const Model& model, std::span<const ModelInput> inputs,
       held += rows.rows * width * sizeof(float);
       if (held > half.memory) {
         throw Error(ErrorKind::kResource,
-                    fmt::format("the outputs to compare with take more than {} MB; give fewer inputs or a larger "
+                    fmt::format("the outputs to compare with need more than {} MB; use fewer inputs or a larger "
                                 "--memory",
                                 half.memory >> 20));
       }
@@ -146,7 +146,8 @@ EffectMeter::EffectMeter(const Model& model, std::span<const ModelInput> inputs,
       const auto right = answer(inputs_[rows.input], model_.info().causal, labels_, rows.input, row);
       if (right && *right >= width) {
         throw Error(ErrorKind::kInvalidArgument,
-                    fmt::format("input {} is labeled {}, the model has {} classes", rows.input, *right, width));
+                    fmt::format("input {} has label {}, but the model has {} classes, numbered from 0", rows.input,
+                                *right, width));
       }
       if (right) tally.add(kept, *right);
     }

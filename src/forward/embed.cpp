@@ -44,17 +44,17 @@ Grid patch_grid(const NetworkInput& in, std::size_t height, std::size_t width) {
 
 std::size_t image_tokens(const NetworkInput& in, const Pixels& pixels, std::size_t index) {
   const Shape& kernel = in.patches.weight->shape;
-  if (pixels.values.empty()) refuse(index, "the model takes images, and this is none");
+  if (pixels.values.empty()) refuse(index, "the model takes images, but this input has no pixels");
   if (pixels.channels != kernel[1]) {
-    refuse(index, fmt::format("the image has {} channels, the model takes {}", pixels.channels, kernel[1]));
+    refuse(index, fmt::format("the image has {} channels, but the model expects {}", pixels.channels, kernel[1]));
   }
   const bool other_size = in.image_height > 0 && (pixels.height != in.image_height || pixels.width != in.image_width);
   if (other_size && !in.interpolate) {
-    refuse(index, fmt::format("the image is {} x {}, the model takes {} x {}", pixels.height, pixels.width,
+    refuse(index, fmt::format("the image is {} x {}, but the model expects {} x {}", pixels.height, pixels.width,
                               in.image_height, in.image_width));
   }
   if (element_count(Shape{pixels.channels, pixels.height, pixels.width}) != pixels.values.size()) {
-    refuse(index, fmt::format("{} pixels for {} channels of {} x {}", pixels.values.size(), pixels.channels,
+    refuse(index, fmt::format("{} values for an image of {} channels of {} x {}", pixels.values.size(), pixels.channels,
                               pixels.height, pixels.width));
   }
   const Grid grid = patch_grid(in, pixels.height, pixels.width);
@@ -67,25 +67,27 @@ std::size_t image_tokens(const NetworkInput& in, const Pixels& pixels, std::size
   const bool fits =
       in.interpolate ? positions > leading : positions == grid.size() + leading || positions == grid.size();
   if (!fits) {
-    refuse(index, fmt::format("the image gives {} patches, the model has {} positions for them", grid.size(),
+    refuse(index, fmt::format("the image has {} patches, but the model has positions for {}", grid.size(),
                               positions - std::min(positions, leading)));
   }
   return leading + rows(in.registers) + grid.size();
 }
 
 std::size_t text_tokens(const NetworkInput& in, const ModelInput& input, std::size_t index) {
-  if (!input.pixels.values.empty()) refuse(index, "the model takes tokens, and this is an image");
-  if (input.ids.empty()) refuse(index, "there are no tokens to run the model on");
+  if (!input.pixels.values.empty()) refuse(index, "the model takes tokens, but this input is an image");
+  if (input.ids.empty()) refuse(index, "no tokens, expected at least one");
   const std::size_t vocabulary = in.embedding->shape[0];
   for (std::size_t i = 0; i < input.ids.size(); ++i) {
     if (input.ids[i] >= vocabulary) {
-      refuse(index, fmt::format("token {} has id {}, the model's vocabulary has {}", i, input.ids[i], vocabulary));
+      refuse(index,
+             fmt::format("token {} has id {}, but the model's vocabulary has {} tokens", i, input.ids[i], vocabulary));
     }
   }
   if (in.positions != nullptr) {
     const std::size_t places = rows(in.positions) - std::min(rows(in.positions), in.position_offset);
     if (input.ids.size() > places) {
-      refuse(index, fmt::format("{} tokens, the model has positions for {}", input.ids.size(), places));
+      refuse(index, fmt::format("{} tokens, but the model has positions for only {}; shorten the input",
+                                input.ids.size(), places));
     }
   }
   return input.ids.size();
@@ -151,8 +153,9 @@ std::vector<float> image_positions(const Model& model, const NetworkInput& in, c
   // The same number of patches in another shape, e.g. 2 x 8 for 4 x 4, is interpolated too.
   if (side == grid.height && side == grid.width) return table;
   if (side * side != patches) {
-    throw Error(ErrorKind::kUnsupported, fmt::format("{}: {} positions do not make a square to be stretched",
-                                                     model.checkpoint().path().string(), patches));
+    throw Error(ErrorKind::kUnsupported,
+                fmt::format("{}: {} position embeddings do not form a square grid, so they cannot be interpolated",
+                            model.checkpoint().path().string(), patches));
   }
   const std::span<const float> square = std::span(table).subspan(leading * d);
   const std::vector<float> stretched = interpolate_bicubic(square, side, side, d, grid.height, grid.width);

@@ -141,7 +141,7 @@ class Pass {
     const std::size_t needed = plan.fixed + plan.per_token * longest + block;
     if (needed > context_.memory) {
       throw Error(ErrorKind::kResource,
-                  fmt::format("running {} tokens takes {} MB, the budget is {} MB; give a larger --memory", longest,
+                  fmt::format("running {} tokens needs {} MB, but the budget is {} MB; use a larger --memory", longest,
                               needed >> 20, context_.memory >> 20));
     }
     // Reserves a quarter for the blocks of maps, if that leaves room for the longest input.

@@ -76,7 +76,8 @@ Image convert(Image image, std::size_t channels) {
 
 void check_image_size(std::size_t height, std::size_t width, std::string_view where, std::size_t max_pixels) {
   if (height == 0 || width == 0) {
-    throw Error(ErrorKind::kFormat, fmt::format("{}: is {} pixels high and {} wide", where, height, width));
+    throw Error(ErrorKind::kFormat,
+                fmt::format("{}: is {} pixels high and {} wide, expected at least 1 x 1", where, height, width));
   }
   if (height > kMaxImageSideLength || width > kMaxImageSideLength || height > max_pixels / width) {
     throw Error(
@@ -90,7 +91,7 @@ void check_image_size(std::size_t height, std::size_t width, std::string_view wh
 Image decode_image(std::span<const std::byte> file, std::string_view where, const ImageOptions& options) {
   if (options.channels != 1 && options.channels != 3) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{}: an image of {} channels was asked for, expected 1 or 3", where, options.channels));
+                fmt::format("{}: {} channels requested, expected 1 or 3", where, options.channels));
   }
   const std::string_view text = as_text(file);
   if (text.starts_with(kPng)) return convert(decode_png(file, where, options.max_pixels), options.channels);

@@ -19,7 +19,7 @@ std::string_view name_of(char kind) {
     case 'i':
       return "integers";
     default:
-      return "truth values";
+      return "booleans";
   }
 }
 
@@ -27,7 +27,7 @@ void check_type(const NpyView& array, const std::string& where) {
   if (array.type.kind == 'f') return;
   throw Error(ErrorKind::kUnsupported,
               fmt::format("{}: holds {} of {} bits, expected floats that are already normalized; normalize them as the "
-                          "model's preprocessor_config.json says, or give the picture with --image",
+                          "model's preprocessor_config.json says, or pass the image with --image",
                           where, name_of(array.type.kind), 8 * array.type.size));
 }
 
@@ -42,7 +42,8 @@ Shape full_shape(const Shape& shape, std::size_t channels, const std::string& wh
                             to_string(shape), fmt::arg("c", channels)));
   }
   if (element_count(full) == 0) {
-    throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: has shape {}: no pixels", where, to_string(shape)));
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{}: has shape {}, which has no pixels", where, to_string(shape)));
   }
   return full;
 }

@@ -23,8 +23,9 @@ void check(const Image& image, const Preprocessing& preprocessing, std::string_v
   }
   const std::size_t statistics = preprocessing.mean.size();
   if ((statistics != 0 && statistics != image.channels) || preprocessing.std.size() != statistics) {
-    throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: {} means and {} deviations for {} channels", where,
-                                                         statistics, preprocessing.std.size(), image.channels));
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{}: {} means and {} standard deviations for {} channels, expected one per channel", where,
+                            statistics, preprocessing.std.size(), image.channels));
   }
 }
 

@@ -16,10 +16,10 @@ bool fits_float(double value) {
 std::size_t checked_channels(JsonValue value, std::string_view where) {
   const auto channels = value.as_unsigned();
   if (!channels) {
-    throw Error(ErrorKind::kFormat, fmt::format("{}: the number of channels is not an integer from 0 on", where));
+    throw Error(ErrorKind::kFormat, fmt::format("{}: the number of channels is not a non-negative integer", where));
   }
   if (*channels != 1 && *channels != 3) {
-    throw Error(ErrorKind::kUnsupported, fmt::format("{}: the model takes images of {} channels, expected 1 or 3; give "
+    throw Error(ErrorKind::kUnsupported, fmt::format("{}: the model takes images of {} channels, expected 1 or 3; pass "
                                                      "them with --pixels",
                                                      where, *channels));
   }
@@ -47,7 +47,7 @@ std::optional<bool> PreprocessConfigReader::flag(std::string_view key) const {
 std::optional<std::string> PreprocessConfigReader::text(std::string_view key) const {
   const JsonValue value = find(key);
   if (value.is_null()) return std::nullopt;
-  if (!value.as_string()) fail(fmt::format("'{}' is not a text", key));
+  if (!value.as_string()) fail(fmt::format("'{}' is not a string", key));
   return std::string(*value.as_string());
 }
 
@@ -55,7 +55,7 @@ std::optional<double> PreprocessConfigReader::positive(std::string_view key) con
   const JsonValue value = find(key);
   if (value.is_null()) return std::nullopt;
   const auto number = value.as_number();
-  if (!number || !(*number > 0) || !fits_float(*number)) fail(fmt::format("'{}' is not a number above 0", key));
+  if (!number || !(*number > 0) || !fits_float(*number)) fail(fmt::format("'{}' is not a positive number", key));
   return number;
 }
 
@@ -85,7 +85,7 @@ std::optional<std::vector<float>> PreprocessConfigReader::per_channel(std::strin
 std::optional<std::vector<float>> PreprocessConfigReader::divisors(std::string_view key, std::size_t channels) const {
   auto numbers = per_channel(key, channels);
   if (numbers && std::ranges::any_of(*numbers, [](float v) { return std::abs(v) < 1e-12F; })) {
-    fail(fmt::format("'{}' holds a number that is 0 or close to it, by which values would be divided", key));
+    fail(fmt::format("'{}' holds a number that is 0 or close to it, expected divisors", key));
   }
   return numbers;
 }
@@ -94,7 +94,7 @@ std::size_t PreprocessConfigReader::edge(JsonValue value, std::string_view name)
   const auto length = value.as_unsigned();
   if (!length || *length == 0 || *length > kMaxEdgeLength) {
     fail(fmt::format("'{}' is {}, expected an integer from 1 to {}", name,
-                     length ? std::to_string(*length) : "something else", kMaxEdgeLength));
+                     length ? std::to_string(*length) : "not an integer", kMaxEdgeLength));
   }
   return static_cast<std::size_t>(*length);
 }
@@ -115,8 +115,8 @@ std::vector<float> default_per_channel(const std::vector<float>& values, std::si
   if (std::ranges::adjacent_find(values, std::ranges::not_equal_to()) == values.end()) {
     return std::vector<float>(channels, values.front());
   }
-  reader.fail(fmt::format("does not say '{}', whose default is for 3 channels, but the model takes images of {}", key,
-                          channels));
+  reader.fail(
+      fmt::format("lacks '{}'; its default is for 3 channels, but the model takes images of {}", key, channels));
 }
 
 }  // namespace headscope

@@ -89,16 +89,17 @@ class PreprocessorConfig {
         if (base.ends_with(end)) base.remove_suffix(end.size());
       }
       if (const Defaults* found = find_processor(base)) return *found;
-      reader_.fail(fmt::format("'{}' is '{}', expected that of ViT, DeiT, CLIP or Bit; give the image's values with "
-                               "--pixels",
-                               key, printable(*name, 60)),
-                   ErrorKind::kUnsupported);
+      reader_.fail(
+          fmt::format("'{}' is '{}', expected the processor of ViT, DeiT, CLIP or Bit; pass the image's values with "
+                      "--pixels",
+                      key, printable(*name, 60)),
+          ErrorKind::kUnsupported);
     }
     const auto model_type = config_.find("model_type").as_string();
     for (const ModelType& known : kModelTypes) {
       if (model_type == known.model_type) return *find_processor(known.processor);
     }
-    reader_.fail(fmt::format("names no image processor, and none is known for the model type '{}' of config.json; give "
+    reader_.fail(fmt::format("names no image processor, and none is known for the model type '{}' of config.json; pass "
                              "the image's values with --pixels",
                              printable(model_type.value_or(""), 60)),
                  ErrorKind::kUnsupported);
@@ -108,7 +109,7 @@ class PreprocessorConfig {
     for (const std::string_view key : {"do_pad", "do_flip_channel_order", "do_thumbnail", "use_square_size"}) {
       if (!reader_.flag(key).value_or(false)) continue;
       reader_.fail(
-          fmt::format("asks for '{}', which headscope does not do; give the image's values with --pixels", key),
+          fmt::format("requests '{}', which headscope does not support; pass the image's values with --pixels", key),
           ErrorKind::kUnsupported);
     }
   }
@@ -162,7 +163,7 @@ class PreprocessorConfig {
   ImageSize crop_size() const {
     const JsonValue size = reader_.find("crop_size");
     if (!size.is_null()) return height_and_width(size, "crop_size");
-    if (!defaults_.crop) reader_.fail("asks for 'do_center_crop' but does not say 'crop_size'");
+    if (!defaults_.crop) reader_.fail("requests 'do_center_crop' but lacks 'crop_size'");
     return {*defaults_.crop, *defaults_.crop};
   }
 
@@ -170,10 +171,10 @@ class PreprocessorConfig {
     const JsonValue code = reader_.find("resample");
     if (code.is_null()) return defaults_.resample;
     const auto number = code.as_unsigned();
-    if (!number || *number > 5) reader_.fail("'resample' is not one of PIL's numbers 0 to 5");
+    if (!number || *number > 5) reader_.fail("'resample' is not one of PIL's codes 0 to 5");
     if (*number == 5) {
       reader_.fail(
-          "'resample' is 5 (Hamming), expected 0 to 4 (nearest, Lanczos, bilinear, bicubic, box); give the "
+          "'resample' is 5 (Hamming), expected 0 to 4 (nearest, Lanczos, bilinear, bicubic, box); pass the "
           "image's values with --pixels",
           ErrorKind::kUnsupported);
     }
@@ -194,9 +195,10 @@ Preprocessing parse_preprocessor_config(JsonValue root, JsonValue config, std::s
 
 Preprocessing load_preprocessing(const Checkpoint& checkpoint) {
   if (checkpoint.is_gguf()) {
-    throw Error(ErrorKind::kUnsupported,
-                fmt::format("{}: how images are prepared is not read from GGUF; give the image's values with --pixels",
-                            checkpoint.path().string()));
+    throw Error(
+        ErrorKind::kUnsupported,
+        fmt::format("{}: headscope does not read image preprocessing from GGUF; pass the image's values with --pixels",
+                    checkpoint.path().string()));
   }
   const fs::path file = checkpoint.path() / "preprocessor_config.json";
   if (path_exists(file)) {
@@ -213,8 +215,8 @@ Preprocessing load_preprocessing(const Checkpoint& checkpoint) {
     return parse_timm_config(checkpoint.config(), checkpoint.config_path().string());
   }
   throw Error(ErrorKind::kIo,
-              fmt::format("{}: not found: it says how an image is resized and normalized for this model; "
-                          "{}add it, or give the image's values with --pixels",
+              fmt::format("{}: not found, but it defines how images are resized and normalized for this model; "
+                          "{}add it, or pass the image's values with --pixels",
                           file.string(), download_hint(checkpoint.location(), "preprocessor_config.json")));
 }
 

@@ -37,7 +37,7 @@ Resample interpolation_of(const PreprocessConfigReader& reader) {
   for (const Interpolation& known : kInterpolations) {
     if (known.name == name) return known.filter;
   }
-  reader.fail(fmt::format("'interpolation' is '{}', expected bicubic, bilinear, nearest, lanczos or box; give the "
+  reader.fail(fmt::format("'interpolation' is '{}', expected bicubic, bilinear, nearest, lanczos or box; pass the "
                           "image's values with --pixels",
                           printable(name, 60)),
               ErrorKind::kUnsupported);
@@ -57,7 +57,7 @@ ImageSize enlarged(const ImageSize& size, const PreprocessConfigReader& reader) 
   const auto enlarge = [&](std::size_t edge) {
     const double length = std::floor(static_cast<double>(edge) / part);
     if (!(length >= 1 && length <= static_cast<double>(PreprocessConfigReader::kMaxEdgeLength))) {
-      reader.fail(fmt::format("'crop_pct' is {}, which makes an edge of {} pixels {} long, expected 1 to {}", part,
+      reader.fail(fmt::format("'crop_pct' is {}, which resizes an edge of {} pixels to {}, expected 1 to {}", part,
                               edge, length, PreprocessConfigReader::kMaxEdgeLength));
     }
     return static_cast<std::size_t>(length);
@@ -79,7 +79,7 @@ Preprocessing parse_timm_config(JsonValue config, std::string_view where) {
   if (mode == "squash") {
     result.resize = ResizeTo::kSize;
   } else if (mode != "center") {
-    reader.fail(fmt::format("'crop_mode' is '{}', expected center or squash; give the image's values with --pixels",
+    reader.fail(fmt::format("'crop_mode' is '{}', expected center or squash; pass the image's values with --pixels",
                             printable(mode, 60)),
                 ErrorKind::kUnsupported);
   } else if (result.size.height == result.size.width) {

@@ -31,7 +31,7 @@ ArraySource::ArraySource(std::span<const float> values, Shape shape)
 void ArraySource::read(std::size_t first, std::span<float> out) const {
   if (first > size_ || out.size() > size_ - first) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("elements {} to {} asked for, the array has {}", first, first + out.size(), size_));
+                fmt::format("elements {} to {} requested, but the array has {}", first, first + out.size(), size_));
   }
   if (!out.empty()) read_(first, out);
 }
@@ -39,8 +39,9 @@ void ArraySource::read(std::size_t first, std::span<float> out) const {
 ArraySource ArraySource::reshaped(Shape shape) const {
   ArraySource result(std::move(shape), read_);
   if (result.size_ == size_) return result;
-  throw Error(ErrorKind::kInvalidArgument, fmt::format("an array of shape {} has not the elements of one of shape {}",
-                                                       to_string(shape_), to_string(result.shape_)));
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("cannot reshape an array of shape {} to {}: the numbers of elements differ",
+                          to_string(shape_), to_string(result.shape_)));
 }
 
 }  // namespace headscope

@@ -75,17 +75,17 @@ std::vector<SafetensorsFile> open_shards(const ModelLocation& location) {
   std::vector<SafetensorsFile> shards;
   for (const auto& [file, names] : expected) {
     if (!path_exists(folder / file)) {
-      reject_missing(
-          location,
-          fmt::format("shard '{}' is missing, {} names {} tensors in it", printable(file), kIndexName, names.size()),
-          file);
+      reject_missing(location,
+                     fmt::format("shard '{}' is missing, but {} lists {} tensors in it", printable(file), kIndexName,
+                                 names.size()),
+                     file);
     }
     shards.push_back(open_finished(folder / file));
     std::set<std::string_view> missing = names;
     for (const StoredTensor& tensor : shards.back().tensors()) missing.erase(tensor.name);
     if (!missing.empty()) {
-      throw Error(ErrorKind::kFormat, fmt::format("{}: has no tensor '{}', but {} says it does",
-                                                  (folder / file).string(), printable(*missing.begin()), kIndexName));
+      throw Error(ErrorKind::kFormat, fmt::format("{}: has no tensor '{}', but {} lists it", (folder / file).string(),
+                                                  printable(*missing.begin()), kIndexName));
     }
   }
   return shards;
@@ -218,7 +218,7 @@ Checkpoint Checkpoint::from_memory(fs::path path, std::vector<StoredTensor> tens
     if (bytes && *bytes == tensor.bytes.size()) continue;
     throw Error(
         ErrorKind::kInvalidArgument,
-        fmt::format("{}: tensor '{}' has {} bytes, which do not fit {} of {}", checkpoint.path().string(),
+        fmt::format("{}: tensor '{}' has {} bytes, which do not match {} of {}", checkpoint.path().string(),
                     printable(tensor.name), tensor.bytes.size(), info(tensor.dtype).name, to_string(tensor.shape)));
   }
   checkpoint.memory_ = std::move(tensors);
@@ -245,7 +245,7 @@ void Checkpoint::open_folder() {
     reject_without_weights(location_, listing.files);
   }
   if (!path_exists(folder / "config.json")) {
-    reject_missing(location_, "has no config.json, which says what family the model is of", "config.json");
+    reject_missing(location_, "has no config.json, which names the family of the model", "config.json");
   }
   config_ = JsonDocument::open(folder / "config.json");
   if (!config_->root().is_object()) {
@@ -287,7 +287,7 @@ void Checkpoint::open_unnamed() {
       throw Error(
           ErrorKind::kUnsupported,
           fmt::format("{}: {}; expected a folder with config.json and *.safetensors, or a .gguf file", path().string(),
-                      safetensors ? "is one safetensors file, pass the folder that holds it" : "is not a model"));
+                      safetensors ? "is a single safetensors file, pass its folder instead" : "is not a model"));
     }
   }
   open_gguf();
@@ -306,7 +306,7 @@ void Checkpoint::index_tensors() {
                                         [](const auto* a, const auto* b) { return a->name == b->name; });
   if (twice != tensors_.end()) {
     throw Error(ErrorKind::kFormat, fmt::format("{}: tensor '{}' is {}", path().string(), printable((*twice)->name),
-                                                in_memory() ? "there twice" : "in two files"));
+                                                in_memory() ? "a duplicate" : "in two files"));
   }
 }
 

@@ -39,7 +39,7 @@ CsvTable::CsvTable(std::vector<std::string> header) : columns_(header.size()) {
 void CsvTable::add_row(std::span<const std::string> cells) {
   if (cells.size() != columns_) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("CsvTable: a row of {} cells in a table of {}", cells.size(), columns_));
+                fmt::format("CsvTable: a row has {} cells, expected {}", cells.size(), columns_));
   }
   append_row(text_, cells);
   ++rows_;

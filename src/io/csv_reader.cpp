@@ -38,7 +38,7 @@ class CsvParser {
     std::set<std::string_view> seen;
     for (const std::string& column : columns) {
       if (seen.insert(column).second) continue;
-      throw Error(ErrorKind::kFormat, fmt::format("{}: column '{}' stands twice", where_, printable(column)));
+      throw Error(ErrorKind::kFormat, fmt::format("{}: duplicate column '{}'", where_, printable(column)));
     }
   }
 

@@ -18,8 +18,8 @@ void check_sizes(const DTypeInfo& type, std::size_t bytes, std::size_t elements)
   const std::size_t blocks = bytes / type.block_bytes;
   if (elements % type.block_elements != 0 || elements / type.block_elements != blocks) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("decode: {} blocks of {} go into {} floats, expected {} floats a block", blocks, type.name,
-                            elements, type.block_elements));
+                fmt::format("decode: {} blocks of {} go into {} floats, expected {} floats per block", blocks,
+                            type.name, elements, type.block_elements));
   }
 }
 
@@ -28,7 +28,7 @@ void check_sizes(const DTypeInfo& type, std::size_t bytes, std::size_t elements)
 void decode(DType dtype, std::span<const std::byte> blocks, std::span<float> out) {
   const DTypeInfo& type = info(dtype);
   if (!type.decodable) {
-    throw Error(ErrorKind::kUnsupported, fmt::format("decode: cannot turn {} into floats", type.name));
+    throw Error(ErrorKind::kUnsupported, fmt::format("decode: cannot convert {} to floats", type.name));
   }
   check_sizes(type, blocks.size(), out.size());
   if (out.empty()) return;  // memcpy requires valid pointers even for zero bytes

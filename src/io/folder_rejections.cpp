@@ -26,12 +26,12 @@ std::string unfinished_download(const ModelLocation& location) {
   constexpr std::string_view kDownloads = ".cache/huggingface/download";
   if (const std::string partial = partial_file_in(location.path / kDownloads); !partial.empty()) {
     return fmt::format(
-        "; its download is unfinished ({}/{}): go on with: hf download NAME --local-dir {}, where NAME "
+        "; its download is unfinished ({}/{}); resume it with: hf download NAME --local-dir {}, where NAME "
         "is the model's name on the Hub",
         kDownloads, printable(partial), location.path.string());
   }
   const std::string partial = partial_file_in(location.path);
-  return partial.empty() ? "" : fmt::format("; its download is unfinished ({}): finish it first", printable(partial));
+  return partial.empty() ? "" : fmt::format("; its download is unfinished ({}); finish it first", printable(partial));
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ bool is_pickle_name(const fs::path& path) {
 void reject_pickle(const fs::path& path) {
   throw Error(ErrorKind::kUnsupported,
               fmt::format("{}: pickle files are never opened, since loading one runs whatever code it contains; "
-                          "convert it where you trust it: model = AutoModel.from_pretrained(FOLDER); "
+                          "convert it on a machine where you trust it: model = AutoModel.from_pretrained(FOLDER); "
                           "model.save_pretrained(NEW_FOLDER, safe_serialization=True)",
                           path.string()));
 }
@@ -52,9 +52,8 @@ void reject_pickle(const fs::path& path) {
 void reject_missing(const ModelLocation& location, const std::string& what, const std::string& file) {
   std::error_code ignored;
   const bool dangling = fs::is_symlink(location.path / file, ignored);
-  std::string text =
-      fmt::format("{}: {}", location.path.string(),
-                  dangling ? fmt::format("{} is a link to a file that is not there", printable(file, 100)) : what);
+  std::string text = fmt::format("{}: {}", location.path.string(),
+                                 dangling ? fmt::format("{} is a dangling link", printable(file, 100)) : what);
   const std::string unfinished = unfinished_download(location);
   text += unfinished;
   if (location.is_cached()) {
@@ -92,7 +91,7 @@ void reject_unfinished(const fs::path& file) {
   control += ".aria2";
   std::error_code ignored;
   if (!fs::exists(control, ignored)) return;
-  throw Error(ErrorKind::kIo, fmt::format("{}: its download is unfinished ({}): finish it first", file.string(),
+  throw Error(ErrorKind::kIo, fmt::format("{}: its download is unfinished ({}); finish it first", file.string(),
                                           printable(control.filename().string())));
 }
 

@@ -76,7 +76,7 @@ std::vector<GgufEntry> read_metadata(ByteReader& reader, std::uint64_t count, st
   std::ranges::sort(entries, {}, &GgufEntry::key);
   const auto twice = std::ranges::adjacent_find(entries, {}, &GgufEntry::key);
   if (twice != entries.end()) {
-    fail(ErrorKind::kFormat, file, fmt::format("{} occurs twice", quoted("key", twice->key)));
+    fail(ErrorKind::kFormat, file, fmt::format("duplicate {}", quoted("key", twice->key)));
   }
   return entries;
 }
@@ -155,7 +155,7 @@ void check_names(std::span<const StoredTensor> tensors, std::string_view file) {
   for (const StoredTensor& tensor : tensors) names.push_back(tensor.name);
   std::ranges::sort(names);
   const auto twice = std::ranges::adjacent_find(names);
-  if (twice != names.end()) fail(ErrorKind::kFormat, file, fmt::format("{} occurs twice", quoted("tensor", *twice)));
+  if (twice != names.end()) fail(ErrorKind::kFormat, file, fmt::format("duplicate {}", quoted("tensor", *twice)));
 }
 
 // All tensors lie inside the mapped file, so their addresses can be compared.

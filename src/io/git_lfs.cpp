@@ -33,7 +33,7 @@ void reject_git_lfs_pointer(const std::filesystem::path& path, std::span<const s
   constexpr std::size_t kMaxPointer = 1024;
   const std::string_view text = as_text(bytes);
   if (text.size() >= kMaxPointer || !text.starts_with("version https://git-lfs.github.com/spec/")) return;
-  throw Error(ErrorKind::kIo, fmt::format("{}: is a git-lfs pointer, the file{} that it stands for was not fetched; "
+  throw Error(ErrorKind::kIo, fmt::format("{}: is a git-lfs pointer to a file{} that was not fetched; "
                                           "run in its folder: git lfs pull",
                                           path.string(), size_it_stands_for(text)));
 }

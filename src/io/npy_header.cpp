@@ -135,7 +135,7 @@ class HeaderParser {
     const char* const begin = text_.data() + position_;
     const auto [rest, error] = std::from_chars(begin, text_.data() + text_.size(), value);
     if (error == std::errc::result_out_of_range) fail("an extent that fits 64 bits");
-    if (error != std::errc()) fail("an extent, as a number without sign");
+    if (error != std::errc()) fail("an extent (a non-negative integer)");
     position_ += static_cast<std::size_t>(rest - begin);
     if (position_ < text_.size() && text_[position_] == 'L') ++position_;  // Python 2 wrote long integers as 10L
     return value;
@@ -177,7 +177,7 @@ class HeaderParser {
     expect(':');
     const bool repeated =
         (key == "descr" && type_) || (key == "fortran_order" && fortran_order_) || (key == "shape" && shape_);
-    if (repeated) throw Error(ErrorKind::kFormat, fmt::format("{}: the npy header has '{}' twice", where_, key));
+    if (repeated) throw Error(ErrorKind::kFormat, fmt::format("{}: the npy header has a duplicate '{}'", where_, key));
     if (key == "descr") {
       type_ = type();
     } else if (key == "fortran_order") {

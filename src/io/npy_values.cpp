@@ -210,9 +210,10 @@ template <typename T>
 void read_npy(const NpyView& array, std::size_t first, std::span<T> out, std::string_view where) {
   const auto [convert_to, count] = check<T>(array, where);
   if (!array.in_c_order() || first > count || out.size() > count - first) {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{}: elements {} to {} asked for, expected some of the {} of an array in C order", where,
-                            first, first + out.size(), count));
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("{}: elements {} to {} requested, expected a range of the {} elements of an array in C order",
+                    where, first, first + out.size(), count));
   }
   convert_or_throw<T>(convert_to, array, first, out, where);
 }

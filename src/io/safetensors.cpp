@@ -90,7 +90,7 @@ void check_cover(std::span<const StoredTensor> tensors, std::span<const std::byt
     if (tensor.bytes.data() != expected) {
       malformed(file, fmt::format("tensor '{}' begins at byte {} of the data, {} byte {} where the one before it ends",
                                   printable(tensor.name), tensor.bytes.data() - data.data(),
-                                  tensor.bytes.data() < expected ? "overlapping" : "leaving a hole after",
+                                  tensor.bytes.data() < expected ? "overlapping" : "leaving a gap after",
                                   expected - data.data()));
     }
     expected += tensor.bytes.size();
@@ -120,7 +120,7 @@ SafetensorsFile SafetensorsFile::open(const std::filesystem::path& path) {
   std::vector<StoredTensor> tensors;
   std::unordered_set<std::string_view> names;
   for (const auto [name, entry] : document.root().members()) {
-    if (!names.insert(name).second) malformed(where, fmt::format("tensor '{}' is listed twice", printable(name)));
+    if (!names.insert(name).second) malformed(where, fmt::format("duplicate tensor '{}'", printable(name)));
     if (name == "__metadata__") continue;
     tensors.push_back(read_tensor(name, entry, data, where));
   }

@@ -17,8 +17,9 @@ void check(std::span<const ByteRange> zeros, std::size_t size) {
   std::size_t last = 0;
   for (const ByteRange& range : zeros) {
     if (range.begin < last || range.end < range.begin || range.end > size) {
-      throw Error(ErrorKind::kInvalidArgument, fmt::format("zeroed copy: bytes {} to {} follow {} in a file of {}",
-                                                           range.begin, range.end, last, size));
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("zeroed copy: range {} to {} begins before {} or ends after the {} bytes of the file",
+                              range.begin, range.end, last, size));
     }
     last = range.end;
   }

@@ -32,8 +32,8 @@ T load(Span bytes, std::size_t offset) {
 ByteReader reader_at(Span bytes, std::uint64_t offset, std::string_view what, std::string_view where) {
   if (offset > bytes.size()) {
     fail(ErrorKind::kFormat, where,
-         fmt::format("{} is said to begin at byte {}, but only {} bytes lie before what must follow it", what, offset,
-                     bytes.size()));
+         fmt::format("{} begins at byte {} according to the archive, but only {} bytes precede the next record", what,
+                     offset, bytes.size()));
   }
   ByteReader reader(bytes, where);
   static_cast<void>(reader.take(offset, what));
@@ -69,7 +69,7 @@ std::size_t find_end(Span bytes, std::string_view where) {
       }
     }
   }
-  fail(ErrorKind::kFormat, where, "not a zip archive, or cut short: it does not end with a zip end record");
+  fail(ErrorKind::kFormat, where, "not a zip archive, or truncated: it does not end with a zip end record");
 }
 
 // Checks that a field of the end record equals that of the 64-bit record, or is the marker that refers to it.
@@ -126,8 +126,8 @@ DirectoryPlace read_end(Span& bytes, std::string_view where) {
   }
   if (place.size > bytes.size() || place.offset != bytes.size() - place.size) {
     fail(ErrorKind::kFormat, where,
-         fmt::format("the directory is said to be {} bytes at byte {}, expected it to end at byte {}", place.size,
-                     place.offset, bytes.size()));
+         fmt::format("the directory has {} bytes at byte {} according to the end record, expected it to end at byte {}",
+                     place.size, place.offset, bytes.size()));
   }
   return place;
 }
@@ -197,7 +197,7 @@ void read_local(Span body, const Description& central, std::uint64_t compressed,
   const Span extra = reader.take(extra_length, kWhat);
   check_supported(local, where);
   if (name != found.entry.name) {
-    fail(ErrorKind::kFormat, where, fmt::format("is called '{}' by its local header", printable(name)));
+    fail(ErrorKind::kFormat, where, fmt::format("has the name '{}' in its local header", printable(name)));
   }
   bool agrees = local.method == central.method;
   if ((local.flags & kFlagSizesFollow) == 0) {
@@ -243,7 +243,7 @@ Found read_entry(ByteReader& reader, Span body, std::string_view where) {
   found.begin = widen(offset, zip64);
   if (!found.entry.deflated && compressed != found.entry.size) {
     fail(ErrorKind::kFormat, entry_where,
-         fmt::format("is stored, but is said to take {} bytes for {}", compressed, found.entry.size));
+         fmt::format("is stored, but declares {} compressed bytes for {}", compressed, found.entry.size));
   }
   read_local(body, central, compressed, found, entry_where);
   return found;
@@ -265,7 +265,7 @@ void check_apart(const std::vector<Found>& found, std::string_view where) {
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end(),
                                         [](const Found* a, const Found* b) { return a->entry.name == b->entry.name; });
   if (twice != sorted.end()) {
-    fail(ErrorKind::kFormat, where, fmt::format("two entries are called '{}'", printable(twice[0]->entry.name)));
+    fail(ErrorKind::kFormat, where, fmt::format("duplicate entry '{}'", printable(twice[0]->entry.name)));
   }
 }
 

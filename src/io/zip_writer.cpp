@@ -141,7 +141,7 @@ void ZipWriter::add(std::string_view name, std::initializer_list<std::span<const
                 fmt::format("{}: entry '{}' {}", file_.path().string(), printable(name), why));
   };
   if (name.empty() || name.size() > 0xFFFF) refuse("needs a name of 1 to 65535 bytes");
-  if (!names_.emplace(name).second) refuse("is added twice");
+  if (!names_.emplace(name).second) refuse("is a duplicate");
 
   uLong crc = ::crc32_z(0, nullptr, 0);
   std::uint64_t size = 0;

@@ -46,7 +46,7 @@ int narrow(std::size_t size) {
 
 // Negative info: an invalid argument. Positive info: a failure specific to the routine.
 bool succeeded(int info, std::string_view routine) {
-  if (info < 0) throw std::logic_error(fmt::format("lapack: {} refused argument {}", routine, -info));
+  if (info < 0) throw std::logic_error(fmt::format("lapack: {} rejected argument {}", routine, -info));
   return info == 0;
 }
 

@@ -25,7 +25,7 @@ Operand operand(MatrixView view) {
 
 void multiply(MatrixView a, MatrixView b, MatrixSpan c, float alpha, float beta) {
   if (a.columns() != b.rows() || a.rows() != c.rows() || b.columns() != c.columns()) {
-    throw std::logic_error("multiply: the extents do not fit");
+    throw std::logic_error("multiply: the extents do not match");
   }
   if (c.rows() == 0 || c.columns() == 0) return;
   const Operand left = operand(b);

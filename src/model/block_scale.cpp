@@ -57,10 +57,9 @@ BlockScale::BlockScale(const Checkpoint& checkpoint, const StoredTensor& weight,
     const std::size_t extent = weight.shape[axis];
     const std::size_t blocks = scale->shape[axis];
     if (block_[axis] == 0 || (extent + block_[axis] - 1) / block_[axis] != blocks) {
-      throw Error(ErrorKind::kFormat,
-                  fmt::format("{}: tensor '{}' is {}, expected one factor for every block of {} of {}",
-                              checkpoint.file_of(*scale).string(), printable(scale->name), to_string(scale->shape),
-                              to_string(block_), to_string(weight.shape)));
+      throw Error(ErrorKind::kFormat, fmt::format("{}: tensor '{}' is {}, expected one factor per block of {} of {}",
+                                                  checkpoint.file_of(*scale).string(), printable(scale->name),
+                                                  to_string(scale->shape), to_string(block_), to_string(weight.shape)));
     }
   }
 }

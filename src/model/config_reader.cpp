@@ -13,9 +13,8 @@ void ConfigReader::malformed(const std::string& what) const {
 }
 
 void ConfigReader::unsupported(const std::string& what) const {
-  throw Error(ErrorKind::kUnsupported,
-              fmt::format("{}: {}: this model cannot be run here, though its weights can be related",
-                          checkpoint_->config_path().string(), what));
+  throw Error(ErrorKind::kUnsupported, fmt::format("{}: {}; headscope cannot run this model, but relate works",
+                                                   checkpoint_->config_path().string(), what));
 }
 
 bool ConfigReader::is_null(std::string_view key) const {
@@ -55,7 +54,7 @@ std::optional<std::size_t> ConfigReader::size(const std::vector<std::string>& ke
   const auto number = value.as_unsigned();
   if (!number || *number > kMax) {
     malformed(fmt::format("'{}' is {}, expected an integer from 0 to {}", key,
-                          number ? std::to_string(*number) : "something else", kMax));
+                          number ? std::to_string(*number) : "not an integer", kMax));
   }
   return static_cast<std::size_t>(*number);
 }

@@ -29,7 +29,8 @@ class Deduction {
     heads_and_width(width, sizes);
     sizes.kv_heads = kv_heads(sizes);
     if (sizes.heads % sizes.kv_heads != 0) {
-      fail(fmt::format("says {} heads and {} key/value heads, which does not divide", sizes.heads, sizes.kv_heads));
+      fail(fmt::format("has {} heads and {} key/value heads, expected a divisor of the number of heads", sizes.heads,
+                       sizes.kv_heads));
     }
     return sizes;
   }
@@ -43,7 +44,7 @@ class Deduction {
   std::size_t positive(std::string_view key, std::optional<std::uint64_t> value) const {
     if (!value || *value == 0 || *value > kMaxSize) {
       fail(fmt::format("'{}' is {}, expected an integer from 1 to {}", printable(key),
-                       value ? std::to_string(*value) : "something else", kMaxSize));
+                       value ? std::to_string(*value) : "not an integer", kMaxSize));
     }
     return static_cast<std::size_t>(*value);
   }
@@ -67,14 +68,14 @@ class Deduction {
     if (!count) return positive(key, value->as_unsigned());
     // One number per layer; reading a longer list is not worth the memory.
     if (*count == 0 || *count > checkpoint_.tensors().size()) {
-      fail(fmt::format("'{}' is a list of {}, expected one number a layer", key, *count));
+      fail(fmt::format("'{}' is a list of {}, expected one number per layer", key, *count));
     }
     const auto items = value->as_array();
     const std::size_t first = positive(key, items->front().as_unsigned());
     for (const GgufValue& item : *items) {
       if (item.as_unsigned() != first) {
         throw Error(ErrorKind::kUnsupported,
-                    fmt::format("{}: '{}' differs between layers, which headscope does not handle",
+                    fmt::format("{}: '{}' differs between layers, which headscope does not support",
                                 checkpoint_.path().string(), key));
       }
     }
@@ -92,7 +93,7 @@ class Deduction {
     if (!stated_layers) note("layers", layers, "the tensors' names");
     if (present > layers) {
       notes_.push_back(
-          fmt::format("the file has {} layers, the configuration says {}: the others are ignored", present, layers));
+          fmt::format("the file has {} layers, but the configuration {}: the others are ignored", present, layers));
     }
     return layers;
   }
@@ -153,18 +154,18 @@ class Deduction {
       sizes.d_head = d_head ? *d_head : divide(width, *heads, "heads");
     } else if (d_head) {
       sizes.d_head = *d_head;
-      sizes.heads = divide(width, *d_head, "components a head");
+      sizes.heads = divide(width, *d_head, "components per head");
       note("heads", sizes.heads, "the width of O");
     } else if (match_.family->defaults.head_dim != 0) {
       sizes.d_head = match_.family->defaults.head_dim;
-      sizes.heads = divide(width, sizes.d_head, "components a head");
+      sizes.heads = divide(width, sizes.d_head, "components per head");
       note("head width", sizes.d_head, "the family's default");
     } else if (match_.family->defaults.heads != 0) {
       sizes.heads = match_.family->defaults.heads;
       sizes.d_head = divide(width, sizes.heads, "heads");
       note("heads", sizes.heads, "the family's default");
     } else {
-      fail(fmt::format("says neither how many heads there are ('{}') nor how wide one is ('{}')",
+      fail(fmt::format("has neither the number of heads ('{}') nor their width ('{}')",
                        checkpoint_.is_gguf() ? match_.gguf_keys + ".attention.head_count" : keys().heads.front(),
                        checkpoint_.is_gguf() ? match_.gguf_keys + ".attention.key_length" : keys().head_dim.front()));
     }
@@ -199,7 +200,7 @@ class Deduction {
 
   std::size_t divide(std::size_t width, std::size_t parts, std::string_view what) const {
     if (width % parts != 0) {
-      fail(fmt::format("says {} {}, but O reads {} components, which they do not divide", parts, what, width));
+      fail(fmt::format("says {} {}, but O reads {} components, which is not a multiple", parts, what, width));
     }
     return width / parts;
   }

@@ -24,7 +24,7 @@ std::string hint(const Checkpoint& checkpoint, std::span<const FamilyFit> fittin
     for (const FamilyFit& fit : fitting) {
       if (fit.missing == fitting.front().missing && best.size() < kMaxNamed) best.push_back(fit.family->name);
     }
-    return fmt::format("its tensors fit {}: try --family {}", fmt::join(best, ", "), best.front());
+    return fmt::format("its tensors match {}; try --family {}", fmt::join(best, ", "), best.front());
   }
   std::vector<std::string_view> names;
   for (const Family& family : known_families()) {
@@ -68,14 +68,15 @@ const Family* by_class_name(std::string_view class_name) {
 
 const Family& by_tensor_names(const Checkpoint& checkpoint) {
   const std::vector<FamilyFit> fitting = fitting_families(checkpoint);
-  if (fitting.empty()) refuse(checkpoint, "has no 'model_type', and the tensors' names fit no family", fitting);
+  if (fitting.empty()) refuse(checkpoint, "has no 'model_type', and the tensors' names match no family", fitting);
   if (fitting.size() > 1) {
     std::vector<std::string_view> names;
     for (const FamilyFit& fit : fitting) names.push_back(fit.family->name);
-    throw Error(ErrorKind::kUnsupported,
-                fmt::format("{}: has no 'model_type', and the tensors' names fit {}; add \"model_type\" to it, or try "
-                            "--family {}",
-                            checkpoint.config_path().string(), fmt::join(names, ", "), names.front()));
+    throw Error(
+        ErrorKind::kUnsupported,
+        fmt::format("{}: has no 'model_type', and the tensors' names match {}; add \"model_type\" to it, or try "
+                    "--family {}",
+                    checkpoint.config_path().string(), fmt::join(names, ", "), names.front()));
   }
   return *fitting.front().family;
 }
@@ -84,7 +85,7 @@ const Family& by_config(const Checkpoint& checkpoint) {
   const JsonValue config = checkpoint.config();
   if (const JsonValue value = config.find("model_type"); !value.is_null()) {
     const auto model_type = value.as_string();
-    if (!model_type) unknown(checkpoint, "'model_type' is not text");
+    if (!model_type) unknown(checkpoint, "'model_type' is not a string");
     const Family* family = by_model_type(*model_type);
     if (family == nullptr) {
       unknown(checkpoint, fmt::format("model_type '{}' is unknown", printable(*model_type)), *model_type);
@@ -150,7 +151,7 @@ std::string gguf_keys(const Checkpoint& checkpoint, const GgufForm& form) {
 }
 
 FamilyMatch match_gguf(const Checkpoint& checkpoint, const Family& family, const std::string& source) {
-  if (!family.gguf) unknown(checkpoint, fmt::format("{}, which is not known as GGUF", source));
+  if (!family.gguf) unknown(checkpoint, fmt::format("{}, which headscope does not read from GGUF", source));
   LayoutSearch search = find_layout(checkpoint, family.gguf->layouts);
   if (search.layout == nullptr) unknown(checkpoint, fmt::format("{}, but {}", source, search.problem));
   return {&family,
@@ -167,7 +168,7 @@ FamilyMatch match_gguf(const Checkpoint& checkpoint, const Family& family, const
 FamilyMatch find_family(const Checkpoint& checkpoint, std::string_view name) {
   const bool gguf = checkpoint.is_gguf();
   const Family& family = !name.empty() ? by_name(name) : gguf ? by_architecture(checkpoint) : by_config(checkpoint);
-  const std::string source = !name.empty() ? fmt::format("is to be read as family {}", family.name)
+  const std::string source = !name.empty() ? fmt::format("was requested as family {}", family.name)
                              : gguf        ? fmt::format("general.architecture is '{}'", family.gguf->architecture)
                                            : fmt::format("says family {}", family.name);
   if (gguf) return match_gguf(checkpoint, family, source);

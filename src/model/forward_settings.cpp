@@ -50,7 +50,7 @@ std::vector<bool> windowed(const ConfigReader& config, const ForwardRules& rules
     }
     std::size_t i = 0;
     for (const JsonValue item : types.items()) {
-      const std::string_view type = item.as_string().value_or("something else");
+      const std::string_view type = item.as_string().value_or("not a string");
       if (type != "sliding_attention" && type != "full_attention") {
         config.unsupported(fmt::format("layer type '{}'", printable(type)));
       }

@@ -67,7 +67,7 @@ void set_scaling(const Checkpoint& checkpoint, const Metadata& metadata, Rotary&
   rotary.trained_length = metadata.positive("rope.scaling.original_context_length")
                               .value_or(metadata.positive("context_length").value_or(0));
   const auto stated = metadata.find("rope.scaling.type");
-  const std::string_view kind = stated ? stated->as_string().value_or("something else") : "none";
+  const std::string_view kind = stated ? stated->as_string().value_or("not a string") : "none";
   rotary.short_factors = factors(checkpoint, "rope_factors_short.weight");
   rotary.long_factors = factors(checkpoint, "rope_factors_long.weight");
   const double stated_amplitude = metadata.positive("rope.scaling.attn_factor").value_or(1);
@@ -85,8 +85,8 @@ void set_scaling(const Checkpoint& checkpoint, const Metadata& metadata, Rotary&
     rotary.beta_slow = metadata.positive("rope.scaling.yarn_beta_slow").value_or(rotary.beta_slow);
     rotary.amplitude = stated_amplitude * yarn_amplitude(rotary.factor);
   } else if (kind != "none") {
-    throw Error(ErrorKind::kUnsupported, fmt::format("{}: rotary scaling '{}': this model cannot be run here, though "
-                                                     "its weights can be related",
+    throw Error(ErrorKind::kUnsupported, fmt::format("{}: rotary scaling '{}'; headscope cannot run this model, "
+                                                     "but relate works",
                                                      metadata.path(), printable(kind)));
   }
 }

@@ -94,7 +94,7 @@ Model Model::from_checkpoint(Checkpoint checkpoint, std::string_view family) {
   info.family = match.family->name;
   info.family_overridden = !family.empty() && !is_stated_family(checkpoint, *match.family);
   if (info.family_overridden) {
-    info.notes.push_back(fmt::format("family {} as asked for, which {} does not say", info.family,
+    info.notes.push_back(fmt::format("family {} as requested, not as stated in {}", info.family,
                                      printable(checkpoint.config_path().filename().string())));
   }
   info.modality = match.family->modality;
@@ -117,7 +117,7 @@ Model Model::from_checkpoint(Checkpoint checkpoint, std::string_view family) {
 
 const LayerTensors& Model::layer_tensors(std::size_t layer) const {
   if (layer >= map_.layers.size()) {
-    throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: layer {} asked for, the model has {}",
+    throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: layer {} requested, but the model has {}",
                                                          checkpoint_.path().string(), layer, map_.layers.size()));
   }
   return map_.layers[layer];

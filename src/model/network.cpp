@@ -44,19 +44,18 @@ class Resolver {
 
  private:
   [[noreturn]] void unsupported(const std::string& why) const {
-    throw Error(ErrorKind::kUnsupported,
-                fmt::format("{}: {}: this model cannot be run here, though its weights can be related",
-                            checkpoint_.path().string(), why));
+    throw Error(ErrorKind::kUnsupported, fmt::format("{}: {}; headscope cannot run this model, but relate works",
+                                                     checkpoint_.path().string(), why));
   }
   [[noreturn]] void lacks(const std::string& name) const {
-    throw Error(ErrorKind::kFormat, fmt::format("{}: lacks tensor '{}', which running the model needs",
+    throw Error(ErrorKind::kFormat, fmt::format("{}: lacks tensor '{}', which is needed to run the model",
                                                 checkpoint_.path().string(), printable(name)));
   }
 
   void reject_relatives() const {
     if (names_.mlp.empty()) {
-      unsupported(fmt::format("no forward pass is known for {}{}", match_.family->name,
-                              checkpoint_.is_gguf() ? " in GGUF" : ""));
+      unsupported(
+          fmt::format("no forward pass for {}{}", match_.family->name, checkpoint_.is_gguf() ? " in GGUF" : ""));
     }
     for (const std::string& name : names_.never_has) {
       if (find(name) != nullptr) unsupported(fmt::format("has tensor '{}'", printable(name)));

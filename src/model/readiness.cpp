@@ -19,13 +19,14 @@ std::string missing_text(const std::vector<std::string>& missing) {
 std::vector<Readiness> readiness(const Model& model) {
   const ModelInfo& info = model.info();
   std::vector<Readiness> all;
-  all.push_back({"inspect", true, "needs the headers alone"});
+  all.push_back({"inspect", true, "needs only the headers"});
   if (!info.missing.empty()) {
     all.push_back({"relate", false, missing_text(info.missing)});
   } else {
     all.push_back({"relate", true,
-                   info.unembedding.empty() ? "Q, K, V and O of every layer; no token profiles, there is no vocabulary"
-                                            : "Q, K, V and O of every layer, and token profiles"});
+                   info.unembedding.empty()
+                       ? "Q, K, V and O of every layer; no token profiles, since there is no vocabulary"
+                       : "Q, K, V and O of every layer, and token profiles"});
   }
   std::string problem;
   try {

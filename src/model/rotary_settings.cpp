@@ -82,7 +82,8 @@ Rotary rotary_from(const ConfigReader& config, const FamilyMatch& match, const H
     rotary.width = config.size({"rotary_dim"}).value_or(rules.rotary_width);
   } else {
     const double share = parameters.positive(rules.rotary_share_keys).value_or(rules.rotary_share);
-    if (share > 1) config.malformed(fmt::format("rotary positions turn {} of a head, expected at most 1", share));
+    if (share > 1)
+      config.malformed(fmt::format("rotary positions rotate a share of {} of a head, expected at most 1", share));
     rotary.width = static_cast<std::size_t>(share * static_cast<double>(sizes.d_head));
   }
   set_scaling(config, parameters, *match.family, rotary);
@@ -104,7 +105,7 @@ void check_rotary(const Rotary& rotary, const HeadSizes& sizes, const std::strin
     throw Error(ErrorKind::kFormat, fmt::format("{}: {}", where, what));
   };
   if (rotary.width == 0 || rotary.width > sizes.d_head || rotary.width % 2 != 0) {
-    fail(fmt::format("rotary positions turn {} components, expected an even number up to {}", rotary.width,
+    fail(fmt::format("rotary positions rotate {} components, expected an even number up to {}", rotary.width,
                      sizes.d_head));
   }
   const bool listed = rotary.scaling == RotaryScaling::kLongRope || rotary.scaling == RotaryScaling::kFactors;
@@ -114,7 +115,8 @@ void check_rotary(const Rotary& rotary, const HeadSizes& sizes, const std::strin
     fail(fmt::format("rotary scaling has lists of {} and {} factors, expected {}", rotary.short_factors.size(),
                      rotary.long_factors.size(), rotary.width / 2));
   }
-  if (rotary.scaling == RotaryScaling::kDynamic && rotary.width <= 2) fail("dynamic rotary scaling of one pair");
+  if (rotary.scaling == RotaryScaling::kDynamic && rotary.width <= 2)
+    fail("dynamic rotary scaling of one pair of components, expected at least two pairs");
   if (rotary.scaling == RotaryScaling::kLlama3 && rotary.low_frequency >= rotary.high_frequency) {
     fail(fmt::format("low_freq_factor {} is not below high_freq_factor {}", rotary.low_frequency,
                      rotary.high_frequency));

@@ -142,7 +142,7 @@ class VocabularyBuilder {
   void add_object(JsonValue tokens, Spelling spelling) {
     for (const auto [token, value] : tokens.members()) {
       const auto id = value.as_unsigned();
-      if (!id) fail(fmt::format("the id of token '{}' is not a number from 0 on", printable(token, 60)));
+      if (!id) fail(fmt::format("the id of token '{}' is not a non-negative integer", printable(token, 60)));
       add(*id, token, spelling);
     }
   }
@@ -175,7 +175,7 @@ class VocabularyBuilder {
       const auto id = item.find("id").as_unsigned();
       const auto content = item.find("content").as_string();
       if (!id || !content) {
-        fail(fmt::format("entry {} of added_tokens lacks an id from 0 on or a content", entries().size() - in_model));
+        fail(fmt::format("entry {} of added_tokens lacks a non-negative id or a content", entries().size() - in_model));
       }
       add(*id, *content, Spelling::kAsStored);
     }
@@ -230,7 +230,7 @@ class VocabularyBuilder {
     std::ranges::stable_sort(entries(), {}, &Entry::id);
     const auto twice = std::ranges::adjacent_find(entries(), {}, &Entry::id);
     if (twice == entries().end()) return;
-    fail(fmt::format("id {} stands for two tokens, '{}' and '{}'", twice->id, shown(*twice), shown(*(twice + 1))));
+    fail(fmt::format("duplicate id {} for tokens '{}' and '{}'", twice->id, shown(*twice), shown(*(twice + 1))));
   }
 
   // Entries from `first` on replace earlier ones with the same id.

@@ -16,7 +16,7 @@ std::vector<std::size_t> select_range(const Range& range, std::size_t skip_first
   const auto [begin, end] = range.value_or(std::pair<std::size_t, std::size_t>{0, extent});
   if (begin >= end || end > extent) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{}: {} {} to {} asked for, expected a range within 0 to {}", where,
+                fmt::format("{}: {} {} to {} requested, expected a range within 0 to {}", where,
                             axis == "query" ? "queries" : "keys", begin, end, extent));
   }
   std::vector<std::size_t> chosen;
@@ -34,7 +34,7 @@ void check_exists(std::span<const std::size_t> wanted, std::size_t count, std::s
   for (const std::size_t one : wanted) {
     if (one < count) continue;
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{}: {} {} asked for, there are {} (counted from 0)", where, what, one, count));
+                fmt::format("{}: {} {} requested, but there are {}, numbered from 0", where, what, one, count));
   }
 }
 
@@ -47,16 +47,17 @@ bool wanted(std::span<const std::size_t> list, std::size_t one) {
 ArrayAxes read_axes(std::span<const std::size_t> shape, const NetworkTensorOptions& options, std::string_view where) {
   const std::string& names = options.axes;
   if (names != "hqk" && names != "lhqk" && names != "qkh" && names != "qk") {
-    throw Error(ErrorKind::kInvalidArgument, fmt::format("axes '{}' are none of hqk, lhqk, qkh, qk", printable(names)));
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("unknown axes '{}'; expected one of hqk, lhqk, qkh, qk", printable(names)));
   }
   if (shape.size() != names.size()) {
-    throw Error(ErrorKind::kFormat, fmt::format("{}: the array is {}, which does not fit the {} axes of '{}'", where,
+    throw Error(ErrorKind::kFormat, fmt::format("{}: the array is {}, which does not match the {} axes of '{}'", where,
                                                 to_string(shape), names.size(), names));
   }
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] == 0) {
       throw Error(ErrorKind::kFormat,
-                  fmt::format("{}: the array is {}, expected no empty axis", where, to_string(shape)));
+                  fmt::format("{}: the array is {}, expected at least 1 along every axis", where, to_string(shape)));
     }
   }
   ArrayAxes axes;
@@ -72,13 +73,13 @@ ArrayAxes read_axes(std::span<const std::size_t> shape, const NetworkTensorOptio
   if (options.heads_per_layer && names != "lhqk") {
     axes.heads_per_layer = *options.heads_per_layer;
     if (axes.heads_per_layer == 0 || axes.heads % axes.heads_per_layer != 0) {
-      throw Error(ErrorKind::kFormat,
-                  fmt::format("{}: {} heads are not whole layers of {}", where, axes.heads, axes.heads_per_layer));
+      throw Error(ErrorKind::kFormat, fmt::format("{}: {} heads are not a multiple of {} heads per layer", where,
+                                                  axes.heads, axes.heads_per_layer));
     }
   }
   if (!options.head_names.empty() && options.head_names.size() != axes.heads) {
-    throw Error(ErrorKind::kFormat,
-                fmt::format("{}: {} names for {} heads", where, options.head_names.size(), axes.heads));
+    throw Error(ErrorKind::kFormat, fmt::format("{}: {} names for {} heads, expected one per head", where,
+                                                options.head_names.size(), axes.heads));
   }
   return axes;
 }
@@ -86,8 +87,8 @@ ArrayAxes read_axes(std::span<const std::size_t> shape, const NetworkTensorOptio
 Selection select(const ArrayAxes& axes, const NetworkTensorOptions& options, std::string_view where) {
   if (!options.layers.empty() && axes.heads_per_layer == 0) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{}: layers asked for, but the array does not say which heads are which layer's; "
-                            "axes lhqk do, or choose heads",
+                fmt::format("{}: layers requested, but the array does not tell to which layer a head belongs; "
+                            "use axes lhqk, or choose heads",
                             where));
   }
   const std::size_t in_layer = axes.heads_per_layer == 0 ? axes.heads : axes.heads_per_layer;

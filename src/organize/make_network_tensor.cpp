@@ -110,10 +110,11 @@ void check_finite(const NetworkTensor& tensor, const std::vector<HeadFindings>& 
   for (std::size_t h = 0; h < tensor.heads(); ++h) {
     if (!findings[h].not_finite) continue;
     const std::size_t i = *findings[h].not_finite;
-    throw Error(ErrorKind::kNumeric,
-                fmt::format("{}: head {}, query {}, key {} is {}, expected a number; a mask marks absent entries",
-                            where, tensor.head_names[h], tensor.query_positions[i / tensor.keys()],
-                            tensor.key_positions[i % tensor.keys()], tensor.map(h)[i]));
+    throw Error(
+        ErrorKind::kNumeric,
+        fmt::format("{}: head {}, query {}, key {} is {}, expected a finite number; use a mask to mark absent entries",
+                    where, tensor.head_names[h], tensor.query_positions[i / tensor.keys()],
+                    tensor.key_positions[i % tensor.keys()], tensor.map(h)[i]));
   }
 }
 

@@ -180,11 +180,12 @@ Paraproduct paraproduct(const DoubleMatrix& f, const PartitionTree& rows, const 
                         const SmoothFunction& function, const ParaproductOptions& options) {
   if (f.rows() != rows.size() || f.columns() != columns.size()) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("paraproduct: the matrix is {} x {}, the trees have {} and {} elements", f.rows(),
+                fmt::format("paraproduct: the matrix is {} x {}, but the trees have {} and {} elements", f.rows(),
                             f.columns(), rows.size(), columns.size()));
   }
   if (!options.present.empty() && options.present.size() != f.values().size()) {
-    throw Error(ErrorKind::kInvalidArgument, "paraproduct: what is present does not fit the matrix");
+    throw Error(ErrorKind::kInvalidArgument,
+                "paraproduct: the mask of present entries does not match the size of the matrix");
   }
   return Expansion(f, rows, columns, function, options).run();
 }

@@ -42,10 +42,11 @@ class Distances {
       // The maximum over ranks, so that all ranks make the same decision.
       const std::size_t one = tensor.ranks().all_reduce_max(engine_->bytes(tensor, axis));
       if (one > context.memory) {
-        throw Error(ErrorKind::kResource,
-                    fmt::format("organize: the distances between {} slices need {} MB, the budget is {} MB; raise it, "
-                                "or choose fewer heads or shorter ranges",
-                                to_string(axis), one >> 20, context.memory >> 20));
+        throw Error(
+            ErrorKind::kResource,
+            fmt::format("organize: the distances between {} slices need {} MB, but the budget is {} MB; raise it, "
+                        "or choose fewer heads or shorter ranges",
+                        to_string(axis), one >> 20, context.memory >> 20));
       }
       all += one;
     }
@@ -164,15 +165,15 @@ class Questionnaire {
     }
     if (alone == 0) return;
     notes_.push_back(
-        fmt::format("{} of {} {} slices have a cosine with no other (zero, or apart from all): they begin "
-                    "as components of their own",
+        fmt::format("{} of {} {} slices have a positive cosine with no other slice (zero, or disjoint): each starts "
+                    "as a separate component",
                     alone, affinity.rows(), to_string(axis)));
   }
 
   void check_start(const PartitionTree& tree, TensorAxis axis) const {
     const std::size_t extent = tensor_.extent(axis);
     if (tree.size() == extent) return;
-    throw Error(ErrorKind::kInvalidArgument, fmt::format("organize: the {} tree to begin with has {} elements, the "
+    throw Error(ErrorKind::kInvalidArgument, fmt::format("organize: the initial {} tree has {} elements, the "
                                                          "tensor {}",
                                                          to_string(axis), tree.size(), extent));
   }
@@ -180,7 +181,7 @@ class Questionnaire {
   void note_if_alike(const DoubleMatrix& distances, TensorAxis axis) {
     const auto values = distances.values();
     if (values.size() < 4 || std::any_of(values.begin(), values.end(), [](double x) { return x > 0; })) return;
-    const std::string note = fmt::format("all {} slices are equal: their tree says nothing", to_string(axis));
+    const std::string note = fmt::format("all {} slices are equal: their tree is meaningless", to_string(axis));
     if (std::ranges::find(notes_, note) == notes_.end()) notes_.push_back(note);
   }
 

@@ -52,11 +52,11 @@ bool is_softmax(const NetworkTensor& scores, std::size_t head) {
 void check(const NetworkTensor& scores, std::size_t head) {
   if (scores.kind != MapKind::kScores) {
     throw Error(ErrorKind::kInvalidArgument,
-                "softmax: the maps are patterns, expected scores: the softmax is what is taken here");
+                "softmax: the maps are patterns, expected scores, since softmax is applied here");
   }
   if (is_softmax(scores, head)) {
     throw Error(ErrorKind::kFormat,
-                fmt::format("softmax: every row of {} is nonnegative and sums to 1, so it is a softmax already, "
+                fmt::format("softmax: every row of {} is nonnegative and sums to 1, so softmax was already applied; "
                             "expected scores",
                             scores.head_names[head]));
   }

@@ -13,7 +13,7 @@ void check_defined(Metric metric, std::span<const RolePair> pairs) {
   for (const RolePair pair : pairs) {
     if (!is_defined(metric, pair)) {
       throw Error(ErrorKind::kInvalidArgument,
-                  fmt::format("metric '{}' is not defined for pair {}; it is for OQ, OK, OV", info(metric).name,
+                  fmt::format("metric '{}' is not defined for pair {}; expected one of OQ, OK, OV", info(metric).name,
                               to_string(pair)));
     }
   }

@@ -74,8 +74,9 @@ class CpuAffinityEngine final : public AffinityEngine {
     const std::size_t descriptions = sizeof(GramMoments) + sizeof(std::size_t);
     if (heads > bytes.size() / descriptions ||
         message.remaining() != heads * (descriptions + layer->width * layer->d * sizeof(float))) {
-      throw Error(ErrorKind::kBackend, fmt::format("a prepared layer of {} heads of {} x {} came in {} bytes", heads,
-                                                   layer->d, layer->width, bytes.size()));
+      throw Error(ErrorKind::kBackend,
+                  fmt::format("message: a prepared layer of {} heads of {} x {} does not match its {} bytes", heads,
+                              layer->d, layer->width, bytes.size()));
     }
     layer->moments.resize(heads);
     layer->ranks.resize(heads);

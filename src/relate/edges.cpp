@@ -53,10 +53,4 @@ std::vector<Edge> select_edges(const Affinities& affinities, const std::vector<S
   return edges;
 }
 
-double similarity(Metric metric, float value) {
-  const auto wide = static_cast<double>(value);
-  if (info(metric).distance) return 1 / (1 + wide);
-  return info(metric).logarithm ? std::exp(wide) : std::max(0.0, wide);
-}
-
 }  // namespace headscope

@@ -11,8 +11,4 @@ namespace headscope {
 [[nodiscard]] std::vector<Edge> select_edges(const Affinities& affinities, const std::vector<Significance>& nulls,
                                              std::size_t top, std::optional<double> q_level);
 
-/// Converts an affinity to a nonnegative similarity, for graph weights: itself, 1 / (1 + x) for distances, exp(x) for
-/// logarithms.
-[[nodiscard]] double similarity(Metric metric, float value);
-
 }  // namespace headscope

@@ -15,10 +15,22 @@ namespace {
 
 // Divides a factor and scales its moments: F <- F / divisor.
 void divide(std::span<float> factor, GramMoments& moments, double divisor) {
-  if (divisor == 0) return;  // a zero head stays zero
+  if (divisor == 0 || divisor == 1) return;  // a zero head stays zero
   for (float& value : factor) value = static_cast<float>(static_cast<double>(value) / divisor);
   moments.trace /= divisor * divisor;
   moments.trace_of_square /= std::pow(divisor, 4);
+}
+
+double divisor_of(FactorDivisor divisor, const GramMoments& moments) {
+  switch (divisor) {
+    case FactorDivisor::kOne:
+      return 1;
+    case FactorDivisor::kNorm:
+      return std::sqrt(moments.trace);
+    case FactorDivisor::kRootOfSquare:
+      return std::pow(moments.trace_of_square, 0.25);
+  }
+  throw std::logic_error("unknown divisor of a factor");
 }
 
 // The inner factor B of the product B A^T that the composition score uses on this side: V for the writer (W = O V^T);
@@ -40,22 +52,17 @@ void prepare_head(const FactorWeights& weights, std::size_t head, std::span<floa
       rank = orthonormal_basis(outer, d, h, weights.rank_tolerance, factor);
       moments = {static_cast<double>(rank), static_cast<double>(rank)};
       return;
-    case FactorKind::kOverRootOfSquare:
+    case FactorKind::kWeights:
       std::ranges::copy(outer, factor.begin());
-      moments = gram_moments(factor, d, h);
-      return divide(factor, moments, std::pow(moments.trace_of_square, 0.25));
-    case FactorKind::kOverNorm:
-      std::ranges::copy(outer, factor.begin());
-      moments = gram_moments(factor, d, h);
-      return divide(factor, moments, std::sqrt(moments.trace));
+      break;
     case FactorKind::kProduct:
       multiply_by_gram_root(outer, weights.columns(weights.inner, head), d, h, factor);
-      moments = gram_moments(factor, d, h);
-      return divide(factor, moments, std::sqrt(moments.trace));
-    case FactorKind::kNone:
       break;
+    case FactorKind::kNone:
+      throw std::logic_error("not a norm of a product: " + std::string(info(weights.metric).name));
   }
-  throw std::logic_error("not a norm of a product: " + std::string(info(weights.metric).name));
+  moments = gram_moments(factor, d, h);
+  divide(factor, moments, divisor_of(info(weights.metric).divisor, moments));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ std::vector<std::size_t> sort_by_id(std::span<const HeadId> nodes) {
   std::ranges::sort(order, {}, [&](std::size_t i) { return nodes[i]; });
   const auto twice = std::ranges::adjacent_find(order, {}, [&](std::size_t i) { return nodes[i]; });
   if (twice != order.end()) {
-    throw Error(ErrorKind::kInvalidArgument, fmt::format("head graph: node {} stands twice", to_string(nodes[*twice])));
+    throw Error(ErrorKind::kInvalidArgument, fmt::format("head graph: duplicate node {}", to_string(nodes[*twice])));
   }
   return order;
 }
@@ -38,8 +38,9 @@ std::string describe(const HeadEdge& edge, std::span<const HeadId> nodes) {
 
 void check_edge(const HeadEdge& edge, std::span<const HeadId> nodes) {
   if (edge.source >= nodes.size() || edge.target >= nodes.size()) {
-    throw Error(ErrorKind::kInvalidArgument, fmt::format("head graph: an edge joins nodes {} and {}, but there are {}",
-                                                         edge.source, edge.target, nodes.size()));
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("head graph: an edge joins nodes {} and {}, but there are {} nodes", edge.source,
+                            edge.target, nodes.size()));
   }
   if (edge.source == edge.target) {
     throw Error(ErrorKind::kInvalidArgument, describe(edge, nodes) + " joins a head to itself");
@@ -69,7 +70,7 @@ HeadGraph::HeadGraph(std::vector<HeadId> nodes, std::vector<HeadEdge> edges)
   std::vector<std::size_t> order = count_up(edges_.size());
   std::ranges::sort(order, {}, key);
   if (const auto twice = std::ranges::adjacent_find(order, {}, key); twice != order.end()) {
-    throw Error(ErrorKind::kInvalidArgument, describe(edges_[*twice], nodes_) + " stands twice");
+    throw Error(ErrorKind::kInvalidArgument, describe(edges_[*twice], nodes_) + " is a duplicate");
   }
 
   first_arc_.assign(nodes_.size() + 1, 0);

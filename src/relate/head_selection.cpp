@@ -16,7 +16,7 @@ std::set<std::size_t> checked(std::span<const std::size_t> chosen, std::size_t c
   std::set<std::size_t> sorted(chosen.begin(), chosen.end());
   if (!sorted.empty() && *sorted.rbegin() >= count) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{} {} asked for, the model has {}, numbered from 0", what, *sorted.rbegin(), count));
+                fmt::format("{} {} requested, but the model has {}, numbered from 0", what, *sorted.rbegin(), count));
   }
   return sorted;
 }
@@ -30,14 +30,14 @@ std::set<std::size_t> all(std::size_t count) {
 void check(HeadId id, const HeadSizes& sizes, const std::set<std::size_t>& layers) {
   std::string trouble;
   if (id.key_value) {
-    trouble = "choose the query heads that use it";
+    trouble = "only query heads can be selected; choose those that use it";
   } else if (id.layer >= sizes.layers || id.head >= sizes.heads) {
     trouble = fmt::format("the model has {} layers of {} heads, numbered from 0", sizes.layers, sizes.heads);
   } else if (!layers.contains(id.layer)) {
     trouble = fmt::format("layer {} is not among the chosen ones", id.layer);
   }
   if (trouble.empty()) return;
-  throw Error(ErrorKind::kInvalidArgument, fmt::format("head {} asked for, {}", to_string(id), trouble));
+  throw Error(ErrorKind::kInvalidArgument, fmt::format("head {} requested, but {}", to_string(id), trouble));
 }
 
 }  // namespace

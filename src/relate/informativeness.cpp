@@ -76,8 +76,11 @@ Informativeness informativeness(const Affinities& affinities, std::size_t d_mode
   result.observed_deviation = std::sqrt(variance);
   result.random = isotropic_moments({rank, rank}, {rank, rank}, d_model);
   if (result.random.deviation == 0) {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("informativeness: heads of width {} fill the residual stream of {}", d_head, d_model));
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format(
+            "informativeness: heads of width {} span the whole residual stream of {}, so there is nothing to compare",
+            d_head, d_model));
   }
   const BinnedDivergence paper = binned_divergence(result.random, values, result.paper_width);
   result.paper = paper.value;

@@ -34,7 +34,7 @@ void check_keys(JsonValue root, std::string_view where) {
       malformed(where,
                 fmt::format("unknown key '{}', expected 'name', 'source', 'classes' or 'ignored'", printable(key)));
     }
-    if (!seen.insert(key).second) malformed(where, fmt::format("key '{}' stands twice", key));
+    if (!seen.insert(key).second) malformed(where, fmt::format("duplicate key '{}'", key));
   }
 }
 
@@ -60,7 +60,7 @@ void check_class_name(std::string_view name, std::string_view where) {
 
 HeadId read_head(JsonValue value, std::string_view class_name, std::string_view where) {
   if (value.as_number()) {
-    malformed(where, fmt::format("class '{}' holds a number; write heads as strings, for 4.10 is 4.1 as a number",
+    malformed(where, fmt::format("class '{}' holds a number; write heads as strings, since the number 4.10 equals 4.1",
                                  class_name));
   }
   const auto text = value.as_string();
@@ -79,13 +79,14 @@ std::vector<Class> read_classes(JsonValue classes, std::string_view where) {
   std::set<std::string_view> names;
   for (const auto [name, heads] : classes.members()) {
     check_class_name(name, where);
-    if (!names.insert(name).second) malformed(where, fmt::format("class '{}' stands twice", name));
+    if (!names.insert(name).second) malformed(where, fmt::format("duplicate class '{}'", name));
     if (!heads.is_array()) malformed(where, fmt::format("class '{}' is not a list of heads", name));
     Class next{std::string(name), {}, false};
     std::set<HeadId> seen;
     for (const JsonValue item : heads.items()) {
       const HeadId id = read_head(item, name, where);
-      if (!seen.insert(id).second) malformed(where, fmt::format("class '{}' names {} twice", name, to_string(id)));
+      if (!seen.insert(id).second)
+        malformed(where, fmt::format("duplicate head {1} in class '{0}'", name, to_string(id)));
       next.heads.push_back(id);
     }
     read.push_back(std::move(next));
@@ -181,7 +182,8 @@ void HeadLabels::check_against(const HeadSizes& sizes) const {
 HeadLabels load_labels(const std::filesystem::path& path) {
   const MappedFile file = MappedFile::open(path);
   if (file.bytes().size() > kMaxBytes) {
-    malformed(path.string(), fmt::format("has {} bytes, a label file has at most {}", file.bytes().size(), kMaxBytes));
+    malformed(path.string(),
+              fmt::format("has {} bytes, expected at most {} for a label file", file.bytes().size(), kMaxBytes));
   }
   return HeadLabels::parse(as_text(file.bytes()), path.string());
 }

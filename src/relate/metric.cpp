@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 
 namespace headscope {
@@ -23,11 +24,19 @@ constexpr MetricInfo describe(Metric metric) {
     case Metric::kProcrustes:
       return {.metric = metric, .name = "procrustes"};
     case Metric::kCka:
-      return {.metric = metric, .name = "cka", .factor = FactorKind::kOverRootOfSquare};
+      return {.metric = metric, .name = "cka", .factor = FactorKind::kWeights, .divisor = FactorDivisor::kRootOfSquare};
     case Metric::kCs:
-      return {.metric = metric, .name = "cs", .factor = FactorKind::kProduct, .root = true};
+      return {.metric = metric,
+              .name = "cs",
+              .factor = FactorKind::kProduct,
+              .divisor = FactorDivisor::kNorm,
+              .root = true};
     case Metric::kSimpleCs:
-      return {.metric = metric, .name = "simple-cs", .factor = FactorKind::kOverNorm, .root = true};
+      return {.metric = metric,
+              .name = "simple-cs",
+              .factor = FactorKind::kWeights,
+              .divisor = FactorDivisor::kNorm,
+              .root = true};
   }
   return {};
 }
@@ -62,6 +71,12 @@ std::optional<Metric> parse_metric(std::string_view name) noexcept {
 
 bool is_defined(Metric metric, RolePair pair) noexcept {
   return info(metric).factor != FactorKind::kProduct || (pair.source == Role::kO && pair.target != Role::kO);
+}
+
+double similarity(Metric metric, float value) noexcept {
+  const auto wide = static_cast<double>(value);
+  if (info(metric).distance) return 1 / (1 + wide);
+  return info(metric).logarithm ? std::exp(wide) : std::max(0.0, wide);
 }
 
 }  // namespace headscope

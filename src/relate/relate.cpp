@@ -49,8 +49,8 @@ void warn_of_low_ranks(const Affinities& affinities, std::size_t width, std::set
     if (low.empty() || !seen.insert(std::string(1, letter(role))).second) return;
     const std::size_t count = low.size();
     low.resize(std::min(count, kNamed));
-    warnings.push_back(fmt::format("{} of lower rank than width in role {}: {}{}", count == 1 ? "a head" : "heads",
-                                   letter(role), fmt::join(low, ", "),
+    warnings.push_back(fmt::format("rank-deficient {} in role {}: {}{}", count == 1 ? "head" : "heads", letter(role),
+                                   fmt::join(low, ", "),
                                    count > kNamed ? fmt::format(" and {} more", count - kNamed) : ""));
   };
   look(affinities.source, affinities.pair.source);
@@ -141,7 +141,7 @@ ClassCounts class_counts(Metric metric, const RelateResult& result, const Relate
 
 void check(const RelateOptions& options) {
   if (options.metrics.empty() || options.pairs.empty()) {
-    throw Error(ErrorKind::kInvalidArgument, "relate: no metric or no pair of roles asked for");
+    throw Error(ErrorKind::kInvalidArgument, "relate: expected at least one metric and one pair of roles");
   }
 }
 

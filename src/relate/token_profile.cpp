@@ -67,17 +67,17 @@ class TokenRows {
       throw Error(ErrorKind::kUnsupported,
                   fmt::format("{}: has no {} to profile tokens with{}", model.checkpoint().path().string(),
                               embedding ? "embedding" : "unembedding",
-                              !embedding && !info.embedding.empty() ? "; its embedding can be asked for instead" : ""));
+                              !embedding && !info.embedding.empty() ? "; use its embedding instead" : ""));
     }
     const std::string file = model.checkpoint().file_of(*tensor).string();
     if (tensor->shape.size() != 2 || tensor->shape[1] != info.sizes.d_model) {
       throw Error(ErrorKind::kUnsupported,
-                  fmt::format("{}: tensor '{}' is {}, token profiles need rows as wide as the residual stream, {}",
+                  fmt::format("{}: tensor '{}' is {}, but token profiles need rows as wide as the residual stream, {}",
                               file, printable(tensor->name), to_string(tensor->shape), info.sizes.d_model));
     }
     if (model.checkpoint().find(tensor->name + "_scale_inv") != nullptr) {
-      throw Error(ErrorKind::kUnsupported, fmt::format("{}: tensor '{}' has a scale for every block, which token "
-                                                       "profiles do not apply; expected plain weights",
+      throw Error(ErrorKind::kUnsupported, fmt::format("{}: tensor '{}' has a scale per block, which token "
+                                                       "profiles do not support; expected plain weights",
                                                        file, printable(tensor->name)));
     }
     return *tensor;
@@ -174,13 +174,13 @@ void check(const Model& model, const HeadRole& subspace) {
     trouble = fmt::format("the model has {} layers of {} {}heads", sizes.layers, heads, id.key_value ? "KV " : "");
   } else if (key_value && !id.key_value) {
     const HeadId own{id.layer, id.head / (sizes.heads / sizes.kv_heads), true};
-    trouble = fmt::format("its {} is that of {}", letter(subspace.role), to_string(own));
+    trouble = fmt::format("it shares its {} with {}", letter(subspace.role), to_string(own));
   } else if (key_value != id.key_value) {
     trouble = fmt::format("query heads have that role, such as {}", to_string(HeadId{id.layer, id.head}));
   }
   if (trouble.empty()) return;
   throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("{}: role {} of head {} asked for, but {}", model.checkpoint().path().string(),
+              fmt::format("{}: role {} of head {} requested, but {}", model.checkpoint().path().string(),
                           letter(subspace.role), to_string(id), trouble));
 }
 

@@ -43,8 +43,8 @@ void AddedTokens::Set::add(const AddedToken& token, std::string_view text, std::
   const auto fail = [&](std::string_view what) {
     throw Error(ErrorKind::kFormat, fmt::format("{}: added token '{}' {}", where, printable(token.content, 60), what));
   };
-  if (text.empty()) fail("is nothing once normalized");
-  if (table_.find(text)) fail("reads as another added token");
+  if (text.empty()) fail("is empty after normalization");
+  if (table_.find(text)) fail("is a duplicate of another added token");
   table_.add(text, static_cast<std::uint32_t>(tokens_.size()));
   tokens_.push_back(token);
 }

@@ -106,7 +106,7 @@ Charsmap Charsmap::parse(std::string_view bytes, std::string_view where) {
   std::memcpy(&size, bytes.data(), sizeof size);
   bytes.remove_prefix(sizeof size);
   if (size % 4 != 0 || size == 0 || size > bytes.size()) {
-    fail(where, fmt::format("says its trie has {} bytes, of {} that follow", size, bytes.size()));
+    fail(where, fmt::format("declares a trie of {} bytes, but {} bytes follow", size, bytes.size()));
   }
   Charsmap map;
   map.units_.resize(size / 4);

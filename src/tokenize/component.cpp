@@ -21,13 +21,13 @@ bool Component::flag(std::string_view key) const {
 
 std::string_view Component::text(std::string_view key) const {
   const auto text = value_.find(key).as_string();
-  if (!text) malformed(fmt::format("has no text '{}'", key));
+  if (!text) malformed(fmt::format("has no string '{}'", key));
   return *text;
 }
 
 std::uint32_t Component::id(std::string_view key) const {
   const auto number = value_.find(key).as_unsigned();
-  if (!number) malformed(fmt::format("has no '{}' that is a number from 0 on", key));
+  if (!number) malformed(fmt::format("has no '{}' that is a non-negative integer", key));
   return checked_id(*number, *this);
 }
 

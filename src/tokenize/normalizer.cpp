@@ -216,7 +216,7 @@ std::unique_ptr<const Normalizer> read_bert(const Component& component) {
 std::unique_ptr<const Normalizer> read_replace(const Component& component) {
   Pattern pattern = Pattern::read(component);
   // Where an empty text is replaced, `tokenizers` loses track of where characters came from.
-  if (pattern.may_match_empty()) component.unsupported("replacing what may be empty");
+  if (pattern.may_match_empty()) component.unsupported("replacing a pattern that matches empty text");
   return std::make_unique<Replace>(std::move(pattern), std::string(component.text("content")));
 }
 

@@ -5,7 +5,7 @@ namespace headscope {
 Pattern Pattern::read(const Component& component) {
   const Component pattern = component.member("pattern");
   if (const auto text = pattern.value().find("String").as_string()) {
-    if (text->empty()) pattern.unsupported("an empty text");
+    if (text->empty()) pattern.unsupported("an empty string");
     return of_text(std::string(*text));
   }
   const auto regex = pattern.value().find("Regex").as_string();

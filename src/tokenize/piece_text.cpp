@@ -26,7 +26,8 @@ Span PieceText::origin_of(const Piece& piece, std::size_t begin, std::size_t end
 }
 
 void PieceWriter::throw_too_long() {
-  throw Error(ErrorKind::kResource, "text: normalizing makes it more than 64 times as long, which no tokenizer needs");
+  throw Error(ErrorKind::kResource,
+              "text: normalization makes it more than 64 times as long; is the tokenizer damaged?");
 }
 
 void PieceWriter::put_changed(char32_t c, std::ptrdiff_t change) {

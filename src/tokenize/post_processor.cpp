@@ -55,7 +55,7 @@ PostStep read_template(const Component& component) {
     }
   }
   if (std::ranges::count_if(step.items, [](const auto& item) { return !item; }) != 1) {
-    single.unsupported("a template that does not hold the text exactly once");
+    single.unsupported("a template that does not contain the text exactly once");
   }
   return step;
 }

@@ -85,7 +85,7 @@ class Metadata {
   [[nodiscard]] std::string_view text(std::string_view key) const {
     const auto value = find(key);
     const auto text = value ? value->as_string() : std::nullopt;
-    if (!text) fail(ErrorKind::kFormat, fmt::format("tokenizer.ggml.{} is not a text", key));
+    if (!text) fail(ErrorKind::kFormat, fmt::format("tokenizer.ggml.{} is not a string", key));
     return *text;
   }
   [[nodiscard]] bool flag_or(std::string_view key, bool otherwise) const {
@@ -134,7 +134,7 @@ GgufTokens read_tokens(const Metadata& metadata) {
   const auto texts = metadata.list("tokens", Vocabulary::kMaxTokens);
   for (const GgufValue& value : *texts) {
     const auto text = value.as_string();
-    if (!text) metadata.fail(ErrorKind::kFormat, "tokenizer.ggml.tokens is not an array of texts");
+    if (!text) metadata.fail(ErrorKind::kFormat, "tokenizer.ggml.tokens is not an array of strings");
     tokens.table.add(*text, static_cast<std::uint32_t>(tokens.table.entries().size()));
   }
   tokens.table.finish(metadata.where());
@@ -153,7 +153,7 @@ GgufTokens read_tokens(const Metadata& metadata) {
     for (const GgufValue& value : *scores) {
       const auto score = value.as_number();
       if (!score || !std::isfinite(*score)) {
-        metadata.fail(ErrorKind::kFormat, "tokenizer.ggml.scores holds something that is no finite number");
+        metadata.fail(ErrorKind::kFormat, "tokenizer.ggml.scores holds something that is not a finite number");
       }
       tokens.scores.push_back(static_cast<float>(*score));
     }
@@ -184,7 +184,9 @@ PostSteps around(const Metadata& metadata, std::size_t count, bool bos, bool eos
   PostStep step{PostStep::Kind::kTemplate, false, {}};
   const auto add = [&](std::string_view key) {
     const auto id = metadata.id(key, count);
-    if (!id) metadata.fail(ErrorKind::kFormat, fmt::format("tokenizer.ggml.{} is missing, and is to be added", key));
+    if (!id)
+      metadata.fail(ErrorKind::kFormat,
+                    fmt::format("tokenizer.ggml.{} is missing, but the tokenizer adds this token to every text", key));
     step.items.emplace_back(*id);
   };
   if (bos) add(bos_key);
@@ -197,11 +199,10 @@ void read_gpt2(const Metadata& metadata, GgufTokens tokens, TokenizerPipeline& p
   const std::string_view name = metadata.find("pre") ? metadata.text("pre") : "default";
   const auto* const known = std::ranges::find(kCuttings, name, [](const auto& entry) { return entry.first; });
   if (known == kCuttings.end()) {
-    metadata.fail(
-        ErrorKind::kUnsupported,
-        fmt::format("tokenizer.ggml.pre '{}' is not a way to cut text that is known here; use the model's folder "
-                    "with its tokenizer.json instead",
-                    printable(name, 60)));
+    metadata.fail(ErrorKind::kUnsupported,
+                  fmt::format("tokenizer.ggml.pre: unknown pre-tokenizer '{}'; use the model's folder "
+                              "with its tokenizer.json instead",
+                              printable(name, 60)));
   }
   const PreTokenization& cutting = *known->second;
   for (const std::string_view regex : cutting.regexes) {
@@ -213,7 +214,7 @@ void read_gpt2(const Metadata& metadata, GgufTokens tokens, TokenizerPipeline& p
   MergeReader reader(tokens.table, 0, fmt::format("{}: tokenizer.ggml.merges", metadata.where()));
   for (const GgufValue& value : *lines) {
     const auto line = value.as_string();
-    if (!line) metadata.fail(ErrorKind::kFormat, "tokenizer.ggml.merges is not an array of texts");
+    if (!line) metadata.fail(ErrorKind::kFormat, "tokenizer.ggml.merges is not an array of strings");
     reader.add_line(*line, merges);
   }
   const std::size_t count = tokens.size();
@@ -341,7 +342,7 @@ std::unique_ptr<const TokenizerPipeline> read_gguf_tokenizer(const Checkpoint& c
     read_t5(metadata, std::move(tokens), *pipeline);
   } else {
     metadata.fail(ErrorKind::kUnsupported,
-                  fmt::format("tokenizer.ggml.model '{}' is not supported, only gpt2, llama, bert and t5 are",
+                  fmt::format("tokenizer.ggml.model '{}' is not supported; expected one of gpt2, llama, bert, t5",
                               printable(model, 60)));
   }
   pipeline->added.emplace(added, pipeline->normalizers, metadata.where());

@@ -68,7 +68,7 @@ std::unique_ptr<const TokenModel> read_word_piece(const Component& model) {
   options.unknown = model.text("unk_token");
   options.continuing_prefix = model.text("continuing_subword_prefix");
   const auto most = model.value().find("max_input_chars_per_word").as_unsigned();
-  if (!most) model.malformed("has no 'max_input_chars_per_word' that is a number from 0 on");
+  if (!most) model.malformed("has no 'max_input_chars_per_word' that is a non-negative integer");
   options.max_characters = *most;
   return std::make_unique<WordPieceModel>(read_token_ids(model.member("vocab")), options);
 }
@@ -146,7 +146,7 @@ std::vector<AddedToken> read_added(const Component& root, const TokenTable& toke
     const auto in_model = in_list ? in_list : tokens.find(token.content);
     const std::uint32_t expected = in_model ? *in_model : next;
     if (!token.content.empty() && expected != token.id) {
-      item.unsupported(fmt::format("id {} for token '{}', where its place in the vocabulary is {},", token.id,
+      item.unsupported(fmt::format("id {} for token '{}', whose id in the vocabulary is {},", token.id,
                                    printable(token.content, 60), expected));
     }
     if (!in_model && !token.content.empty()) ++next;
@@ -164,7 +164,7 @@ TokenTable read_token_ids(const Component& component) {
   for (const auto [token, value] : component.value().members()) {
     const auto id = value.as_unsigned();
     if (!id) {
-      component.malformed(fmt::format("has token '{}' whose id is not a number from 0 on", printable(token, 60)));
+      component.malformed(fmt::format("has token '{}' whose id is not a non-negative integer", printable(token, 60)));
     }
     tokens.add(token, checked_id(*id, component));
   }

@@ -62,7 +62,8 @@ class Settings {
       token.content = item.text("content");
       std::uint64_t number = 0;
       for (const char c : id) {
-        if (c < '0' || c > '9' || id.size() > 9) list.malformed(fmt::format("has '{}' for an id", printable(id, 60)));
+        if (c < '0' || c > '9' || id.size() > 9)
+          list.malformed(fmt::format("has '{}' as an id, expected a non-negative integer", printable(id, 60)));
         number = number * 10 + static_cast<std::uint64_t>(c - '0');
       }
       token.id = checked_id(number, list);
@@ -93,7 +94,7 @@ std::uint32_t need_id(const TokenTable& tokens, std::string_view content, const 
   const auto id = tokens.find(content);
   if (!id) {
     throw Error(ErrorKind::kFormat,
-                fmt::format("{}: lacks token '{}', which is put around every text", where, printable(content, 60)));
+                fmt::format("{}: lacks token '{}', which is added to every text", where, printable(content, 60)));
   }
   return *id;
 }
@@ -131,7 +132,7 @@ constexpr BpeClass kRoberta = {"<s>", "</s>", "<pad>", "<unk>", "<mask>", false,
 
 [[noreturn]] void throw_unknown_class(const fs::path& file, std::string_view name) {
   throw Error(ErrorKind::kUnsupported,
-              fmt::format("{}: how '{}' cuts text is not known without a tokenizer.json; save one with transformers",
+              fmt::format("{}: headscope cannot tokenize for '{}' without a tokenizer.json; save one with transformers",
                           file.string(), printable(name, 60)));
 }
 

@@ -44,7 +44,7 @@ struct Regex::Code {
 Regex::Regex(std::string_view pattern, std::string_view where) : shown_(printable(pattern, 80)) {
   const std::string translated = translate_regex(pattern, where);
   const CompileContext context(pcre2_compile_context_create(nullptr), pcre2_compile_context_free);
-  if (!context) throw Error(ErrorKind::kResource, "no memory to compile a regular expression");
+  if (!context) throw Error(ErrorKind::kResource, "out of memory while compiling a regular expression");
   pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
   pcre2_set_parens_nest_limit(context.get(), 100);
   int error = 0;
@@ -69,7 +69,8 @@ struct RegexSearch::State {
       : data(pcre2_match_data_create(1, nullptr), pcre2_match_data_free),
         context(pcre2_match_context_create(nullptr), pcre2_match_context_free),
         stack(pcre2_jit_stack_create(kFirstStack, kMaxStack, nullptr), pcre2_jit_stack_free) {
-    if (!data || !context || !stack) throw Error(ErrorKind::kResource, "no memory to match a regular expression");
+    if (!data || !context || !stack)
+      throw Error(ErrorKind::kResource, "out of memory while matching a regular expression");
     pcre2_set_match_limit(context.get(), kMaxSteps);
     pcre2_set_depth_limit(context.get(), kMaxSteps);
     pcre2_set_heap_limit(context.get(), kMaxHeapKiB);

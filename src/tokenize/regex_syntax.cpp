@@ -128,13 +128,13 @@ class Translator {
 
   // Ignoring case, "ss" also matches U+00DF and "st" U+FB06 in Oniguruma, but not in PCRE2.
   void check_caseless(char32_t before, char32_t c) {
-    if (c >= 0x80) unsupported("a character beyond ASCII where case does not matter");
+    if (c >= 0x80) unsupported("a non-ASCII character in a case-insensitive part");
     const auto lower = [](char32_t x) { return x >= 'A' && x <= 'Z' ? x + 32 : x; };
     const char32_t first = lower(before);
     const char32_t second = lower(c);
     const bool folds = (first == 's' && (second == 's' || second == 't')) ||
                        (first == 'f' && (second == 'f' || second == 'i' || second == 'l'));
-    if (folds) unsupported("letters that fold to one where case does not matter");
+    if (folds) unsupported("letters that case folding combines (such as ss) in a case-insensitive part");
     previous_letter_ = c;
   }
 
@@ -183,7 +183,7 @@ class Translator {
   }
 
   void close_group() {
-    if (groups_.empty()) malformed("a group is closed that was not opened");
+    if (groups_.empty()) malformed("unmatched closing parenthesis");
     ++at_;
     out_.push_back(')');
     const Group group = groups_.back();
@@ -320,7 +320,8 @@ class Translator {
     const char* const letter = negated ? "P" : "p";
     if (std::ranges::find(kCategories, name) != kCategories.end()) {
       // When case is ignored, the two disagree about what is lowercase.
-      if (caseless_ && name.starts_with('L') && name.size() == 2) unsupported("a case where case does not matter");
+      if (caseless_ && name.starts_with('L') && name.size() == 2)
+        unsupported("a case property in a case-insensitive part");
       if (name == "LC") unsupported("\\p{LC}");
       return fmt::format("\\{}{{{}}}", letter, name);
     }
@@ -339,7 +340,7 @@ class Translator {
       value = value * 16 + static_cast<char32_t>(letter ? (c | 32) - 'a' + 10 : c - '0');
     }
     if (count == 0 || (exactly && count != digits)) malformed("an escape lacks digits");
-    if (value > 0x10FFFF || (value >= 0xD800 && value < 0xE000)) malformed("an escape is no character");
+    if (value > 0x10FFFF || (value >= 0xD800 && value < 0xE000)) malformed("an escape is not a character");
     return value;
   }
 
@@ -356,12 +357,12 @@ class Translator {
     if (c.value == 'u') return hexadecimal(4, true);
     if (c.value == 'x' && take("{")) {
       const char32_t value = hexadecimal(6, false);
-      if (!take("}")) malformed("an escape lacks its brace");
+      if (!take("}")) malformed("an escape lacks its closing brace");
       return value;
     }
     if (c.value == 'x') {
       const char32_t value = hexadecimal(2, false);
-      if (value >= 0x80) unsupported("a byte that is no character");
+      if (value >= 0x80) unsupported("a byte that is not a character");
       return value;
     }
     if (c.value < 0x80 && std::isalnum(static_cast<int>(c.value)) != 0) {
@@ -421,7 +422,7 @@ class Translator {
       at_ += c.size;
       value = c.value;
     }
-    if (caseless_ && value >= 0x80) unsupported("a character beyond ASCII where case does not matter");
+    if (caseless_ && value >= 0x80) unsupported("a non-ASCII character in a case-insensitive part");
     return value;
   }
 

@@ -13,9 +13,8 @@ ByteTokens find_byte_tokens(const TokenTable& tokens) {
 }
 
 void throw_no_token(std::string_view part) {
-  throw Error(
-      ErrorKind::kInvalidArgument,
-      fmt::format("text: '{}' has no token, and the tokenizer has no token for what is unknown", printable(part, 60)));
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("text: '{}' has no token, and the tokenizer has no unknown token", printable(part, 60)));
 }
 
 }  // namespace headscope

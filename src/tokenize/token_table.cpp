@@ -53,7 +53,7 @@ void TokenTable::finish(std::string_view where) {
   const auto twice = std::ranges::adjacent_find(by_id_, {}, id_of);
   if (twice == by_id_.end()) return;
   throw Error(ErrorKind::kFormat,
-              fmt::format("{}: id {} stands for two tokens, '{}' and '{}'", where, id_of(*twice),
+              fmt::format("{}: duplicate id {} for tokens '{}' and '{}'", where, id_of(*twice),
                           printable(text(entries_[*twice]), 60), printable(text(entries_[*(twice + 1)]), 60)));
 }
 

@@ -75,7 +75,7 @@ void check_affinity(const DoubleMatrix& affinity, std::string_view who) {
     for (std::size_t j = 0; j < n; ++j) {
       const double value = affinity(i, j);
       if (std::isfinite(value) && value >= 0) continue;
-      refuse(fmt::format("affinity ({}, {}) is {}, expected a finite number that is not negative", i, j, value));
+      refuse(fmt::format("affinity ({}, {}) is {}, expected a finite non-negative number", i, j, value));
     }
   }
   const double tolerance = kSymmetryTolerance * largest_entry(affinity);

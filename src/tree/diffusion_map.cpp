@@ -26,7 +26,7 @@ double sign_of_largest(std::span<const double> values) {
 DiffusionMap diffusion_map(const DoubleMatrix& affinity, const DiffusionMapOptions& options) {
   if (options.dimensions == 0 || !std::isfinite(options.time) || options.time < 0) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("diffusion_map: {} dimensions at time {}, expected at least 1 and a time from 0 on",
+                fmt::format("diffusion_map: {} dimensions at time {}, expected at least 1 and a non-negative time",
                             options.dimensions, options.time));
   }
   check_affinity(affinity, "diffusion_map");

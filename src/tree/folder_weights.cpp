@@ -38,8 +38,9 @@ std::vector<WeightedFolder> from_the_root_down(const PartitionTree& tree, const 
 
 std::vector<WeightedFolder> weighted_folders(const PartitionTree& tree, const FolderWeightOptions& options) {
   if (!std::isfinite(options.alpha) || !std::isfinite(options.beta)) {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("tree distance: alpha is {} and beta {}, expected numbers", options.alpha, options.beta));
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("tree distance: alpha is {} and beta is {}, expected finite numbers", options.alpha, options.beta));
   }
   const std::vector<WeightedFolder> distinct = from_the_root_down(tree, options);
   std::vector<std::vector<std::size_t>> children(distinct.size());

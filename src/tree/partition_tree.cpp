@@ -40,7 +40,7 @@ std::vector<std::size_t> owners(const PartitionTree::Level& level, std::size_t n
         refuse(fmt::format("level {}, folder {} holds element {}, expected less than {}", number, f, element, n));
       }
       if (owner[element] != kNone) {
-        refuse(fmt::format("level {}, folder {} holds element {}, which folder {} of this level holds already", number,
+        refuse(fmt::format("level {}, folder {} holds element {}, which is already in folder {} of this level", number,
                            f, element, owner[element]));
       }
       owner[element] = f;
@@ -67,8 +67,8 @@ void check_refines(const PartitionTree::Level& level, const PartitionTree::Level
     const std::size_t first = level[f].front();
     for (const std::size_t element : level[f]) {
       if (owner_above[element] == owner_above[first]) continue;
-      refuse(fmt::format("level {}, folder {} holds elements {} and {}, which level {} has in two folders", number, f,
-                         first, element, number - 1));
+      refuse(fmt::format("level {}, folder {} holds elements {} and {}, which are in two folders of level {}", number,
+                         f, first, element, number - 1));
     }
   }
   if (level.size() == above.size()) refuse(fmt::format("level {} is the same as level {}", number, number - 1));

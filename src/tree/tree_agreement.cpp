@@ -17,7 +17,7 @@ namespace {
 
 void check_sizes(std::size_t a, std::size_t b, const char* who) {
   if (a == b) return;
-  throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: {} elements and {}, expected the same", who, a, b));
+  throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: {} and {} elements, expected the same number", who, a, b));
 }
 
 double pairs(double n) {

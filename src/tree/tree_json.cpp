@@ -86,9 +86,9 @@ std::string to_json(const PartitionTree& tree, std::span<const std::string> name
 }
 
 PartitionTree tree_from_json(JsonValue value, std::string_view where) {
-  if (!value.is_object()) malformed(where, "a tree is an object with 'n' and 'levels', found something else");
+  if (!value.is_object()) malformed(where, "is not a tree: expected an object with 'n' and 'levels'");
   const auto n = value.find("n").as_unsigned();
-  if (!n || *n == 0) malformed(where, "has no 'n', a positive integer");
+  if (!n || *n == 0) malformed(where, "has no 'n' that is a positive integer");
   const JsonValue list = value.find("levels");
   if (!list.is_array()) malformed(where, "has no 'levels' list");
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "headscope/base/context.h"
-#include "headscope/io/run_folder.h"
 #include "headscope/model/head_id.h"
 #include "headscope/model/model.h"
+#include "headscope/run/run_folder.h"
 
 namespace headscope {
 

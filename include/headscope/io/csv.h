@@ -7,7 +7,7 @@
 
 namespace headscope {
 
-/// Builds a CSV table (RFC 4180, lines end in \n), quoting cells as needed.
+/// Builds a CSV table (RFC 4180, lines end in LF), quoting cells as needed.
 class CsvTable {
  public:
   explicit CsvTable(std::vector<std::string> header);

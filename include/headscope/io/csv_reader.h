@@ -22,7 +22,7 @@ struct CsvRows {
 };
 
 /// Parses RFC 4180: cells separated by commas, quoted if they contain commas, quotes (doubled) or line ends. Lines end
-/// in \n or \r\n; the last one may have no line end. Cells are bytes in any encoding. Uses at most about 40 times the
+/// in LF or CRLF; the last one may have no line end. Cells are bytes in any encoding. Uses at most about 40 times the
 /// memory of the text, reached by a table of empty cells.
 ///
 /// `where` is the prefix of every error message.

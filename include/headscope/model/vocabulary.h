@@ -31,7 +31,7 @@ class Vocabulary {
   [[nodiscard]] std::size_t size() const noexcept { return entries_.empty() ? 0 : entries_.back().id + std::size_t{1}; }
 
   /// Returns the token's text in UTF-8, or "<id 123>" for an id without a token. Control characters and bytes that are
-  /// not UTF-8, such as part of a character, appear as \xNN; text longer than 200 bytes is truncated.
+  /// not UTF-8, such as part of a character, appear as `\xNN`; text longer than 200 bytes is truncated.
   ///
   /// Byte-level BPE (GPT-2 and its descendants) is decoded to the bytes it represents; with SentencePiece, U+2581
   /// becomes a space and <0x0A> that byte; WordPiece stays as stored: "##ing".

@@ -23,23 +23,29 @@ enum class Metric {
   kSimpleCs,     ///< ||A^T O||_F / (||A||_F ||O||_F).
 };
 
-/// The factor F that a head has in a metric of the form ||F^T G||_F^2, for a head with weights A.
+/// The factor F that a head has in a metric of the form ||F^T G||_F^2, before it is divided. The head has weights A.
 enum class FactorKind {
-  kNone,              ///< The metric has another form: it needs all principal angles, one decomposition per pair.
-  kBasis,             ///< An orthonormal basis U.
-  kOverRootOfSquare,  ///< A / ||A^T A||_F^(1/2)
-  kOverNorm,          ///< A / ||A||_F
-  kProduct,  ///< P / ||P||_F, where P P^T = A B^T B A^T and B is the partner of A: V of O, K of Q, Q of K, O of
-             ///< V. There is one for every query head.
+  kNone,     ///< The metric has another form: it needs all principal angles, one decomposition per pair.
+  kBasis,    ///< An orthonormal basis U.
+  kWeights,  ///< A
+  kProduct,  ///< P, where P P^T = A B^T B A^T and B is the partner of A: V of O, K of Q, Q of K, O of V. There is one
+             ///< for every query head.
 };
 
-/// Properties of a metric. A new metric needs an enumerator above, its properties in metric.cpp and, unless its factor
-/// exists, its formula: for angles in angle_affinity.cpp, for a factor in head_factors.cpp. Forgetting one of these is
-/// a compiler error.
+/// What a factor F is divided by.
+enum class FactorDivisor {
+  kOne,           ///< F
+  kNorm,          ///< F / ||F||_F
+  kRootOfSquare,  ///< F / ||F^T F||_F^(1/2)
+};
+
+/// Properties of a metric. A new metric needs an enumerator above, its properties in metric.cpp and, if it is a
+/// function of principal angles, its formula in angle_affinity.cpp. Forgetting one of these is a compiler error.
 struct MetricInfo {
   Metric metric = Metric::kPk;
   std::string_view name = {};  ///< As on the command line: "pk", "max-cos", ...
   FactorKind factor = FactorKind::kNone;
+  FactorDivisor divisor = FactorDivisor::kOne;
   bool root = false;       ///< The metric is ||F^T G||_F instead of its square.
   bool distance = false;   ///< Smaller means closer.
   bool logarithm = false;  ///< The logarithm of a similarity.
@@ -58,5 +64,9 @@ struct MetricInfo {
 
 /// Whether the metric is defined for the pair.
 [[nodiscard]] bool is_defined(Metric metric, RolePair pair) noexcept;
+
+/// Converts an affinity to a nonnegative similarity, the weight of an edge: itself, 1 / (1 + x) for distances, exp(x)
+/// for logarithms.
+[[nodiscard]] double similarity(Metric metric, float value) noexcept;
 
 }  // namespace headscope

@@ -118,11 +118,11 @@ TEST(Compare, LeavesOutSamplesThatAreNotDefinedAndFeaturesThatOneRunLacks) {
 }
 
 TEST(Compare, RefusesWhatCannotBeCompared) {
-  EXPECT_ERROR(compare(std::vector{drawn("a", 0, 2, 1)}), ErrorKind::kInvalidArgument, "fewer than two runs");
+  EXPECT_ERROR(compare(std::vector{drawn("a", 0, 2, 1)}), ErrorKind::kInvalidArgument, "expected at least two runs");
   ComparedRun a = drawn("a", 0, 2, 1);
   ComparedRun b = drawn("b", 0, 2, 2);
   for (auto& sample : b.features[1].samples) sample.pop_back();
-  EXPECT_ERROR(compare(std::vector{a, b}), ErrorKind::kInvalidArgument, "has 3 components in a and 2 in b");
+  EXPECT_ERROR(compare(std::vector{a, b}), ErrorKind::kInvalidArgument, "has 3 components in a but 2 in b");
 }
 
 }  // namespace

@@ -243,14 +243,17 @@ TEST(Prune, RefusesWhatMakesNoSense) {
   };
   constexpr ErrorKind kUsage = ErrorKind::kInvalidArgument;
   EXPECT_ERROR(prune(model, {}, options_for({PruneCriterion::kNorm}, 2)), kUsage, "no inputs to measure the damage on");
-  EXPECT_ERROR(with([](PruneOptions& o) { o.budget.count = 17; }), kUsage, "to remove 17 heads, but only 16 of 16");
+  EXPECT_ERROR(with([](PruneOptions& o) { o.budget.count = 17; }), kUsage, "removes 17 heads, but only 16 of 16");
   EXPECT_ERROR(with([](PruneOptions& o) { o.budget = {9, 0, true}; }), kUsage, "9 heads of layer 0, but only 8 of 8");
-  EXPECT_ERROR(with([](PruneOptions& o) { o.budget.count = 0; }), kUsage, "to remove none of the 16 heads");
+  EXPECT_ERROR(with([](PruneOptions& o) { o.budget.count = 0; }), kUsage, "removes none of the 16 heads");
   EXPECT_ERROR(with([](PruneOptions& o) { o.kept = {{2, 0}}; }), kUsage, "no query head L2H0");
   EXPECT_ERROR(with([](PruneOptions& o) { o.removable = {{0, 0, true}}; }), kUsage, "no query head L0KV0");
   EXPECT_ERROR(with([](PruneOptions& o) { o.choose_on = 1; }), kUsage, "none is left to measure");
-  EXPECT_ERROR(with([](PruneOptions& o) { o.criteria = {}; }), kUsage, "one must be");
-  EXPECT_ERROR(with([](PruneOptions& o) { o.labels = {1, 2}; }), kUsage, "2 labels for 1 inputs");
+  EXPECT_ERROR(with([](PruneOptions& o) { o.criteria = {}; }), kUsage, "no duplicates");
+  EXPECT_ERROR(with([](PruneOptions& o) {
+                 o.labels = {1, 2};
+               }),
+               kUsage, "2 labels for 1 inputs, expected one per input");
 }
 
 TEST(HeadWeightScores, NormIsThatOfTheProduct) {

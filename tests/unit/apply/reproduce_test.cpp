@@ -13,7 +13,7 @@ TEST(Reproduce, RefusesAModelOfAnotherShape) {
   const test::TemporaryFolder folder;
   test::TinyGpt2().write(folder);
   EXPECT_ERROR(reproduce(Model::open(folder.path())), ErrorKind::kUnsupported,
-               "has 2 layers of 2 heads of width 2 in 4 dimensions; the published figures are of GPT-2 small");
+               "has 2 layers of 2 heads of width 2 in 4 dimensions; the published figures are for GPT-2 small");
 }
 
 TEST(ReproducedFigure, IsMetWithinItsToleranceAndHasNoVerdictWithoutOne) {

@@ -175,7 +175,7 @@ TEST(Effect, OfAClassifierCountsLabels) {
   EXPECT_NEAR(*EffectMeter(model, inputs, other).before().accuracy, 1.0 / 3, 1e-12);
   EXPECT_GT(EffectMeter(model, inputs, other).before().loss, EffectMeter(model, inputs, likeliest).before().loss);
   EXPECT_ERROR(EffectMeter(model, inputs, std::vector<std::size_t>{5, 0, 0}), ErrorKind::kInvalidArgument,
-               "input 0 is labeled 5, the model has 5 classes");
+               "input 0 has label 5, but the model has 5 classes");
   EXPECT_ERROR(EffectMeter(model, inputs, std::vector<std::size_t>{0}), ErrorKind::kInvalidArgument,
                "1 labels for 3 inputs");
 }

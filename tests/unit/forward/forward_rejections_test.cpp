@@ -38,12 +38,12 @@ TEST(ForwardRefusals, InputsThatDoNotFitATextModel) {
   const Model llama = Model::open(kGolden + "forward/llama");
   const Model gpt2 = Model::open(kGolden + "forward/gpt2");
   const ModelInput good = some_tokens(3, 10);
-  EXPECT_ERROR(run(llama, {good, {}}), ErrorKind::kFormat, "input 1: there are no tokens");
+  EXPECT_ERROR(run(llama, {good, {}}), ErrorKind::kFormat, "input 1: no tokens");
   EXPECT_ERROR(run(llama, {{.ids = {1, 64}}}), ErrorKind::kFormat,
-               "input 0: token 1 has id 64, the model's vocabulary has 64");
+               "input 0: token 1 has id 64, but the model's vocabulary has 64");
   EXPECT_ERROR(run(llama, {{.pixels = pixels(3, 16, 16)}}), ErrorKind::kFormat, "takes tokens");
   EXPECT_ERROR(run(gpt2, {good, some_tokens(1000, 10)}), ErrorKind::kFormat,
-               "input 1: 1000 tokens, the model has positions for ");
+               "input 1: 1000 tokens, but the model has positions for only ");
   EXPECT_EQ(token_count(llama, good), 3u);
   EXPECT_ERROR(token_count(llama, {}), ErrorKind::kFormat, "no tokens");
 }
@@ -52,20 +52,21 @@ TEST(ForwardRefusals, InputsThatDoNotFitAnImageModel) {
   const Model vit = Model::open(kGolden + "forward/vit");
   const Model dino = Model::open(kGolden + "forward/dinov2");
   EXPECT_ERROR(run(vit, {some_tokens(3, 10)}), ErrorKind::kFormat, "takes images");
-  EXPECT_ERROR(run(vit, {{.pixels = pixels(1, 16, 16)}}), ErrorKind::kFormat, "has 1 channels, the model takes 3");
+  EXPECT_ERROR(run(vit, {{.pixels = pixels(1, 16, 16)}}), ErrorKind::kFormat,
+               "has 1 channels, but the model expects 3");
   EXPECT_ERROR(run(vit, {{.pixels = pixels(3, 16, 20)}}), ErrorKind::kFormat,
-               "the image is 16 x 20, the model takes 16 x 16");
+               "the image is 16 x 20, but the model expects 16 x 16");
   EXPECT_ERROR(run(dino, {{.pixels = pixels(3, 3, 40)}}), ErrorKind::kFormat, "smaller than a patch of 4 x 4");
   ModelInput torn{.pixels = pixels(3, 16, 16)};
   torn.pixels.values.resize(100);
-  EXPECT_ERROR(run(vit, {torn}), ErrorKind::kFormat, "100 pixels for 3 channels of 16 x 16");
+  EXPECT_ERROR(run(vit, {torn}), ErrorKind::kFormat, "100 values for an image of 3 channels of 16 x 16");
   EXPECT_EQ(token_count(vit, {.pixels = pixels(3, 16, 16)}), 17u);
 }
 
 TEST(ForwardRefusals, ABudgetThatIsTooSmall) {
   const Model model = Model::open(kGolden + "forward/llama");
   const Context context{.memory = 1000};
-  EXPECT_ERROR(run(model, {some_tokens(3, 10)}, {}, context), ErrorKind::kResource, "give a larger --memory");
+  EXPECT_ERROR(run(model, {some_tokens(3, 10)}, {}, context), ErrorKind::kResource, "use a larger --memory");
 }
 
 // A broken number in any tensor that is read is found and named.
@@ -151,10 +152,10 @@ TEST(ForwardRefusals, FamiliesWithoutAForwardPass) {
   const TemporaryFolder folder;
   tiny.write(folder);
   EXPECT_ERROR(run(Model::open(folder.path()), {some_tokens(3, 5)}), ErrorKind::kFormat,
-               "which running the model needs");
+               "which is needed to run the model");
   const Model clip = Model::open(kGolden + "checkpoints/gguf_clip/model.gguf");
   EXPECT_ERROR(run(clip, {{.pixels = pixels(3, 16, 16)}}), ErrorKind::kUnsupported,
-               "cannot be run here, though its weights can be related");
+               "headscope cannot run this model, but relate works");
 }
 
 TEST(ForwardRefusals, TablesOfPositionsThatCannotBeStretched) {
@@ -179,8 +180,8 @@ TEST(ForwardRefusals, TablesOfPositionsThatCannotBeStretched) {
     run(Model::open(folder.path()), {{.pixels = pixels(3, 8, 8)}});
   };
   with_positions(17);
-  EXPECT_ERROR(with_positions(16), ErrorKind::kUnsupported, "15 positions do not make a square");
-  EXPECT_ERROR(with_positions(1), ErrorKind::kFormat, "the model has 0 positions");
+  EXPECT_ERROR(with_positions(16), ErrorKind::kUnsupported, "15 position embeddings do not form a square");
+  EXPECT_ERROR(with_positions(1), ErrorKind::kFormat, "the model has positions for 0");
   EXPECT_ERROR(with_positions(0), ErrorKind::kFormat, "position_embeddings");
 }
 

@@ -140,7 +140,7 @@ TEST(ForwardRun, ASmallBudgetSplitsBatchesAndChangesNothingElse) {
   };
   EXPECT_LT(batches(std::size_t{1} << 30), batches(std::size_t{900} << 10));
   const Context little{.memory = std::size_t{100} << 10};
-  EXPECT_ERROR(run_forward(model, inputs, {}, little), ErrorKind::kResource, "running 300 tokens takes");
+  EXPECT_ERROR(run_forward(model, inputs, {}, little), ErrorKind::kResource, "running 300 tokens needs");
 }
 
 TEST(ForwardRun, HandsOutTheRowsAskedForAndEachOnce) {

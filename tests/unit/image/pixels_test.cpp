@@ -57,7 +57,7 @@ TEST(ReadPixels, RefusesLevels) {
   const test::TemporaryFolder folder;
   const auto file = folder.write("u8.npy", npy_header({'u', 1, false}, Shape{3, 1, 1}) + "abc");
   EXPECT_ERROR(read_pixels(file, 3), ErrorKind::kUnsupported, "u8.npy: holds unsigned integers of 8 bits");
-  EXPECT_ERROR(read_pixels(file, 3), ErrorKind::kUnsupported, "or give the picture with --image");
+  EXPECT_ERROR(read_pixels(file, 3), ErrorKind::kUnsupported, "or pass the image with --image");
   EXPECT_ERROR(read_pixels(save<std::int64_t>(folder, {3, 1, 1}), 3), ErrorKind::kUnsupported, "integers of 64 bits");
 }
 

@@ -178,7 +178,8 @@ TEST(Preprocess, PlacesPatchesWhereTheyAre) {
   const PreprocessedImage result = preprocess(image, how, "x");
   const auto& values = result.pixels.values;
   const auto brightest = static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
-  const auto y = static_cast<double>(brightest / 24);
+  const std::size_t row = brightest / 24;
+  const auto y = static_cast<double>(row);
   const auto x = static_cast<double>(brightest % 24);
   const PixelBox box = result.in_original({y, x, y + 1, x + 1});
   EXPECT_LE(box.top, 31.5);
@@ -202,7 +203,7 @@ TEST(Preprocess, RefusesWhatDoesNotFit) {
                "x: the image has 1 channels, expected 3");
   Preprocessing how;
   how.mean = {0.5F, 0.5F, 0.5F};
-  EXPECT_ERROR(preprocess(noise(4, 4), how, "x"), ErrorKind::kInvalidArgument, "3 means and 0 deviations");
+  EXPECT_ERROR(preprocess(noise(4, 4), how, "x"), ErrorKind::kInvalidArgument, "3 means and 0 standard deviations");
   how = {};
   how.resize = ResizeTo::kShortestEdge;
   how.size = {4000, 4000};

@@ -91,37 +91,40 @@ TEST(PreprocessorConfig, RefusesBrokenFiles) {
       {"a list", "[]", ErrorKind::kFormat, "is not a JSON object"},
       {"a number", "7", ErrorKind::kFormat, "is not a JSON object"},
       {"unknown class", R"({"image_processor_type": "ConvNextImageProcessor"})", ErrorKind::kUnsupported,
-       "'image_processor_type' is 'ConvNextImageProcessor', expected that of ViT, DeiT, CLIP or Bit; give the image's "
+       "'image_processor_type' is 'ConvNextImageProcessor', expected the processor of ViT, DeiT, CLIP or Bit; pass the "
+       "image's "
        "values with --pixels"},
       {"class with a line break", R"({"image_processor_type": "a\nb"})", ErrorKind::kUnsupported, "a\\x0ab"},
-      {"class a number", R"({"image_processor_type": 3})", ErrorKind::kFormat, "'image_processor_type' is not a text"},
+      {"class a number", R"({"image_processor_type": 3})", ErrorKind::kFormat,
+       "'image_processor_type' is not a string"},
       {"flag a number", R"({"do_resize": 1})", ErrorKind::kFormat, "'do_resize' is neither true nor false"},
       {"flag a text", R"({"do_normalize": "yes"})", ErrorKind::kFormat, "'do_normalize' is neither true nor false"},
       {"size 0", R"({"size": 0})", ErrorKind::kFormat, "'size' is 0, expected an integer from 1 to 4096"},
-      {"size negative", R"({"size": -4})", ErrorKind::kFormat, "'size' is something else"},
-      {"size fractional", R"({"size": 4.5})", ErrorKind::kFormat, "'size' is something else"},
+      {"size negative", R"({"size": -4})", ErrorKind::kFormat, "'size' is not an integer"},
+      {"size fractional", R"({"size": 4.5})", ErrorKind::kFormat, "'size' is not an integer"},
       {"size huge", R"({"size": 1000000000000})", ErrorKind::kFormat, "'size' is 1000000000000"},
-      {"size a text", R"({"size": "224"})", ErrorKind::kFormat, "'size' is something else"},
+      {"size a text", R"({"size": "224"})", ErrorKind::kFormat, "'size' is not an integer"},
       {"size of three", R"({"size": [1, 2, 3]})", ErrorKind::kFormat, "'size' lists 3 numbers"},
-      {"size of nothing", R"({"size": {}})", ErrorKind::kFormat, "'size.shortest_edge' is something else"},
-      {"height alone", R"({"size": {"height": 3}})", ErrorKind::kFormat, "'size.width' is something else"},
+      {"size of nothing", R"({"size": {}})", ErrorKind::kFormat, "'size.shortest_edge' is not an integer"},
+      {"height alone", R"({"size": {"height": 3}})", ErrorKind::kFormat, "'size.width' is not an integer"},
       {"two edges", R"({"size": {"shortest_edge": 3, "longest_edge": 9}})", ErrorKind::kUnsupported,
        "'size' holds 'longest_edge'"},
-      {"crop without size", R"({"do_center_crop": true})", ErrorKind::kFormat, "but does not say 'crop_size'"},
+      {"crop without size", R"({"do_center_crop": true})", ErrorKind::kFormat, "but lacks 'crop_size'"},
       {"crop of a shortest edge", R"({"do_center_crop": true, "crop_size": {"shortest_edge": 3}})", ErrorKind::kFormat,
-       "'crop_size.height' is something else"},
+       "'crop_size.height' is not an integer"},
       {"Hamming", R"({"resample": 5})", ErrorKind::kUnsupported, "'resample' is 5 (Hamming)"},
-      {"filter 6", R"({"resample": 6})", ErrorKind::kFormat, "'resample' is not one of PIL's numbers 0 to 5"},
-      {"filter by name", R"({"resample": "bicubic"})", ErrorKind::kFormat, "'resample' is not one of PIL's numbers"},
-      {"scale 0", R"({"rescale_factor": 0})", ErrorKind::kFormat, "'rescale_factor' is not a number above 0"},
-      {"scale a list", R"({"rescale_factor": [1]})", ErrorKind::kFormat, "'rescale_factor' is not a number above 0"},
+      {"filter 6", R"({"resample": 6})", ErrorKind::kFormat, "'resample' is not one of PIL's codes 0 to 5"},
+      {"filter by name", R"({"resample": "bicubic"})", ErrorKind::kFormat, "'resample' is not one of PIL's codes"},
+      {"scale 0", R"({"rescale_factor": 0})", ErrorKind::kFormat, "'rescale_factor' is not a positive number"},
+      {"scale a list", R"({"rescale_factor": [1]})", ErrorKind::kFormat, "'rescale_factor' is not a positive number"},
       {"two means", R"({"image_mean": [1, 2]})", ErrorKind::kFormat,
        "'image_mean' holds 2 numbers, but the model takes"},
       {"no means", R"({"image_mean": []})", ErrorKind::kFormat, "'image_mean' holds 0 numbers"},
       {"mean of texts", R"({"image_mean": ["a", "b", "c"]})", ErrorKind::kFormat, "'image_mean' is not a list of 3"},
       {"mean beyond a float", R"({"image_mean": [1e300, 0, 0]})", ErrorKind::kFormat, "3 finite numbers"},
-      {"deviation 0", R"({"image_std": [1, 0, 1]})", ErrorKind::kFormat, "by which values would be divided"},
-      {"padding", R"({"do_pad": true})", ErrorKind::kUnsupported, "asks for 'do_pad', which headscope does not do"},
+      {"deviation 0", R"({"image_std": [1, 0, 1]})", ErrorKind::kFormat, "0 or close to it"},
+      {"padding", R"({"do_pad": true})", ErrorKind::kUnsupported,
+       "requests 'do_pad', which headscope does not support"},
   };
   for (const Broken& broken : table) {
     SCOPED_TRACE(broken.what);
@@ -132,9 +135,10 @@ TEST(PreprocessorConfig, RefusesBrokenFiles) {
                "none is known for the model type 'swin'");
   EXPECT_ERROR(parse("{}", "{}"), ErrorKind::kUnsupported, "names no image processor");
   EXPECT_ERROR(parse("{}", R"({"model_type": "vit", "num_channels": 4})"), ErrorKind::kUnsupported, "of 4 channels");
-  EXPECT_ERROR(parse("{}", R"({"model_type": "vit", "num_channels": "x"})"), ErrorKind::kFormat, "not an integer");
+  EXPECT_ERROR(parse("{}", R"({"model_type": "vit", "num_channels": "x"})"), ErrorKind::kFormat,
+               "not a non-negative integer");
   EXPECT_ERROR(parse("{}", R"({"model_type": "clip", "num_channels": 1})"), ErrorKind::kFormat,
-               "does not say 'image_mean', whose default is for 3 channels");
+               "lacks 'image_mean'; its default is for 3 channels");
 }
 
 TEST(TimmConfig, RefusesBrokenFiles) {
@@ -142,14 +146,15 @@ TEST(TimmConfig, RefusesBrokenFiles) {
       {"a list", "[]", ErrorKind::kFormat, "is not a JSON object"},
       {"size of two", R"({"input_size": [8, 8]})", ErrorKind::kFormat, "'input_size' is not a list of channels"},
       {"size 0", R"({"input_size": [3, 0, 8]})", ErrorKind::kFormat, "'input_size' is 0"},
-      {"channels a text", R"({"input_size": ["3", 8, 8]})", ErrorKind::kFormat, "number of channels is not an integer"},
+      {"channels a text", R"({"input_size": ["3", 8, 8]})", ErrorKind::kFormat,
+       "number of channels is not a non-negative integer"},
       {"two channels", R"({"input_size": [2, 8, 8]})", ErrorKind::kUnsupported, "of 2 channels"},
       {"unknown filter", R"({"interpolation": "random"})", ErrorKind::kUnsupported, "'interpolation' is 'random'"},
       {"unknown mode", R"({"crop_mode": "border"})", ErrorKind::kUnsupported, "'crop_mode' is 'border'"},
-      {"part 0", R"({"crop_pct": 0})", ErrorKind::kFormat, "'crop_pct' is not a number above 0"},
-      {"part tiny", R"({"crop_pct": 1e-6})", ErrorKind::kFormat, "'crop_pct' is 1e-06, which makes an edge of 224"},
-      {"part huge", R"({"crop_pct": 1e6})", ErrorKind::kFormat, "pixels 0 long"},
-      {"deviation 0", R"({"std": [0, 0, 0]})", ErrorKind::kFormat, "by which values would be divided"},
+      {"part 0", R"({"crop_pct": 0})", ErrorKind::kFormat, "'crop_pct' is not a positive number"},
+      {"part tiny", R"({"crop_pct": 1e-6})", ErrorKind::kFormat, "'crop_pct' is 1e-06, which resizes an edge of 224"},
+      {"part huge", R"({"crop_pct": 1e6})", ErrorKind::kFormat, "pixels to 0"},
+      {"deviation 0", R"({"std": [0, 0, 0]})", ErrorKind::kFormat, "0 or close to it"},
   };
   for (const Broken& broken : table) {
     SCOPED_TRACE(broken.what);

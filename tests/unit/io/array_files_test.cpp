@@ -95,7 +95,7 @@ TEST(ArrayFiles, RefuseTensorsThatAreNotThereOrDoNotDecode) {
   test::SafetensorsWriter writer;
   writer.add_raw("numbers", "I32", {2}, std::string(8, '\0'));
   const auto path = folder.write("x.safetensors", writer.str());
-  EXPECT_ERROR(tensor_source(SafetensorsFile::open(path), "numbers"), ErrorKind::kUnsupported, "cannot turn I32");
+  EXPECT_ERROR(tensor_source(SafetensorsFile::open(path), "numbers"), ErrorKind::kUnsupported, "cannot convert I32");
   EXPECT_ERROR(tensor_source(SafetensorsFile::open(path), "maps"), ErrorKind::kInvalidArgument,
                "x.safetensors: has no tensor 'maps'");
 }

@@ -35,7 +35,7 @@ TEST(ArraySource, AsksOnlyForWhatThereIs) {
   const ArraySource array({3, 0}, [&](std::size_t, std::span<float>) { ++asked; });
   array.read(0, {});
   std::vector<float> one(1);
-  EXPECT_ERROR(array.read(0, one), ErrorKind::kInvalidArgument, "elements 0 to 1 asked for, the array has 0");
+  EXPECT_ERROR(array.read(0, one), ErrorKind::kInvalidArgument, "elements 0 to 1 requested, but the array has 0");
   EXPECT_ERROR(array.read(std::numeric_limits<std::size_t>::max(), one), ErrorKind::kInvalidArgument, "has 0");
   EXPECT_EQ(asked, 0u);
 }
@@ -44,7 +44,8 @@ TEST(ArraySource, RefusesShapesThatDoNotFit) {
   const std::vector<float> values(6);
   EXPECT_ERROR(ArraySource(values, {2, 4}), ErrorKind::kInvalidArgument,
                "6 values do not fill an array of shape [2, 4]");
-  EXPECT_ERROR(ArraySource(values, {2, 3}).reshaped({5}), ErrorKind::kInvalidArgument, "shape [5]");
+  EXPECT_ERROR(ArraySource(values, {2, 3}).reshaped({5}), ErrorKind::kInvalidArgument,
+               "cannot reshape an array of shape [2, 3] to [5]");
   const std::size_t large = std::size_t{1} << 40;
   EXPECT_ERROR(ArraySource({large, large}, {}), ErrorKind::kInvalidArgument, "more elements than 64 bits can count");
 }

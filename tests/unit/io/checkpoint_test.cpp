@@ -116,7 +116,7 @@ TEST(Checkpoint, SaysWhatToPassInstead) {
   const TemporaryFolder folder;
   folder.write("config.json", "{}");
   const auto file = folder.write("a/model.safetensors", kOne);
-  EXPECT_ERROR(Checkpoint::open(file), ErrorKind::kUnsupported, "pass the folder that holds it");
+  EXPECT_ERROR(Checkpoint::open(file), ErrorKind::kUnsupported, "pass its folder instead");
   EXPECT_ERROR(Checkpoint::open(folder.write("a/notes.txt", "hello")), ErrorKind::kUnsupported, "is not a model");
 }
 
@@ -170,7 +170,7 @@ TEST(Checkpoint, SaysWhatAGitLfsPointerStandsFor) {
   const auto refused = [&](const std::string& name, const std::filesystem::path& path) {
     EXPECT_ERROR(Checkpoint::open(path), ErrorKind::kIo,
                  name +
-                     ": is a git-lfs pointer, the file of 548 MB that it stands for was not fetched; run in its "
+                     ": is a git-lfs pointer to a file of 548 MB that was not fetched; run in its "
                      "folder: git lfs pull");
   };
   folder.write("config.json", "{}");
@@ -182,7 +182,7 @@ TEST(Checkpoint, SaysWhatAGitLfsPointerStandsFor) {
   sharded.write("config.json", "{}");
   refused("index.json", sharded.write("model.safetensors.index.json", pointer).parent_path());
   sharded.write("model.safetensors.index.json", pointer.substr(0, pointer.find("548")) + "x");
-  EXPECT_ERROR(Checkpoint::open(sharded.path()), ErrorKind::kIo, "the file that it stands for");
+  EXPECT_ERROR(Checkpoint::open(sharded.path()), ErrorKind::kIo, "is a git-lfs pointer to a file that was not fetched");
 }
 
 TEST(Checkpoint, NoticesAnUnfinishedDownload) {
@@ -190,11 +190,11 @@ TEST(Checkpoint, NoticesAnUnfinishedDownload) {
   folder.write("config.json", "{}");
   folder.write("model.safetensors.part", kOne.substr(0, 20));
   EXPECT_ERROR(Checkpoint::open(folder.path()), ErrorKind::kIo,
-               "holds no safetensors file; its download is unfinished (model.safetensors.part): finish it first");
+               "holds no safetensors file; its download is unfinished (model.safetensors.part); finish it first");
   folder.write(".cache/huggingface/download/x.abc.incomplete", "");
   EXPECT_ERROR(
       Checkpoint::open(folder.path()), ErrorKind::kIo,
-      "its download is unfinished (.cache/huggingface/download/x.abc.incomplete): go on with: hf download NAME "
+      "its download is unfinished (.cache/huggingface/download/x.abc.incomplete); resume it with: hf download NAME "
       "--local-dir " +
           folder.path().string());
   folder.write("model.safetensors", kOne);
@@ -213,12 +213,12 @@ TEST(Checkpoint, SaysHowToDownloadWhatASnapshotLacks) {
                "holds no safetensors file; download it with: hf download me/model --include '*.safetensors*'");
   cache.add_dangling("me/model", "model.safetensors");
   EXPECT_ERROR(open(), ErrorKind::kIo,
-               "has no config.json, which says what family the model is of; download it with: hf download me/model "
+               "has no config.json, which names the family of the model; download it with: hf download me/model "
                "config.json");
   cache.add("me/model", {{"config.json", "{}"}});
   cache.folder().write("models--me--model/blobs/abc.incomplete", "");
   EXPECT_ERROR(open(), ErrorKind::kIo,
-               "model.safetensors is a link to a file that is not there; its download is "
+               "model.safetensors is a dangling link; its download is "
                "unfinished (blobs/abc.incomplete); download it with: hf download me/model model.safetensors");
   cache.add("me/model", {{"model.safetensors.index.json", R"({"weight_map": {"a": "one part.safetensors"}})"}});
   EXPECT_ERROR(open(), ErrorKind::kIo, "shard 'one part.safetensors' is missing");
@@ -304,11 +304,11 @@ TEST(Checkpoint, ReadsTensorsInMemoryWhereTheyAre) {
 
 TEST(Checkpoint, RefusesMemoryThatContradictsItself) {
   EXPECT_ERROR(Checkpoint::from_memory("running", {tensor("a", {7})}, "{}"), ErrorKind::kInvalidArgument,
-               "running: tensor 'a' has 24 bytes, which do not fit F32 of [7]");
+               "running: tensor 'a' has 24 bytes, which do not match F32 of [7]");
   EXPECT_ERROR(Checkpoint::from_memory("running", {tensor("a", {std::size_t{1} << 62, 8})}, "{}"),
-               ErrorKind::kInvalidArgument, "do not fit");
+               ErrorKind::kInvalidArgument, "do not match");
   EXPECT_ERROR(Checkpoint::from_memory("running", {tensor("a", {6}), tensor("a", {6})}, "{}"), ErrorKind::kFormat,
-               "running: tensor 'a' is there twice");
+               "running: tensor 'a' is a duplicate");
   EXPECT_ERROR(Checkpoint::from_memory("running", {}, "[]"), ErrorKind::kFormat, "config.json: is not a JSON object");
   EXPECT_ERROR(Checkpoint::from_memory("running", {}, "{"), ErrorKind::kFormat, "running/config.json");
 }

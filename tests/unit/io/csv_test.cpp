@@ -19,7 +19,7 @@ TEST(Csv, QuotesOnlyWhatNeedsIt) {
 
 TEST(Csv, RefusesARowOfAnotherLength) {
   CsvTable table({"a", "b"});
-  EXPECT_ERROR(table.add_row(std::vector<std::string>{"x"}), ErrorKind::kInvalidArgument, "1 cells in a table of 2");
+  EXPECT_ERROR(table.add_row(std::vector<std::string>{"x"}), ErrorKind::kInvalidArgument, "1 cells, expected 2");
 }
 
 TEST(Csv, WritesNumbersThatReadBack) {

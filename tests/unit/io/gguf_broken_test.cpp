@@ -62,7 +62,7 @@ const std::vector<Broken> kBrokenFiles = {
     {"TooManyTensors", [](GgufBytes& b) { b.tensor_count = 1000; }, kFormat, "claims 1000 tensors"},
     {"MostEntriesThereCanBe", [](GgufBytes& b) { b.entry_count = kHuge; }, kFormat, "claims 18446744073709551615"},
     {"MostTensorsThereCanBe", [](GgufBytes& b) { b.tensor_count = kHuge; }, kFormat, "claims 18446744073709551615"},
-    {"KeyTwice", [](GgufBytes& b) { b.add_u32("k\n", 1).add_u32("k\n", 2); }, kFormat, "key 'k\\x0a' occurs twice"},
+    {"KeyTwice", [](GgufBytes& b) { b.add_u32("k\n", 1).add_u32("k\n", 2); }, kFormat, "duplicate key 'k\\x0a'"},
     {"UnknownValueType", [](GgufBytes& b) { b.add("k", 13, Bytes().add<std::uint64_t>(0)); }, kFormat,
      "key 'k' has type 13, expected 0 to 12"},
     {"StringPastTheEnd", [](GgufBytes& b) { b.add("k", GgufType::kString, Bytes().add<std::uint64_t>(kHuge)); },
@@ -93,8 +93,7 @@ const std::vector<Broken> kBrokenFiles = {
      "general.alignment is 48, expected a power of two"},
     {"AlignmentPastTheEnd", [](GgufBytes& b) { b.add_u32("general.alignment", 1U << 31); }, kFormat,
      "tensor 'good' takes 4 bytes at offset 0, but the tensor data has only 0 bytes"},
-    {"TensorTwice", [](GgufBytes& b) { b.add_tensor("good", {1}, kF32, "abcd"); }, kFormat,
-     "tensor 'good' occurs twice"},
+    {"TensorTwice", [](GgufBytes& b) { b.add_tensor("good", {1}, kF32, "abcd"); }, kFormat, "duplicate tensor 'good'"},
     {"FiveDimensions",
      [](GgufBytes& b) {
        b.add_tensor_at("t", {1, 1, 1, 1, 1}, kF32, 32);

@@ -123,9 +123,9 @@ TEST(ReadNpy, RefusesWhatIsNotThereAndFortranOrder) {
   NpyView array = view_of(values, 'f', {2, 3});
   std::vector<float> out(3);
   EXPECT_ERROR(read_npy<float>(array, 4, out, "x.npy"), ErrorKind::kInvalidArgument,
-               "x.npy: elements 4 to 7 asked for, expected some of the 6");
+               "x.npy: elements 4 to 7 requested, expected a range of the 6");
   EXPECT_ERROR(read_npy<float>(array, std::numeric_limits<std::size_t>::max(), out, "x"), ErrorKind::kInvalidArgument,
-               "asked for");
+               "requested");
   array.fortran_order = true;
   EXPECT_ERROR(read_npy<float>(array, 0, out, "x"), ErrorKind::kInvalidArgument, "an array in C order");
   std::vector<std::int64_t> integers(1);

@@ -113,14 +113,14 @@ TEST(Safetensors, RefusesBrokenFiles) {
        file_of(R"({"a": {"dtype": "U8", "shape": [2], "data_offsets": [0, 2]},)"
                R"( "b": {"dtype": "U8", "shape": [2], "data_offsets": [4, 6]}})",
                "012345"),
-       ErrorKind::kFormat, "leaving a hole after byte 2"},
+       ErrorKind::kFormat, "leaving a gap after byte 2"},
       {"bytes of no tensor", one_tensor(R"({"dtype": "U8", "shape": [2], "data_offsets": [0, 2]})"), ErrorKind::kFormat,
        "the last 6 bytes belong to no tensor"},
       {"the same name twice",
        file_of(R"({"a": {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]},)"
                R"( "a": {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]}})",
                ""),
-       ErrorKind::kFormat, "tensor 'a' is listed twice"},
+       ErrorKind::kFormat, "duplicate tensor 'a'"},
       {"a name with a line break", file_of("{\"a\\nb\": 1}", ""), ErrorKind::kFormat, "tensor 'a\\x0ab'"},
   };
   const test::TemporaryFolder folder;

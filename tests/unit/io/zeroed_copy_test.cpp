@@ -44,9 +44,9 @@ TEST(ZeroedCopy, CrossesThePiecesItIsWrittenIn) {
 }
 
 TEST(ZeroedCopy, RefusesRangesThatOverlapOrLeaveTheFile) {
-  EXPECT_ERROR(copied("abcdefgh", {{0, 4}, {3, 5}}), ErrorKind::kInvalidArgument, "bytes 3 to 5 follow 4");
-  EXPECT_ERROR(copied("abcdefgh", {{4, 9}}), ErrorKind::kInvalidArgument, "in a file of 8");
-  EXPECT_ERROR(copied("abcdefgh", {{4, 3}}), ErrorKind::kInvalidArgument, "bytes 4 to 3");
+  EXPECT_ERROR(copied("abcdefgh", {{0, 4}, {3, 5}}), ErrorKind::kInvalidArgument, "range 3 to 5 begins before 4");
+  EXPECT_ERROR(copied("abcdefgh", {{4, 9}}), ErrorKind::kInvalidArgument, "or ends after the 8 bytes of the file");
+  EXPECT_ERROR(copied("abcdefgh", {{4, 3}}), ErrorKind::kInvalidArgument, "range 4 to 3");
 }
 
 }  // namespace

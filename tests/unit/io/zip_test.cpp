@@ -151,15 +151,17 @@ TEST(ZipFile, SaysWhatIsWrongWithABrokenArchive) {
   const auto unsupported = ErrorKind::kUnsupported;
   const std::string max4(4, '\xFF');
   const std::vector<Change> changes = {
-      {"end record gone", kEnd, "XX", format, "not a zip archive, or cut short"},
-      {"comment longer than the file", kEnd + 20, "\1", format, "not a zip archive, or cut short"},
+      {"end record gone", kEnd, "XX", format, "not a zip archive, or truncated"},
+      {"comment longer than the file", kEnd + 20, "\1", format, "not a zip archive, or truncated"},
       {"second disk", kEnd + 4, "\1", unsupported, "split zip archive"},
       {"directory on another disk", kEnd + 6, "\1", unsupported, "split zip archive"},
       {"fewer entries on this disk", kEnd + 8, std::string(1, '\0'), unsupported, "split zip archive"},
       {"two entries declared", kEnd + 8, std::string("\2\0\2\0", 4), format, "has 1 entries, its end record says 2"},
-      {"directory shorter", kEnd + 12, "\x2E", format, "46 bytes at byte 36, expected it to end at byte 83"},
+      {"directory shorter", kEnd + 12, "\x2E", format,
+       "46 bytes at byte 36 according to the end record, expected it to end at byte 83"},
       {"directory beyond the file", kEnd + 12, max4, format, "4294967295 bytes at byte 36"},
-      {"directory elsewhere", kEnd + 16, "\x23", format, "at byte 35, expected it to end at byte 83"},
+      {"directory elsewhere", kEnd + 16, "\x23", format,
+       "at byte 35 according to the end record, expected it to end at byte 83"},
       {"directory at 4 GiB without 64-bit records", kEnd + 16, max4, format, "at byte 4294967295"},
       {"central signature", kCentral, "QK", format, "no directory entry at byte 36"},
       {"encrypted", kCentral + 8, "\1", unsupported, "entry 'a': is encrypted"},
@@ -171,15 +173,15 @@ TEST(ZipFile, SaysWhatIsWrongWithABrokenArchive) {
       {"local compressed size differs", kLocal + 18, "\x06", format, "has another method, checksum or size"},
       {"local size differs", kLocal + 22, "\x06", format, "has another method, checksum or size"},
       {"local size without its 64-bit field", kLocal + 22, max4, format, "64-bit extra field"},
-      {"stored, but sizes differ", kCentral + 24, "\x04", format, "is stored, but is said to take 5 bytes for 4"},
+      {"stored, but sizes differ", kCentral + 24, "\x04", format, "is stored, but declares 5 compressed bytes for 4"},
       {"size without its 64-bit field", kCentral + 24, max4, format, "64-bit extra field"},
       {"name longer than the directory", kCentral + 28, "\xFF", format, "directory entry at byte"},
       {"extra field longer than the directory", kCentral + 30, "\xFF", format, "directory entry at byte"},
       {"comment longer than the directory", kCentral + 32, "\xFF", format, "directory entry at byte"},
       {"entry on another disk", kCentral + 34, "\1", unsupported, "another part of a split archive"},
       {"local header elsewhere", kCentral + 42, "\1", format, "no local header at byte 1"},
-      {"local header beyond the directory", kCentral + 42, "\x40", format, "is said to begin at byte 64"},
-      {"names differ", kLocal + 30, "\n", format, "is called '\\x0a' by its local header"},
+      {"local header beyond the directory", kCentral + 42, "\x40", format, "begins at byte 64"},
+      {"names differ", kLocal + 30, "\n", format, "has the name '\\x0a' in its local header"},
       {"local name longer than the data", kLocal + 26, "\x10", format, "local header at byte 30 needs 16 bytes"},
       {"local extra field runs into the data", kLocal + 28, "\x01", format, "data at byte 32 needs 5 bytes"},
   };
@@ -197,7 +199,7 @@ TEST(ZipFile, SaysWhatIsWrongWithABrokenArchive) {
 TEST(ZipFile, RefusesEntriesThatOverlapOrShareAName) {
   const TemporaryFolder folder;
   const std::string two = archive({{"a", "hello"}, {"a", "world"}});
-  EXPECT_ERROR(ZipFile::open(folder.write("a.zip", two)), ErrorKind::kFormat, "two entries are called 'a'");
+  EXPECT_ERROR(ZipFile::open(folder.write("a.zip", two)), ErrorKind::kFormat, "duplicate entry 'a'");
   // The second directory entry points at the first one's local header: the way zip bombs share their data.
   std::string shared = archive({{"a", "hello"}, {"a", "hello"}});
   shared.replace(72 + 47 + 42, 1, 1, '\0');
@@ -272,7 +274,7 @@ TEST(ZipFile, SaysWhatIsWrongWithBroken64BitRecords) {
       {"entries overflow", 24, max8 + max8, format, "the end record says 2 where the 64-bit end record says"},
       {"directory size overflows", 40, max8, format, "18446744073709551615 bytes at byte"},
       {"directory offset overflows", 48, max8, format, "at byte 18446744073709551615"},
-      {"record said to be elsewhere", 56 + 8, max8, format, "is said to begin at byte 18446744073709551615"},
+      {"record said to be elsewhere", 56 + 8, max8, format, "begins at byte 18446744073709551615"},
   };
   for (const Change& change : changes) {
     SCOPED_TRACE(change.what);

@@ -85,7 +85,7 @@ TEST(ZipWriter, RefusesNamesItCannotWrite) {
   const TemporaryFolder folder;
   ZipWriter writer(folder.path() / "a.zip");
   writer.add("one\n", {});
-  EXPECT_ERROR(writer.add("one\n", {}), ErrorKind::kInvalidArgument, "entry 'one\\x0a' is added twice");
+  EXPECT_ERROR(writer.add("one\n", {}), ErrorKind::kInvalidArgument, "entry 'one\\x0a' is a duplicate");
   EXPECT_ERROR(writer.add("", {}), ErrorKind::kInvalidArgument, "needs a name of 1 to 65535 bytes");
   EXPECT_ERROR(writer.add(std::string(65536, 'n'), {}), ErrorKind::kInvalidArgument, "needs a name");
 }

@@ -193,7 +193,7 @@ TEST(Model, NotesLayersThatTheConfigLeavesOut) {
   const ModelInfo info = Model::open(folder.path()).info();
   EXPECT_EQ(info.sizes.layers, 1u);
   ASSERT_EQ(info.notes.size(), 1u);
-  EXPECT_THAT(info.notes[0], testing::HasSubstr("the file has 2 layers, the configuration says 1"));
+  EXPECT_THAT(info.notes[0], testing::HasSubstr("the file has 2 layers, but the configuration 1"));
 }
 
 TEST(Model, DoesNotBelieveALayerNumberThatTheFileCannotHold) {
@@ -237,13 +237,14 @@ TEST(Model, RefusesALayerThatIsNotThere) {
 TEST(Model, RefusesSizesThatMakeNoSense) {
   const std::vector<std::pair<std::string, std::string>> table = {
       {R"({"model_type": "gpt2", "n_head": "two"})",
-       "'n_head' is something else, expected an integer from 1 to 1000000000"},
+       "'n_head' is not an integer, expected an integer from 1 to 1000000000"},
       {R"({"model_type": "gpt2", "n_head": 0})", "'n_head' is 0, expected an integer from 1"},
       {R"({"model_type": "gpt2", "n_head": 3})", "3 heads, but O reads 4 components"},
       {R"({"model_type": "gpt2", "n_head": 2, "n_layer": 900000000})", "says 900000000 layers, but the checkpoint has"},
-      {R"({"model_type": "gpt2"})", "says neither how many heads there are ('n_head')"},
+      {R"({"model_type": "gpt2"})", "has neither the number of heads ('n_head')"},
       {R"({"model_type": "gpt2", "n_head": 2, "n_embd": 5})", "expected [5, 12]"},
-      {R"({"model_type": "gpt2", "n_head": 1, "num_key_value_heads": 2, "head_dim": 4})", "does not divide"},
+      {R"({"model_type": "gpt2", "n_head": 1, "num_key_value_heads": 2, "head_dim": 4})",
+       "expected a divisor of the number of heads"},
   };
   for (const auto& [config, message] : table) {
     TinyGpt2 tiny;
@@ -272,9 +273,10 @@ TEST(Model, NamesTheFamiliesThatFitAnUnknownOne) {
   tiny.config = R"({"model_type": "gpt3", "n_embd": 4, "n_layer": 2, "n_head": 2})";
   const TemporaryFolder folder;
   tiny.write(folder);
-  EXPECT_ERROR(Model::open(folder.path()), ErrorKind::kUnsupported,
-               "config.json: model_type 'gpt3' is unknown; its tensors fit gpt2: try --family gpt2; tensors that look "
-               "like attention: transformer.h.{i}.attn.c_attn.weight [4, 12]");
+  EXPECT_ERROR(
+      Model::open(folder.path()), ErrorKind::kUnsupported,
+      "config.json: model_type 'gpt3' is unknown; its tensors match gpt2; try --family gpt2; tensors that look "
+      "like attention: transformer.h.{i}.attn.c_attn.weight [4, 12]");
 }
 
 TEST(Model, OrdersTheFamiliesThatFitByHowManyTensorsTheyName) {
@@ -285,8 +287,8 @@ TEST(Model, OrdersTheFamiliesThatFitByHowManyTensorsTheyName) {
     std::string message;
   };
   for (const auto& [checkpoint, model_type, message] : std::vector<Case>{
-           {"roberta", "xlm-roberta", "its tensors fit roberta: try --family roberta; tensors"},
-           {"bert", "bort", "its tensors fit bert: try --family bert; tensors"},
+           {"roberta", "xlm-roberta", "its tensors match roberta; try --family roberta; tensors"},
+           {"bert", "bort", "its tensors match bert; try --family bert; tensors"},
            {"llama", "smollm3", "try --family llama; tensors"},
            {"llama", "ministral", "try --family llama; tensors"},
            {"mistral", "my-mistral", "try --family mistral; tensors"},
@@ -324,7 +326,7 @@ TEST(Model, PrefersTheFamilyWhoseNameIsPartOfTheUnknownOne) {
   folder.write("model.safetensors", bytes);
   folder.write("config.json", R"({"model_type": "xlm-roberta"})");
   EXPECT_ERROR(Model::open(folder.path()), ErrorKind::kUnsupported,
-               "model_type 'xlm-roberta' is unknown; its tensors fit roberta, bert: try --family roberta");
+               "model_type 'xlm-roberta' is unknown; its tensors match roberta, bert; try --family roberta");
 }
 
 TEST(Model, ReadsAnUnknownFamilyAsAKnownOne) {
@@ -335,9 +337,9 @@ TEST(Model, ReadsAnUnknownFamilyAsAKnownOne) {
   const Model model = Model::open(folder.path(), {.revision = "", .family = "gpt2"});
   EXPECT_EQ(model.info().family, "gpt2");
   EXPECT_TRUE(model.info().family_overridden);
-  EXPECT_THAT(model.info().notes, testing::Contains("family gpt2 as asked for, which config.json does not say"));
+  EXPECT_THAT(model.info().notes, testing::Contains("family gpt2 as requested, not as stated in config.json"));
   EXPECT_ERROR(Model::open(folder.path(), {.revision = "", .family = "llama"}), ErrorKind::kUnsupported,
-               "config.json: is to be read as family llama, but there is no");
+               "config.json: was requested as family llama, but there is no");
   EXPECT_ERROR(Model::open(folder.path(), {.revision = "", .family = "gpt\n3"}), ErrorKind::kInvalidArgument,
                "unknown family 'gpt\\x0a3'; expected one of bert, ");
 }
@@ -364,12 +366,12 @@ TEST(Model, ReadsAGgufOfAnUnknownArchitectureAsAKnownOne) {
   const TemporaryFolder folder;
   const auto file = folder.write("m.gguf", gguf("newllama"));
   EXPECT_ERROR(Model::open(file), ErrorKind::kUnsupported,
-               "m.gguf: general.architecture 'newllama' is unknown; its tensors fit llama");
+               "m.gguf: general.architecture 'newllama' is unknown; its tensors match llama");
   const Model model = Model::open(file, {.revision = "", .family = "llama"});
   EXPECT_EQ(model.info().family, "llama");
   EXPECT_EQ(model.info().sizes.heads, 2u);  // from newllama.attention.head_count
   EXPECT_ERROR(Model::open(file, {.revision = "", .family = "vit"}), ErrorKind::kUnsupported,
-               "is to be read as family vit, which is not known as GGUF; its tensors fit llama");
+               "was requested as family vit, which headscope does not read from GGUF; its tensors match llama");
 }
 
 TEST(Model, OpensWhatTheCacheHolds) {
@@ -484,7 +486,7 @@ TEST(Model, RefusesFp8ScalesThatDoNotCoverTheTensor) {
   const TemporaryFolder folder;
   write_fp8(folder, R"({"model_type": "llama", "num_attention_heads": 1})", {2, 2}, {1, 1, 1, 1});
   EXPECT_ERROR(Model::open(folder.path()).load_heads(0, Role::kQ), ErrorKind::kFormat,
-               "is [2, 2], expected one factor for every block of [128, 128] of [4, 6]");
+               "is [2, 2], expected one factor per block of [128, 128] of [4, 6]");
 }
 
 TEST(Model, PrefersTheImageTowerOfClip) {

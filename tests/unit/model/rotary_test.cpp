@@ -116,8 +116,8 @@ TEST(Rotary, KeysThatMakeNoSenseAreNamed) {
   };
   for (const Row& row : rows) EXPECT_ERROR(rotary_of(row.keys, "llama"), row.kind, row.message);
   EXPECT_ERROR(rotary_of({{"partial_rotary_factor", 1e300}}, "phi3"), ErrorKind::kFormat, "expected at most 1");
-  EXPECT_ERROR(rotary_of({{"partial_rotary_factor", 0.01}}, "phi3"), ErrorKind::kFormat, "turn 0 components");
-  EXPECT_ERROR(rotary_of({{"partial_rotary_factor", 0.2}}, "phi3"), ErrorKind::kFormat, "turn 3 components");
+  EXPECT_ERROR(rotary_of({{"partial_rotary_factor", 0.01}}, "phi3"), ErrorKind::kFormat, "rotate 0 components");
+  EXPECT_ERROR(rotary_of({{"partial_rotary_factor", 0.2}}, "phi3"), ErrorKind::kFormat, "rotate 3 components");
 }
 
 }  // namespace

@@ -215,9 +215,9 @@ TEST(NetworkTensorRanks, WhatIsWrongWithTheWholeIsSaidByAll) {
   expect({"", shape, explicit_mask({7, 5}), values, no_key}, ErrorKind::kFormat,
          "maps.npy: the mask is [7, 5], expected [5, 7] (query, key) or the array's own [6, 5, 7]");
   expect({"", shape, {.axes = "qk"}, values}, ErrorKind::kFormat,
-         "maps.npy: the array is [6, 5, 7], which does not fit the 2 axes of 'qk'");
+         "maps.npy: the array is [6, 5, 7], which does not match the 2 axes of 'qk'");
   expect({"", shape, {.heads = {9}}, values}, ErrorKind::kInvalidArgument,
-         "maps.npy: head 9 asked for, there are 6 (counted from 0)");
+         "maps.npy: head 9 requested, but there are 6, numbered from 0");
 }
 
 TEST(NetworkTensorRanks, AQueryMayBePresentOnAnotherRankAlone) {
@@ -248,7 +248,7 @@ TEST(NetworkTensorRanks, ANanIsSaidByTheRankThatHasIt) {
     }
   };
   EXPECT_ERROR(test::on_ranks(3, work), ErrorKind::kNumeric,
-               "maps.npy: head H4, query 1, key 1 is nan, expected a number; a mask marks absent entries");
+               "maps.npy: head H4, query 1, key 1 is nan, expected a finite number; use a mask to mark absent entries");
   EXPECT_EQ(told, 2);
 }
 

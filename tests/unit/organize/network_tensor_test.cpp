@@ -130,17 +130,19 @@ TEST(NetworkTensor, NotesHeadsThatSayNothing) {
 TEST(NetworkTensor, SaysWhatIsWrong) {
   const std::vector<float> values = counting(24);
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_ERROR(make(values, {2, 3, 4}, {.axes = "abc"}), ErrorKind::kInvalidArgument, "axes 'abc' are none of");
+  EXPECT_ERROR(make(values, {2, 3, 4}, {.axes = "abc"}), ErrorKind::kInvalidArgument,
+               "unknown axes 'abc'; expected one of");
   EXPECT_ERROR(make(values, {2, 12}), ErrorKind::kFormat,
-               "maps.npy: the array is [2, 12], which does not fit the 3 axes");
-  EXPECT_ERROR(make({}, {2, 0, 4}), ErrorKind::kFormat, "expected no empty axis");
+               "maps.npy: the array is [2, 12], which does not match the 3 axes");
+  EXPECT_ERROR(make({}, {2, 0, 4}), ErrorKind::kFormat, "expected at least 1 along every axis");
   EXPECT_ERROR(make(values, {24, 1, 1}), ErrorKind::kUnsupported, "1 queries left");
-  EXPECT_ERROR(make(values, {2, 3, 4}, {.heads_per_layer = 3}), ErrorKind::kFormat,
-               "2 heads are not whole layers of 3");
-  EXPECT_ERROR(make(values, {2, 3, 4}, {.layers = {0}}), ErrorKind::kInvalidArgument, "axes lhqk do");
-  EXPECT_ERROR(make(values, {2, 3, 4}, {.heads = {2}}), ErrorKind::kInvalidArgument, "head 2 asked for, there are 2");
+  EXPECT_ERROR(make(values, {2, 3, 4}, {.heads_per_layer = 3}), ErrorKind::kFormat, "2 heads are not a multiple of 3");
+  EXPECT_ERROR(make(values, {2, 3, 4}, {.layers = {0}}), ErrorKind::kInvalidArgument, "use axes lhqk");
+  EXPECT_ERROR(make(values, {2, 3, 4}, {.heads = {2}}), ErrorKind::kInvalidArgument,
+               "head 2 requested, but there are 2");
   EXPECT_ERROR(make(values, {2, 3, 4}, {.queries = {{2, 5}}}), ErrorKind::kInvalidArgument, "queries 2 to 5");
-  EXPECT_ERROR(make(values, {2, 3, 4}, {.head_names = {"a"}}), ErrorKind::kFormat, "1 names for 2 heads");
+  EXPECT_ERROR(make(values, {2, 3, 4}, {.head_names = {"a"}}), ErrorKind::kFormat,
+               "1 names for 2 heads, expected one per head");
   std::vector<float> broken = values;
   broken[17] = nan;
   EXPECT_ERROR(make(broken, {2, 3, 4}), ErrorKind::kNumeric, "maps.npy: head H1, query 1, key 1 is nan");

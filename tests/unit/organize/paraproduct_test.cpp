@@ -114,7 +114,7 @@ TEST(Paraproduct, ComesCloserWithTheSecondOrder) {
 
 TEST(Paraproduct, RefusesTreesThatDoNotFit) {
   EXPECT_ERROR(paraproduct(DoubleMatrix(3, 4), test::random_tree(4, 1), test::random_tree(3, 1)),
-               ErrorKind::kInvalidArgument, "the matrix is 3 x 4, the trees have 4 and 3 elements");
+               ErrorKind::kInvalidArgument, "the matrix is 3 x 4, but the trees have 4 and 3 elements");
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ TEST(SoftmaxInvariance, RefusesPatterns) {
   NetworkTensorOptions options;
   options.kind = MapKind::kScores;
   EXPECT_ERROR(softmax_invariance(make_network_tensor(uniform, shape, options, "x"), 0), ErrorKind::kFormat,
-               "so it is a softmax already");
+               "so softmax was already applied");
 }
 
 }  // namespace

@@ -158,15 +158,15 @@ TEST_F(AffinityOptionsTest, NumbersOfHeadsAndSingleHeadsAddUp) {
 
 TEST_F(AffinityOptionsTest, RefusesWhatDoesNotExist) {
   EXPECT_ERROR(compute_affinities(model_, Metric::kPk, pairs_, {.layers = {2}}), ErrorKind::kInvalidArgument,
-               "layer 2 asked for, the model has 2");
+               "layer 2 requested, but the model has 2");
   EXPECT_ERROR(compute_affinities(model_, Metric::kPk, pairs_, {.heads = {9}}), ErrorKind::kInvalidArgument,
-               "head 9 asked for");
+               "head 9 requested");
   EXPECT_ERROR(compute_affinities(model_, Metric::kPk, pairs_, {.named_heads = {{2, 0, false}}}),
-               ErrorKind::kInvalidArgument, "head L2H0 asked for, the model has 2 layers of 4 heads");
+               ErrorKind::kInvalidArgument, "head L2H0 requested, but the model has 2 layers of 4 heads");
   EXPECT_ERROR(compute_affinities(model_, Metric::kPk, pairs_, {.layers = {0}, .named_heads = {{1, 0, false}}}),
-               ErrorKind::kInvalidArgument, "head L1H0 asked for, layer 1 is not among the chosen ones");
+               ErrorKind::kInvalidArgument, "head L1H0 requested, but layer 1 is not among the chosen ones");
   EXPECT_ERROR(compute_affinities(model_, Metric::kPk, pairs_, {.named_heads = {{1, 0, true}}}),
-               ErrorKind::kInvalidArgument, "head L1KV0 asked for, choose the query heads that use it");
+               ErrorKind::kInvalidArgument, "head L1KV0 requested, but only query heads can be selected");
   EXPECT_ERROR(compute_affinities(model_, Metric::kCs, pairs_), ErrorKind::kInvalidArgument,
                "metric 'cs' is not defined for pair QQ");
 }

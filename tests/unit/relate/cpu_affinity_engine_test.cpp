@@ -90,8 +90,9 @@ TEST(CpuAffinityEngine, RefusesBytesThatAreNoLayer) {
   const auto engine = cpu_affinity_engine();
   std::vector<std::byte> bytes = engine->pack(*engine->prepare(weights(Metric::kPk, 2, 1)));
   bytes.pop_back();
-  EXPECT_ERROR((void)engine->unpack(bytes), ErrorKind::kBackend, "a prepared layer of 2 heads of 96 x 40 came in");
-  EXPECT_ERROR((void)engine->unpack(std::span(bytes).first(5)), ErrorKind::kFormat, "ends before");
+  EXPECT_ERROR((void)engine->unpack(bytes), ErrorKind::kBackend,
+               "a prepared layer of 2 heads of 96 x 40 does not match its");
+  EXPECT_ERROR((void)engine->unpack(std::span(bytes).first(5)), ErrorKind::kFormat, "truncated");
 }
 
 }  // namespace

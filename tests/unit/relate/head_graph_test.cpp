@@ -68,12 +68,12 @@ TEST(HeadGraph, RefusesWhatIsNotAGraph) {
   EXPECT_ERROR(graph({{0, 5, "OQ", 1, 1, 1}}), kInvalid, "joins nodes 0 and 5, but there are 5");
   EXPECT_ERROR(graph({{2, 2, "OQ", 1, 1, 1}}), kInvalid, "edge L1H0 > L1H0 (OQ) joins a head to itself");
   EXPECT_ERROR(graph({{0, 3, "OK", 1, -1, 1}}), kInvalid, "edge L0H0 > L1KV0 (OK) has weight -1");
-  EXPECT_ERROR(graph({{0, 2, "OK", 1, 1, 1}, {0, 2, "OK", 2, 2, 2}}), kInvalid, "edge L0H0 > L1H0 (OK) stands twice");
+  EXPECT_ERROR(graph({{0, 2, "OK", 1, 1, 1}, {0, 2, "OK", 2, 2, 2}}), kInvalid, "edge L0H0 > L1H0 (OK) is a duplicate");
   EXPECT_ERROR(graph({{0, 2, "OK", kNan, 1, 1}}), ErrorKind::kNumeric, "has score nan");
   EXPECT_ERROR(graph({{0, 2, "OK", 1, kInfinity, 1}}), ErrorKind::kNumeric, "has weight inf");
   EXPECT_ERROR(graph({{0, 2, "O\n", 1, 1, -kInfinity}}), ErrorKind::kNumeric, "(O\\x0a) has z -inf");
   EXPECT_ERROR(graph({{0, 2, "OK", 1, kMax, 1}, {0, 2, "OQ", 1, kMax, 1}}), ErrorKind::kNumeric, "add up to infinity");
-  EXPECT_ERROR(HeadGraph({{1, 1, false}, {0, 0, false}, {1, 1, false}}, {}), kInvalid, "node L1H1 stands twice");
+  EXPECT_ERROR(HeadGraph({{1, 1, false}, {0, 0, false}, {1, 1, false}}, {}), kInvalid, "duplicate node L1H1");
 }
 
 }  // namespace

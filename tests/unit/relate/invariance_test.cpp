@@ -1,6 +1,7 @@
 // A head's subspace does not change under anything that acts on the head axis: rotary embedding, gains of q and k
 // norms, the row permutation of GGUF files, any invertible change of basis. So the projection kernel must not either.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +36,7 @@ std::vector<std::vector<float>> kernels(const Change& change) {
       if (role != "v") {
         for (std::size_t head = 0; head < kHeads; ++head) change(rows.data() + head * kHead * kWidth);
       }
-      writer.add(prefix + "self_attn." + role + "_proj.weight", {kHeads * kHead, kWidth}, rows);
+      writer.add(fmt::format("{}self_attn.{}_proj.weight", prefix, role), {kHeads * kHead, kWidth}, rows);
     }
     writer.add(prefix + "self_attn.o_proj.weight", {kWidth, kHeads * kHead},
                test::normals(kWidth * kHeads * kHead, ++seed));

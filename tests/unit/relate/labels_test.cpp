@@ -69,21 +69,21 @@ TEST(Labels, RefuseBrokenFilesSayingWhatIsWrong) {
       {R"({"classes": {}})", "has no classes"},
       {R"({"classes": {"a": []}, "ignore": []})", "unknown key 'ignore', expected 'name'"},
       {R"({"classes": {"a": []}, "a\nb": 1})", "unknown key 'a\\x0ab'"},
-      {R"({"classes": {"a": []}, "classes": {"b": []}})", "key 'classes' stands twice"},
+      {R"({"classes": {"a": []}, "classes": {"b": []}})", "duplicate key 'classes'"},
       {R"({"classes": {"a": []}, "name": 7})", "'name' is not a string"},
       {R"({"classes": {"a": []}, "source": []})", "'source' is not a string"},
       {R"({"classes": {"": []}})", "empty name"},
       {R"({"classes": {"a\u0001": []}})", "the name of class 'a\\x01' holds a control character"},
       {R"({"classes": {"a\u0085": []}})", "holds a control character"},
       {R"({"classes": {")" + std::string(101, 'a') + R"(": []}})", "a name of 101 bytes, expected at most 100"},
-      {R"({"classes": {"a": [], "a": []}})", "class 'a' stands twice"},
+      {R"({"classes": {"a": [], "a": []}})", "duplicate class 'a'"},
       {classes("{}"), "class 'previous' is not a list of heads"},
       {classes("\"2.2\""), "class 'previous' is not a list of heads"},
       {classes("[4.10]"), "class 'previous' holds a number; write heads as strings"},
       {classes("[[\"2.2\"]]"), "holds something that is not a string"},
       {classes("[\"2\\n.2\"]"), "class 'previous' names '2\\x0a.2', expected a head such as L4H7, 4.7 or L4KV1"},
       {classes("[\"99999999999999999999.1\"]"), "expected a head"},
-      {classes("[\"2.2\", \"L2H2\"]"), "class 'previous' names L2H2 twice"},
+      {classes("[\"2.2\", \"L2H2\"]"), "duplicate head L2H2 in class 'previous'"},
       {R"({"classes": {"a": []}, "ignored": "a"})", "'ignored' is not a list of classes"},
       {R"({"classes": {"a": []}, "ignored": [1]})", "'ignored' holds something that is not a string"},
       {R"({"classes": {"a": []}, "ignored": ["b"]})", "'ignored' names 'b', which is not a class"},
@@ -118,7 +118,7 @@ TEST(Labels, AreLoadedFromAFile) {
   EXPECT_ERROR(load_labels(folder.path() / "absent.json"), ErrorKind::kIo, "absent.json: cannot open");
   EXPECT_ERROR(load_labels(folder.write("b.json", "{")), ErrorKind::kFormat, "b.json: not valid JSON");
   EXPECT_ERROR(load_labels(folder.write("c.json", std::string((16 << 20) + 1, ' '))), ErrorKind::kFormat,
-               "c.json: has 16777217 bytes, a label file has at most 16777216");
+               "c.json: has 16777217 bytes, expected at most 16777216 for a label file");
 }
 
 TEST(Labels, ThatAreShippedFitGpt2Small) {

@@ -2,11 +2,24 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 #include <string_view>
 
 namespace headscope {
 namespace {
+
+TEST(Metric, SimilaritiesGrowWithClosenessAndAreNotNegative) {
+  EXPECT_EQ(similarity(Metric::kPk, 2.5F), 2.5);
+  EXPECT_EQ(similarity(Metric::kPk, -1e-7F), 0);
+  EXPECT_EQ(similarity(Metric::kBinetCauchy, -2.0F), std::exp(-2.0));
+  for (const MetricInfo& metric : all_metrics()) {
+    const double less = similarity(metric.metric, 0.25F);
+    const double more = similarity(metric.metric, 0.75F);
+    EXPECT_GT(less, 0) << metric.name;
+    EXPECT_EQ(more > less, !metric.distance) << metric.name;
+  }
+}
 
 TEST(Metric, IsFoundByItsNumberAndByItsName) {
   std::set<std::string_view> names;

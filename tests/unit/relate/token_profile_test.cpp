@@ -238,8 +238,8 @@ TEST_F(TokenProfiles, ReportProgressUpToTheEndAndStopWhenItThrows) {
 TEST_F(TokenProfiles, RefuseWhatIsNotThere) {
   const Model model = open();
   EXPECT_ERROR(ask(model, {{2, 0}, Role::kQ}), ErrorKind::kInvalidArgument,
-               "L2H0 asked for, but the model has 2 layers of 4");
-  EXPECT_ERROR(ask(model, {{0, 4}, Role::kQ}), ErrorKind::kInvalidArgument, "L0H4 asked for");
+               "L2H0 requested, but the model has 2 layers of 4");
+  EXPECT_ERROR(ask(model, {{0, 4}, Role::kQ}), ErrorKind::kInvalidArgument, "L0H4 requested");
   EXPECT_ERROR(ask(model, {{0, 1, true}, Role::kK}), ErrorKind::kInvalidArgument, "such as L0H1");
 }
 
@@ -251,7 +251,7 @@ TEST_F(TokenProfiles, RefuseAVocabularyThatIsNotUsable) {
   tiny_.shapes["transformer.wte.weight"] = {kTokens, 16};  // as OPT-350m has it
   embedding().resize(kTokens * 16);
   EXPECT_ERROR(token_profiles(open(), some_), ErrorKind::kUnsupported,
-               "is [300, 16], token profiles need rows as wide as the residual stream, 32");
+               "is [300, 16], but token profiles need rows as wide as the residual stream, 32");
   tiny_.shapes.erase("transformer.wte.weight");
   EXPECT_ERROR(token_profiles(open(), some_), ErrorKind::kUnsupported, "has no unembedding to profile tokens with");
 }
@@ -308,7 +308,7 @@ TEST_F(GroupedTokenProfiles, TakeKeyValueHeadsAndEitherMatrix) {
 TEST_F(GroupedTokenProfiles, RefuseAQueryHeadsKeyAndAKeyValueHeadsQuery) {
   const Model model = open();
   EXPECT_ERROR(ask(model, {{0, 3}, Role::kK}), ErrorKind::kInvalidArgument,
-               "role K of head L0H3 asked for, but its K is that of L0KV1");
+               "role K of head L0H3 requested, but it shares its K with L0KV1");
   EXPECT_ERROR(ask(model, {{0, 1, true}, Role::kO}), ErrorKind::kInvalidArgument, "such as L0H1");
   EXPECT_ERROR(ask(model, {{0, 2, true}, Role::kV}), ErrorKind::kInvalidArgument, "1 layers of 2 KV heads");
 }

@@ -52,19 +52,19 @@ TEST(BrokenTokenizer, NormalizersAreRefused) {
       {with(R"("normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, null]})"), kFormat,
        "t.json: normalizer.normalizers[1] is null"},
       {with(R"("normalizer": {"type": "Strip", "strip_left": true})"), kFormat, "has no 'strip_right'"},
-      {with(R"("normalizer": {"type": "Prepend", "prepend": 1})"), kFormat, "has no text 'prepend'"},
+      {with(R"("normalizer": {"type": "Prepend", "prepend": 1})"), kFormat, "has no string 'prepend'"},
       {with(R"("normalizer": {"type": "Replace", "content": ""})"), kFormat,
        "pattern is neither a 'String' nor a 'Regex'"},
       {with(R"("normalizer": {"type": "Replace", "pattern": {"String": ""}, "content": ""})"), kUnsupported,
-       "an empty text"},
+       "an empty string"},
       {with(R"("normalizer": {"type": "Replace", "pattern": {"Regex": "a*"}, "content": ""})"), kUnsupported,
-       "replacing what may be empty"},
+       "replacing a pattern that matches empty text"},
       {with(R"("normalizer": {"type": "Precompiled", "precompiled_charsmap": "A"})"), kFormat,
        "is 1 characters of base64"},
       {with(R"("normalizer": {"type": "Precompiled", "precompiled_charsmap": "A(=="})"), kFormat, "is not base64"},
       {with(R"("normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAA="})"), kFormat, "has 2 bytes"},
       {with(R"("normalizer": {"type": "Precompiled", "precompiled_charsmap": "CAAAAAEC"})"), kFormat,
-       "says its trie has 8 bytes, of 2 that follow"},
+       "declares a trie of 8 bytes, but 2 bytes follow"},
       {with(R"("normalizer": {"type": "Precompiled", "precompiled_charsmap": "BAAAAAAAAAD/"})"), kFormat,
        "holds replacements that are not UTF-8"},
   });
@@ -91,7 +91,7 @@ TEST(BrokenTokenizer, PreTokenizersAreRefused) {
 TEST(BrokenTokenizer, RegularExpressionsThatMeanSomethingElseInOtherEnginesAreRefused) {
   expect_all({
       {with_regex("(a"), kFormat, "a group is not closed"},
-      {with_regex("a)"), kFormat, "a group is closed that was not opened"},
+      {with_regex("a)"), kFormat, "unmatched closing parenthesis"},
       {with_regex("*a"), kFormat, "there is nothing to repeat"},
       {with_regex("[a"), kFormat, "a class is not closed"},
       {with_regex("[b-a]"), kFormat, "a range is backward"},
@@ -105,7 +105,7 @@ TEST(BrokenTokenizer, RegularExpressionsThatMeanSomethingElseInOtherEnginesAreRe
       {with_regex("(a)\\\\1"), kUnsupported, "'\\1'"},
       {with_regex("\\\\p{Odd}"), kUnsupported, "the property 'Odd'"},
       {with_regex("a{2}?"), kUnsupported, "'{n}?'"},
-      {with_regex("(?i:ss)"), kUnsupported, "letters that fold to one"},
+      {with_regex("(?i:ss)"), kUnsupported, "letters that case folding combines"},
   });
 }
 
@@ -118,7 +118,7 @@ TEST(BrokenTokenizer, ModelsAreRefused) {
       {with_model(R"({"type": "WordLevel", "unk_token": "a"})"), kFormat, "model.vocab is not an object"},
       {with_model(R"({"type": "WordLevel", "unk_token": "a", "vocab": {"a": -1}})"), kFormat, "token 'a' whose id"},
       {with_model(R"({"type": "WordLevel", "unk_token": "a", "vocab": {"a": 0, "b": 0}})"), kFormat,
-       "id 0 stands for two"},
+       "duplicate id 0 for tokens"},
       {with_model(R"({"type": "WordLevel", "unk_token": "a", "vocab": {"a": 10000000}})"), kFormat,
        "token id 10000000"},
       {with_model(R"({"type": "WordPiece", "unk_token": "a", "continuing_subword_prefix": "#", "vocab": {}})"), kFormat,
@@ -143,14 +143,14 @@ std::string with_added(std::string_view rest) {
 TEST(BrokenTokenizer, AddedTokensAreRefused) {
   expect_all({
       {with(R"("added_tokens": {})"), kFormat, "t.json.added_tokens is not a list"},
-      {with_added(R"("normalized": false, "id": 1)"), kFormat, "added_tokens[0] has no text 'content'"},
+      {with_added(R"("normalized": false, "id": 1)"), kFormat, "added_tokens[0] has no string 'content'"},
       {with_added(R"("id": 1, "content": "b")"), kFormat, "has no 'normalized'"},
       {with_added(R"("normalized": false, "id": 5, "content": "b")"), kUnsupported,
-       "id 5 for token 'b', where its place in the vocabulary is 1, is not supported"},
+       "id 5 for token 'b', whose id in the vocabulary is 1, is not supported"},
       {with(
            R"("normalizer": {"type": "Strip", "strip_left": true, "strip_right": true}, "added_tokens": [
                 {"single_word": false, "lstrip": false, "rstrip": false, "normalized": true, "id": 1, "content": " "}])"),
-       kFormat, "added token ' ' is nothing once normalized"},
+       kFormat, "added token ' ' is empty after normalization"},
   });
 }
 
@@ -162,7 +162,7 @@ TEST(BrokenTokenizer, PostProcessorsAreRefused) {
       {with(R"("post_processor": {"type": "TemplateProcessing", "single": [{"Sequence": {"id": "B"}}]})"), kFormat,
        "single[0] is neither a special token nor the sequence A"},
       {with(R"("post_processor": {"type": "TemplateProcessing", "single": []})"), kUnsupported,
-       "does not hold the text exactly once"},
+       "does not contain the text exactly once"},
       {with(R"("post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "x"}}]})"), kFormat,
        "post_processor.special_tokens.x.ids is not a list"},
   });

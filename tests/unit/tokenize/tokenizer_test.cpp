@@ -147,11 +147,11 @@ TEST_F(TokenizerOfFolder, ReadsVocabJsonAndMergesTxtOfAKnownModel) {
   folder_.write("merges.txt", "#version: 0.2\na b\n");
   EXPECT_EQ(ids(load()->encode("aab<|endoftext|>")), (std::vector<std::uint32_t>{0, 2, 3}));
   folder_.write("tokenizer_config.json", R"({"tokenizer_class": "StrangeTokenizer"})");
-  EXPECT_ERROR(load(), ErrorKind::kUnsupported, "how 'StrangeTokenizer' cuts text is not known");
+  EXPECT_ERROR(load(), ErrorKind::kUnsupported, "headscope cannot tokenize for 'StrangeTokenizer'");
   folder_.write("tokenizer_config.json", R"({"tokenizer_class": "RobertaTokenizer"})");
   EXPECT_ERROR(load(), ErrorKind::kFormat, "lacks token '<s>'");
   folder_.write("tokenizer_config.json", R"({"added_tokens_decoder": {"x": {"content": "c"}}})");
-  EXPECT_ERROR(load(), ErrorKind::kFormat, "has 'x' for an id");
+  EXPECT_ERROR(load(), ErrorKind::kFormat, "has 'x' as an id, expected a non-negative integer");
   folder_.write("tokenizer_config.json", "{}");
   folder_.write("merges.txt", "a b c\n");
   EXPECT_ERROR(load(), ErrorKind::kFormat, "merge 0 is 'a b c', expected two tokens");
@@ -159,7 +159,7 @@ TEST_F(TokenizerOfFolder, ReadsVocabJsonAndMergesTxtOfAKnownModel) {
 
 TEST_F(TokenizerOfFolder, RefusesVocabTxtOfAnUnknownModel) {
   folder_.write("vocab.txt", "[UNK]\n[CLS]\n[SEP]\na\n");
-  EXPECT_ERROR(load(), ErrorKind::kUnsupported, "how 'gpt2' cuts text is not known");
+  EXPECT_ERROR(load(), ErrorKind::kUnsupported, "headscope cannot tokenize for 'gpt2'");
   folder_.write("tokenizer_config.json", R"({"tokenizer_class": "BertTokenizer"})");
   EXPECT_EQ(ids(load()->encode("A b")), (std::vector<std::uint32_t>{1, 3, 0, 2}));
 }
@@ -212,7 +212,7 @@ TEST_F(TokenizerOfGguf, RefusesWhatItCannotFollow) {
   EXPECT_ERROR(load(tokens("rwkv", {"a"})), ErrorKind::kUnsupported, "tokenizer.ggml.model 'rwkv' is not supported");
   GgufBytes strange = tokens("gpt2", {"a"});
   strange.add_string("tokenizer.ggml.pre", "strange\n");
-  EXPECT_ERROR(load(strange), ErrorKind::kUnsupported, "tokenizer.ggml.pre 'strange\\x0a' is not a way to cut text");
+  EXPECT_ERROR(load(strange), ErrorKind::kUnsupported, "tokenizer.ggml.pre: unknown pre-tokenizer 'strange\\x0a'");
 }
 
 TEST_F(TokenizerOfGguf, RefusesBrokenMetadata) {
@@ -223,10 +223,11 @@ TEST_F(TokenizerOfGguf, RefusesBrokenMetadata) {
   EXPECT_ERROR(load(few), ErrorKind::kFormat, "tokenizer.ggml.scores has 1 elements, expected 2");
   GgufBytes infinite = tokens("llama", {"a"});
   infinite.add("tokenizer.ggml.scores", GgufType::kArray, numbers({HUGE_VALF}));
-  EXPECT_ERROR(load(infinite), ErrorKind::kFormat, "no finite number");
+  EXPECT_ERROR(load(infinite), ErrorKind::kFormat, "not a finite number");
   GgufBytes bos = tokens("llama", {"a"});
   bos.add("tokenizer.ggml.scores", GgufType::kArray, numbers({1}));
-  EXPECT_ERROR(load(bos), ErrorKind::kFormat, "tokenizer.ggml.bos_token_id is missing, and is to be added");
+  EXPECT_ERROR(load(bos), ErrorKind::kFormat,
+               "tokenizer.ggml.bos_token_id is missing, but the tokenizer adds this token to every text");
   bos.add_u32("tokenizer.ggml.bos_token_id", 1);
   EXPECT_ERROR(load(bos), ErrorKind::kFormat, "tokenizer.ggml.bos_token_id is not the id of one of 1 tokens");
   GgufBytes model = tokens("gpt2", {"a"});

@@ -22,7 +22,7 @@ TEST(AdjustedRandIndex, HasKnownValues) {
   EXPECT_NEAR(adjusted_rand_index(Classes{0, 0, 1, 1}, Classes{0, 1, 0, 1}), -0.5, 1e-12);
   EXPECT_EQ(adjusted_rand_index(Classes{0, 0, 0}, Classes{0, 1, 2}), 0);
   EXPECT_EQ(adjusted_rand_index(Classes{0, 1, 2}, Classes{2, 1, 0}), 1);
-  EXPECT_ERROR(adjusted_rand_index(Classes{0}, Classes{0, 1}), ErrorKind::kInvalidArgument, "1 elements and 2");
+  EXPECT_ERROR(adjusted_rand_index(Classes{0}, Classes{0, 1}), ErrorKind::kInvalidArgument, "1 and 2 elements");
 }
 
 TEST(AdjustedRandIndex, IsZeroInTheMeanOverRandomPartitions) {
