@@ -83,6 +83,7 @@ double angle_metric(Metric metric, std::span<const double> u, std::size_t p, std
     case Metric::kCka:
     case Metric::kCs:
     case Metric::kSimpleCs:
+    case Metric::kCoupling:
       break;
   }
   throw std::logic_error("not a function of principal angles: " + std::string(info(metric).name));

@@ -37,6 +37,8 @@ constexpr MetricInfo describe(Metric metric) {
               .factor = FactorKind::kWeights,
               .divisor = FactorDivisor::kNorm,
               .root = true};
+    case Metric::kCoupling:
+      return {.metric = metric, .name = "coupling", .factor = FactorKind::kWeights, .root = true};
   }
   return {};
 }

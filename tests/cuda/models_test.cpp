@@ -34,7 +34,7 @@ class TrainedModel : public test::OnDevice<testing::TestWithParam<const char*>> 
 
 TEST_P(TrainedModel, HasTheAffinitiesOfTheCpu) {
   const Model opened = model();
-  for (const Metric metric : {Metric::kPk, Metric::kCka, Metric::kCs, Metric::kSimpleCs}) {
+  for (const Metric metric : {Metric::kPk, Metric::kCka, Metric::kCs, Metric::kSimpleCs, Metric::kCoupling}) {
     const auto expected = compute_affinities(opened, metric, kPairs).value();
     for (const auto& [precision, bound] : kPrecisions) {
       const Context context{.affinity_engine = cuda_affinity_engine(0, precision)};

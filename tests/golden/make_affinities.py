@@ -63,6 +63,7 @@ def weight_metrics(a: np.ndarray, b: np.ndarray) -> dict[str, float]:
     return {
         "cka": ratio(norm(a.T @ b) ** 2, norm(a.T @ a) * norm(b.T @ b)),
         "simple-cs": ratio(norm(a.T @ b), norm(a) * norm(b)),
+        "coupling": float(norm(a.T @ b)),
     }
 
 

@@ -21,6 +21,7 @@ enum class Metric {
   kCs,           ///< Composition score ||R W||_F / (||R||_F ||W||_F). W is the writer's OV product; R is the reader's
                  ///< QK product (OQ), its transpose (OK) or its OV product (OV). Only for those three pairs.
   kSimpleCs,     ///< ||A^T O||_F / (||A||_F ||O||_F).
+  kCoupling,     ///< ||A^T O||_F: keeps the magnitude of the weights.
 };
 
 /// The factor F that a head has in a metric of the form ||F^T G||_F^2, before it is divided. The head has weights A.

@@ -72,7 +72,7 @@ TEST(CpuAffinityEngine, ALayerWithItselfIsExactlySymmetric) {
 
 TEST(CpuAffinityEngine, ALayerThatTraveledGivesTheSameBits) {
   const auto engine = cpu_affinity_engine();
-  for (const Metric metric : {Metric::kPk, Metric::kCka, Metric::kCs, Metric::kSimpleCs}) {
+  for (const Metric metric : {Metric::kPk, Metric::kCka, Metric::kCs, Metric::kSimpleCs, Metric::kCoupling}) {
     const auto a = engine->prepare(weights(metric, 9, 1));
     const auto b = engine->prepare(weights(metric, 5, 2));
     const auto traveled = engine->unpack(engine->pack(*b));

@@ -30,7 +30,7 @@ TEST(Metric, IsFoundByItsNumberAndByItsName) {
     EXPECT_EQ(parse_metric(one.name), one.metric);
     EXPECT_TRUE(names.insert(one.name).second) << one.name;
   }
-  EXPECT_EQ(all_metrics().back().metric, Metric::kSimpleCs);
+  EXPECT_EQ(all_metrics().back().metric, Metric::kCoupling);
   EXPECT_FALSE(parse_metric(""));
 }
 
