@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "app/json_text.h"
+#include "headscope/app/request_parts.h"
 #include "headscope/base/error.h"
 #include "headscope/io/atomic_file.h"
 #include "headscope/report/page.h"
@@ -23,8 +24,9 @@ constexpr std::string_view kPageBegin = "<!doctype html><!-- headscope report --
 void check_output(const ReportRequest& request) {
   std::error_code ignored;
   if (std::filesystem::is_directory(request.page, ignored)) {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("--output: {} is a folder; give the name of a page, e.g. report.html", request.page.string()));
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("--output: {} is a folder; give the name of a page, e.g. report.html", request.page.string()));
   }
   if (request.force || !std::filesystem::exists(request.page, ignored)) return;
   std::array<char, kPageBegin.size()> begin{};
@@ -41,6 +43,8 @@ void describe(ReportRequest& request, OptionList& options) {
   options.add("run", request.run, "Folder of results that other commands wrote").positional().required();
   options.add("page", request.page, "The page, e.g. report.html").spelled("-o,--output").required();
   options.add("title", request.title, "Title of the page (default: the name of the folder)");
+  options.add("max-data", request.max_data, size_form(),
+              "Size of the matrices and, separately, of the maps in the page; larger ones are averaged or left out");
   options.add("force", request.force, "Replace a file that is not a report");
 }
 
@@ -48,6 +52,7 @@ std::optional<ReportOutcome> run(const ReportRequest& request, const Context& co
   check_output(request);
   PageOptions options;
   options.title = request.title;
+  options.bytes = request.max_data;
   options.program = fmt::format("headscope {}", version());
   Page page = build_page(request.run, options, context.with_stage("packing"));
   AtomicFile file(request.page);

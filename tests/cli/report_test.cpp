@@ -57,6 +57,17 @@ TEST(Report, WritesOnePageAndSaysWhatItShows) {
   EXPECT_LT(page.size(), 3'000'000u);
 }
 
+TEST(Report, LimitsTheDataOfThePage) {
+  const test::TemporaryFolder folder;
+  const std::string run = (folder.path() / "run").string();
+  const std::string page = (folder.path() / "report.html").string();
+  const std::string model = std::string(HEADSCOPE_SOURCE_DIR) + "/models/demo";
+  ASSERT_EQ(run_program({"relate", model, "-o", run}).code, 0);
+  EXPECT_THAT(run_program({"report", run, "-o", page, "--max-data", "2K"}).out, HasSubstr("affinity"));
+  EXPECT_EQ(run_program({"report", run, "-o", page}).out.find("affinity"), std::string::npos);
+  expect_failure({"report", run, "-o", page, "--max-data", "little"}, 2, "--max-data: expected a size such as 8G");
+}
+
 TEST(Report, ReplacesAReportButNothingElse) {
   const Folder folder;
   EXPECT_EQ(folder.report().code, 0);

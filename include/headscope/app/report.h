@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headscope/app/command.h"
+#include "headscope/report/page.h"
 
 namespace headscope {
 
@@ -18,7 +19,8 @@ struct ReportRequest {
 
   std::filesystem::path run = {};
   std::filesystem::path page = {};
-  std::string title = {};  ///< Empty: the name of the folder.
+  std::string title = {};                      ///< Empty: the name of the folder.
+  std::size_t max_data = PageOptions().bytes;  ///< Bytes of affinities and, separately, of maps; see PageOptions.
   bool force = false;
 };
 void describe(ReportRequest& request, OptionList& options);
