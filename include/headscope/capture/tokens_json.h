@@ -19,6 +19,8 @@ struct MapsDescription {
 
 /// Returns the text of a RUN's tokens.json: kind, mask, heads, and every token's text, offsets or patch. Bytes that are
 /// not UTF-8 are replaced by U+FFFD; control characters are escaped.
+///
+/// The reader of it is `parse_map_description` in run/map_description.h: an entry that is added here is added there.
 [[nodiscard]] std::string tokens_json(const DescribedInput& input, const MapsDescription& maps);
 
 }  // namespace headscope
