@@ -319,6 +319,15 @@ function addOrganize(run, heads, tokens, uniform) {
       0.4,
     ]),
   );
+  run.table(
+    "convergence.csv",
+    ["iteration", "score"],
+    [
+      [1, 412.5],
+      [2, 371.2],
+      [3, 368.9],
+    ],
+  );
   const ranks = Array.from({ length: 22 }, (_, i) => Math.round(1.5 ** i));
   run.table(
     "decay.csv",

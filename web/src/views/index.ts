@@ -1,5 +1,6 @@
 import type { View } from "../ui/context";
 import { compare } from "./compare";
+import { convergence } from "./convergence";
 import { details } from "./details";
 import { detectors } from "./detectors";
 import { embedding } from "./embedding";
@@ -26,6 +27,7 @@ export const views: View[] = [
   detectors,
   maps,
   embedding,
+  convergence,
   sparsity,
   softmax,
   prune,
