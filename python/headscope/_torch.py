@@ -28,8 +28,8 @@ def _config_of(module: Any, config: Any) -> str:
 def from_torch(module: Any, *, config: Any = None, name: str | None = None) -> Model:
     """A Hugging Face module as a model. Its weights are used in place.
 
-    Tensors on a device, or not in C order, are copied. Later changes of the weights are visible. ``name`` is the name in
-    messages, and the folder of its tokenizer.
+    Tensors on a device, or not in C order, are copied. Later changes of the weights are visible. ``name`` is the name
+    in messages, and the folder of its tokenizer.
     """
     tensors: dict[str, Any] = {}
     for key, tensor in module.state_dict().items():

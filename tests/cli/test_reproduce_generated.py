@@ -139,7 +139,7 @@ def test_another_shape_is_refused_with_code_3(tmp_path: Path, sizes: tuple[str, 
     done = reproduce(folder)
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.count("\n") == 1
-    assert "the published figures are for GPT-2 small, which has 12 layers of 12 heads of width 64 in 768" in done.stderr
+    assert "published figures are for GPT-2 small, which has 12 layers of 12 heads of width 64 in 768" in done.stderr
 
 
 def test_a_missing_model_is_refused_with_code_3_and_a_missing_argument_with_code_2(tmp_path: Path) -> None:

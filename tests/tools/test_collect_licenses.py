@@ -41,7 +41,9 @@ def test_conda_gives_the_texts_of_the_same_libraries(tmp_path: Path) -> None:
         record = {"name": package, "extracted_package_dir": str(unpacked)}
         (prefix / f"conda-meta/{package}-1.json").write_text(json.dumps(record))
     subprocess.run(
-        [sys.executable, ROOT / "packaging/conda/licenses.py", tmp_path / "out"], env={"PREFIX": str(prefix)}, check=True
+        [sys.executable, ROOT / "packaging/conda/licenses.py", tmp_path / "out"],
+        env={"PREFIX": str(prefix)},
+        check=True,
     )
     assert (tmp_path / "out/highway/LICENSE.txt").read_text() == "License of libhwy."
 

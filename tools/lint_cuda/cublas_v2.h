@@ -1,5 +1,5 @@
-// What src/cuda uses of cuBLAS, for clang-tidy: the package that has the real header is 400 MB. Names, types and order of
-// the arguments are those of cuBLAS 11.11; add a function here when src/cuda calls a new one.
+// What src/cuda uses of cuBLAS, for clang-tidy: the package that has the real header is 400 MB. Names, types and order
+// of the arguments are those of cuBLAS 11.11; add a function here when src/cuda calls a new one.
 #pragma once
 
 #include <cuda_runtime_api.h>

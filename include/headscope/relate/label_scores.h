@@ -29,7 +29,8 @@ struct LabelScores {
 /// - PR-AUC is the average precision sum_n (R_n - R_(n-1)) P_n over the distinct scores, where R_n and P_n are recall
 ///   and precision of the pairs at or above the n-th score: scikit-learn's `average_precision_score`. It does not
 ///   interpolate.
-/// - precision at k is the fraction of positives among the first k pairs, or among all if there are fewer. If there is a
+/// - precision at k is the fraction of positives among the first k pairs, or among all if there are fewer. If there is
+/// a
 ///   tie at place k, it is the mean over all orders of the tied pairs.
 ///
 /// Cost: O(n log n), and one copy of the pairs.
