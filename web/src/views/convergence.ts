@@ -10,7 +10,7 @@ export const convergence: View = {
   id: "convergence",
   title: "Convergence",
   about:
-    "The score of the questionnaire after each iteration: the sum of the magnitudes of all Haar coefficients. It falls while the trees still improve.",
+    "The score of the questionnaire after each iteration: the sum of the magnitudes of all Haar coefficients. A smaller score means that the trees fit the maps better. It need not fall with every iteration.",
   available: (run) => (run.table("convergence")?.rows ?? 0) > 1,
   mount(section, { run, store, figures }) {
     const figure = new Figure(new Scores(run.table("convergence")!), store);
