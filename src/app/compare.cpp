@@ -10,6 +10,7 @@
 #include "app/compare_source.h"
 #include "app/run_output.h"
 #include "headscope/base/error.h"
+#include "headscope/base/hash.h"
 
 namespace headscope {
 namespace {
@@ -50,11 +51,11 @@ std::vector<std::string> run_names(const CompareRequest& request) {
   return names;
 }
 
-// FNV-1a: shortens long texts to 16 digits.
+// Shortens long texts to 16 digits.
 std::string hashed(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
-  return fmt::format("{:016x}", hash);
+  Hash hash;
+  hash.add(std::as_bytes(std::span(text)));
+  return hash.digits();
 }
 
 // Returns the path of a run and what its manifest says about its origin, which changes if the run is repeated.

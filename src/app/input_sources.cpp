@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "headscope/base/error.h"
+#include "headscope/base/hash.h"
 
 namespace headscope {
 namespace {
@@ -61,17 +62,15 @@ std::vector<DescribedInput> read_inputs(const Model& model, const InputSources& 
 }
 
 std::string fingerprint(std::span<const DescribedInput> inputs) {
-  std::uint64_t hash = 0xCBF29CE484222325U;  // FNV-1a, 64 bits
-  const auto add = [&](std::uint64_t number) {
-    for (unsigned shift = 0; shift < 64; shift += 8) hash = (hash ^ (number >> shift & 0xFF)) * 0x100000001B3U;
-  };
+  Hash hash;
   for (const DescribedInput& one : inputs) {
     const Pixels& pixels = one.input.pixels;
-    for (const std::size_t extent : {one.input.ids.size(), pixels.channels, pixels.height, pixels.width}) add(extent);
-    for (const std::uint32_t id : one.input.ids) add(id);
-    for (const float value : pixels.values) add(std::bit_cast<std::uint32_t>(value));
+    for (const std::size_t extent : {one.input.ids.size(), pixels.channels, pixels.height, pixels.width})
+      hash.add(extent);
+    for (const std::uint32_t id : one.input.ids) hash.add(std::uint64_t{id});
+    for (const float value : pixels.values) hash.add(std::uint64_t{std::bit_cast<std::uint32_t>(value)});
   }
-  return fmt::format("{:016x}", hash);
+  return hash.digits();
 }
 
 }  // namespace headscope

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "headscope/base/error.h"
+#include "headscope/base/hash.h"
 #include "headscope/io/array_files.h"
 
 namespace headscope::app {
@@ -81,23 +82,20 @@ MapArray open_map_array(const ArrayInput& input, const std::string& called, cons
 }
 
 std::string fingerprint_of(const ArraySource& array) {
-  std::uint64_t hash = 0xCBF29CE484222325U;
-  const auto add = [&](std::span<const std::byte> bytes) {
-    for (const std::byte byte : bytes) hash = (hash ^ static_cast<std::uint64_t>(byte)) * 0x100000001B3U;
-  };
-  add(std::as_bytes(std::span(array.shape())));
+  Hash hash;
+  hash.add(std::as_bytes(std::span(array.shape())));
   constexpr std::size_t kPage = 1024;  // floats
   std::array<float, kPage> page{};
   const std::size_t pages = array.size() / kPage;
   const std::size_t stride = std::max<std::size_t>(1, pages / 4096);
   for (std::size_t p = 0; p < pages; p += stride) {
     array.read(p * kPage, page);
-    add(std::as_bytes(std::span(page)));
+    hash.add(std::as_bytes(std::span(page)));
   }
   const std::span<float> rest = std::span(page).first(array.size() % kPage);
   array.read(pages * kPage, rest);
-  add(std::as_bytes(rest));
-  return fmt::format("{:016x}", hash);
+  hash.add(std::as_bytes(rest));
+  return hash.digits();
 }
 
 }  // namespace headscope::app

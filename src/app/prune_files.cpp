@@ -8,6 +8,7 @@
 #include "app/run_output.h"
 #include "headscope/app/prune.h"
 #include "headscope/base/error.h"
+#include "headscope/base/median.h"
 #include "headscope/run/schema.h"
 
 namespace headscope {
@@ -159,7 +160,7 @@ RandomDamage random_damage(const PruneResult& result) {
   found.orders = damages.size();
   for (const double damage : damages) found.mean += damage / static_cast<double>(damages.size());
   found.min = damages.front();
-  found.median = (damages[(damages.size() - 1) / 2] + damages[damages.size() / 2]) / 2;
+  found.median = median(damages);
   found.max = damages.back();
   return found;
 }

@@ -7,27 +7,10 @@
 #include <span>
 #include <string_view>
 
+#include "headscope/base/hash.h"
+
 namespace headscope {
 namespace {
-
-// FNV-1a, 64 bits: only has to detect accidental differences.
-class Hash {
- public:
-  void add(std::span<const std::byte> bytes) noexcept {
-    for (const std::byte byte : bytes) {
-      value_ = (value_ ^ static_cast<std::uint64_t>(byte)) * 0x100000001B3U;
-    }
-  }
-  void add(std::string_view text) noexcept {
-    add(text.size());
-    add(std::as_bytes(std::span(text)));
-  }
-  void add(std::uint64_t number) noexcept { add(std::as_bytes(std::span(&number, 1))); }
-  [[nodiscard]] std::uint64_t value() const noexcept { return value_; }
-
- private:
-  std::uint64_t value_ = 0xCBF29CE484222325U;
-};
 
 void add_json(Hash& hash, JsonValue value) {
   hash.add(static_cast<std::uint64_t>(value.kind()));
@@ -61,7 +44,7 @@ std::string fingerprint(const Checkpoint& checkpoint) {
     add_sample(hash, tensor->bytes);
     checkpoint.release(*tensor);  // where the system maps 2 MB per page fault, the samples would map the whole file
   }
-  return fmt::format("{:016x}", hash.value());
+  return hash.digits();
 }
 
 }  // namespace headscope

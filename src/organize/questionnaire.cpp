@@ -10,6 +10,7 @@
 #include <span>
 
 #include "headscope/base/error.h"
+#include "headscope/base/median.h"
 #include "headscope/base/parallel.h"
 #include "headscope/organize/cosine_affinity.h"
 #include "headscope/organize/tensor_haar.h"
@@ -20,15 +21,6 @@ namespace {
 
 PartitionTree tree_of_one() {
   return PartitionTree(std::vector<PartitionTree::Level>{{{0}}});
-}
-
-// The middle value, or the mean of the middle two.
-double median(std::vector<double> values) {
-  const std::size_t upper = values.size() / 2;
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(upper), values.end());
-  const double high = values[upper];
-  if (values.size() % 2 == 1) return high;
-  return (*std::max_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(upper)) + high) / 2;
 }
 
 // Prepared slices along each axis: all kept if they fit in memory, otherwise one at a time.

@@ -6,19 +6,14 @@
 #include <cstdint>
 #include <limits>
 
+#include "headscope/base/median.h"
+
 #include "relate/later_pairs.h"
 
 namespace headscope {
 namespace {
 
 constexpr std::array<std::string_view, 3> kNames = {"isotropic", "matched", "span"};
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
 
 // The affinity on the scale where the nulls are Gaussian.
 double on_null_scale(const MetricInfo& metric, float value) {
