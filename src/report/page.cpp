@@ -42,7 +42,8 @@ std::string assemble(const PageData& page, report::Blocks& blocks) {
 }  // namespace
 
 Page build_page(const std::filesystem::path& run, const PageOptions& options, const Context& context) {
-  const RunContents contents(run);
+  constexpr std::size_t kMaxText = std::size_t{64} << 20;
+  const RunContents contents(run, kMaxText);
   PageData page{contents, options, context};
   report::add_tables(page);
   report::add_affinities(page);

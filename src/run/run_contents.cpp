@@ -15,8 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxText = std::size_t{64} << 20;
-
 JsonDocument open_manifest(const fs::path& folder) {
   const fs::path path = folder / "manifest.json";
   std::error_code ignored;
@@ -26,16 +24,6 @@ JsonDocument open_manifest(const fs::path& folder) {
                                             printable(folder.string(), 4096)));
   }
   return JsonDocument::open(path);
-}
-
-MappedFile open_text(const fs::path& path) {
-  MappedFile file = MappedFile::open(path);
-  if (file.bytes().size() > kMaxText) {
-    throw Error(ErrorKind::kUnsupported,
-                fmt::format("{}: has {} MB, more than the 64 MB that a page can show of a text", path.string(),
-                            file.bytes().size() >> 20));
-  }
-  return file;
 }
 
 std::string text_of(JsonValue object, std::string_view key) {
@@ -66,7 +54,8 @@ RunFile file_of(const std::string& name, JsonValue entry) {
 
 }  // namespace
 
-RunContents::RunContents(fs::path folder) : folder_(std::move(folder)), manifest_(open_manifest(folder_)) {
+RunContents::RunContents(fs::path folder, std::size_t max_text)
+    : folder_(std::move(folder)), manifest_(open_manifest(folder_)), max_text_(max_text) {
   const JsonValue root = manifest_.root();
   if (!root.find("files").is_object() || !root.find("commands").is_object()) {
     throw Error(ErrorKind::kFormat,
@@ -86,18 +75,28 @@ std::optional<std::string_view> RunContents::identity(std::string_view command, 
   return manifest().find("commands").find(command).find("identity").find(key).as_string();
 }
 
+MappedFile RunContents::open_text(const std::string& name) const {
+  MappedFile file = MappedFile::open(folder_ / name);
+  if (file.bytes().size() > max_text_) {
+    throw Error(ErrorKind::kUnsupported,
+                fmt::format("{}: has {} MB, more than the {} MB that a page can show of a text", where(name),
+                            file.bytes().size() >> 20, max_text_ >> 20));
+  }
+  return file;
+}
+
 Table RunContents::table(const std::string& name) const {
   const FileSchema* schema = find_schema(name);
   return typed_table(text_table(name), schema == nullptr ? FileSchema{} : *schema, where(name));
 }
 
 CsvRows RunContents::text_table(const std::string& name) const {
-  const MappedFile file = open_text(folder_ / name);
+  const MappedFile file = open_text(name);
   return parse_csv(as_text(file.bytes()), where(name));
 }
 
 JsonDocument RunContents::json(const std::string& name) const {
-  const MappedFile file = open_text(folder_ / name);
+  const MappedFile file = open_text(name);
   return JsonDocument::parse(as_text(file.bytes()), where(name));
 }
 

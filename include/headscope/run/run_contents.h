@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -9,6 +11,7 @@
 
 #include "headscope/io/csv_reader.h"
 #include "headscope/io/json.h"
+#include "headscope/io/mapped_file.h"
 #include "headscope/io/npy.h"
 #include "headscope/run/table.h"
 
@@ -17,9 +20,10 @@ namespace headscope {
 /// A RUN folder as seen through its manifest: files that are not listed do not exist.
 class RunContents {
  public:
+  /// `max_text` is the size in bytes up to which tables and JSON files are read.
   /// \throws Error  kIo if it is not a folder with a manifest.json; kFormat if that is malformed; kUnsupported if a
   ///                newer version wrote it.
-  explicit RunContents(std::filesystem::path folder);
+  explicit RunContents(std::filesystem::path folder, std::size_t max_text = std::numeric_limits<std::size_t>::max());
 
   [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
   [[nodiscard]] JsonValue manifest() const noexcept { return manifest_.root(); }
@@ -33,7 +37,7 @@ class RunContents {
   [[nodiscard]] std::string where(std::string_view name) const { return (folder_ / name).string(); }
 
   /// Reads a table with the column types of the schema. Columns with a former name have their present one.
-  /// \throws Error  kIo; kFormat if a cell does not fit its column; kUnsupported if the file is larger than 64 MB.
+  /// \throws Error  kIo; kFormat if a cell does not fit its column; kUnsupported if the file is larger than allowed.
   [[nodiscard]] Table table(const std::string& name) const;
   /// The same with all cells as text. A table need not be in the schema.
   [[nodiscard]] CsvRows text_table(const std::string& name) const;
@@ -42,10 +46,13 @@ class RunContents {
   [[nodiscard]] NpyFile array(const std::string& name, std::size_t axes) const;
 
  private:
+  [[nodiscard]] MappedFile open_text(const std::string& name) const;
+
   std::filesystem::path folder_;
   JsonDocument manifest_;
   std::vector<std::string> names_;
   std::size_t version_ = 1;
+  std::size_t max_text_;
 };
 
 /// Writes what one command left in a folder to another folder, as the command itself would have.

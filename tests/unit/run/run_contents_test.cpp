@@ -46,6 +46,14 @@ TEST(RunContents, ReadsTablesWithTheirTypes) {
   EXPECT_EQ(std::get<std::vector<double>>(table.values(1)), std::vector<double>{0.5});
 }
 
+TEST(RunContents, LimitTextsIfAsked) {
+  const TemporaryFolder folder;
+  fill(folder.path() / "run");
+  EXPECT_EQ(RunContents(folder.path() / "run", 100).table("convergence.csv").rows(), 1U);
+  EXPECT_ERROR(RunContents(folder.path() / "run", 10).table("convergence.csv"), ErrorKind::kUnsupported,
+               "convergence.csv: has 0 MB, more than");
+}
+
 TEST(RunContents, CopiesTheResultsOfOneCommand) {
   const TemporaryFolder folder;
   fill(folder.path() / "run");
