@@ -75,6 +75,10 @@ std::optional<std::string_view> RunContents::identity(std::string_view command, 
   return manifest().find("commands").find(command).find("identity").find(key).as_string();
 }
 
+std::vector<std::string> RunContents::verdict(std::string_view command) const {
+  return texts_of(manifest().find("commands").find(command).find("verdict"));
+}
+
 MappedFile RunContents::open_text(const std::string& name) const {
   MappedFile file = MappedFile::open(folder_ / name);
   if (file.bytes().size() > max_text_) {
@@ -119,7 +123,8 @@ void save_run(const RunContents& from, const std::string& command, const fs::pat
                {.name = command,
                 .arguments = texts_of(described.find("arguments")),
                 .identity = entries_of(described.find("identity")),
-                .circumstances = entries_of(described.find("circumstances"))},
+                .circumstances = entries_of(described.find("circumstances")),
+                .verdict = texts_of(described.find("verdict"))},
                force);
   for (const std::string& name : from.names()) {
     const JsonValue entry = from.manifest().find("files").find(name);

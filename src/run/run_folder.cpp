@@ -271,6 +271,7 @@ std::string RunFolder::manifest() const {
   root["commands"][command_.name] = {{"arguments", command_.arguments},
                                      {"identity", object_of(command_.identity)},
                                      {"circumstances", object_of(command_.circumstances)}};
+  if (!command_.verdict.empty()) root["commands"][command_.name]["verdict"] = command_.verdict;
   return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -34,6 +34,8 @@ class RunContents {
   [[nodiscard]] bool has(std::string_view name) const noexcept;
   /// An entry of the identity of a command; nothing if there is none.
   [[nodiscard]] std::optional<std::string_view> identity(std::string_view command, std::string_view key) const noexcept;
+  /// The sentences that a command concluded with (`RunCommand::verdict`).
+  [[nodiscard]] std::vector<std::string> verdict(std::string_view command) const;
   [[nodiscard]] std::string where(std::string_view name) const { return (folder_ / name).string(); }
 
   /// Reads a table with the column types of the schema. Columns with a former name have their present one.

@@ -45,6 +45,9 @@ struct RunCommand {
   std::map<std::string, std::string> identity;
   /// What does not affect the result: threads, seconds, memory.
   std::map<std::string, std::string> circumstances;
+  /// What the results support, in sentences for people; the first one is the headline. Empty for commands that do not
+  /// draw conclusions.
+  std::vector<std::string> verdict = {};
 };
 
 /// A file kept in memory: a table, or the contents of any other file as they would be on disk.
@@ -130,6 +133,7 @@ class RunFolder {
   /// Names in the order they were added.
   [[nodiscard]] std::vector<std::string> files() const;
   [[nodiscard]] std::map<std::string, std::string>& circumstances() noexcept { return command_.circumstances; }
+  [[nodiscard]] std::vector<std::string>& verdict() noexcept { return command_.verdict; }
 
  private:
   void make_folder(const std::filesystem::path& folder, const std::filesystem::path& wanted_by);

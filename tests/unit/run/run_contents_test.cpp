@@ -46,6 +46,19 @@ TEST(RunContents, ReadsTablesWithTheirTypes) {
   EXPECT_EQ(std::get<std::vector<double>>(table.values(1)), std::vector<double>{0.5});
 }
 
+TEST(RunContents, KeepsTheVerdictOfACommand) {
+  const TemporaryFolder folder;
+  RunFolder run(folder.path() / "run", {"relate", {"relate", "m"}, {{"model", "1"}}, {}}, false);
+  run.verdict() = {"No wiring beyond chance.", "0 of 36 pairs are beyond chance."};
+  run.commit();
+  const std::vector<std::string> expected = {"No wiring beyond chance.", "0 of 36 pairs are beyond chance."};
+  const RunContents contents(folder.path() / "run");
+  EXPECT_EQ(contents.verdict("relate"), expected);
+  EXPECT_TRUE(contents.verdict("detect").empty());
+  save_run(contents, "relate", folder.path() / "copy", false);
+  EXPECT_EQ(RunContents(folder.path() / "copy").verdict("relate"), expected);
+}
+
 TEST(RunContents, LimitTextsIfAsked) {
   const TemporaryFolder folder;
   fill(folder.path() / "run");
