@@ -14,7 +14,8 @@ DEVIATIONS = (-3, -0.5, 0, 0.1, 1, 3, 6, 12, 50)
 def integral(density, mode, x, end, deviation):
     """The integral of a density from x to end, in pieces of a few deviations around its largest value."""
     start = max(x, mode)
-    points = sorted({x, start} | {p for p in (start + k * deviation for k in (0.5, 1, 2, 4, 8, 16, 32)) if p < end} | {end})
+    steps = (start + k * deviation for k in (0.5, 1, 2, 4, 8, 16, 32))
+    points = sorted({x, start, end} | {step for step in steps if step < end})
     return mp.quad(density, points)
 
 
