@@ -22,4 +22,13 @@ std::vector<float> log10_q_values(std::span<const float> log10_p) {
   return result;
 }
 
+std::vector<float> log10_q_values_if_dependent(std::span<const float> log10_p) {
+  std::vector<float> result = log10_q_values(log10_p);
+  double harmonic = 0;
+  for (std::size_t i = result.size(); i > 0; --i) harmonic += 1 / static_cast<double>(i);
+  const double factor = std::log10(std::max(1.0, harmonic));
+  for (float& value : result) value = static_cast<float>(std::min(0.0, static_cast<double>(value) + factor));
+  return result;
+}
+
 }  // namespace headscope

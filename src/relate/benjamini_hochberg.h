@@ -10,4 +10,8 @@ namespace headscope {
 /// have equal q. Cost: O(m log m).
 [[nodiscard]] std::vector<float> log10_q_values(std::span<const float> log10_p);
 
+/// The same with the factor 1 + 1/2 + ... + 1/m of Benjamini and Yekutieli 2001, with which the false discovery rate
+/// holds for tests that depend on each other in any way, as pairs that share a head do.
+[[nodiscard]] std::vector<float> log10_q_values_if_dependent(std::span<const float> log10_p);
+
 }  // namespace headscope

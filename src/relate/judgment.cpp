@@ -37,7 +37,8 @@ void fill_joint_q(std::span<const Affinities> affinities, std::span<Judgment> ju
     for_each_later(affinities[k],
                    [&](std::size_t i, std::size_t j) { p.push_back(chance_log10_p(judgments[k], i, j)); });
   }
-  const std::vector<float> q = log10_q_values(p);
+  // One false edge per twenty models without wiring would be too many: this factor leaves one per two hundred.
+  const std::vector<float> q = log10_q_values_if_dependent(p);
   std::size_t next = 0;
   for (std::size_t k = 0; k < affinities.size(); ++k) {
     Matrix& out = judgments[k].log10_q;

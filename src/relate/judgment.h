@@ -29,7 +29,7 @@ struct NullPlan {
 /// What the nulls say about all pairs of heads of one role pair.
 struct Judgment {
   std::vector<Significance> nulls = {};  ///< In the order of NullPlan::used.
-  /// Logarithm of q of the larger p of isotropic and matched, corrected over all role pairs together. NaN for pairs
+  /// Logarithm of q (Benjamini-Yekutieli) of the larger p of isotropic and matched, over all role pairs. NaN for pairs
   /// that are not earlier-to-later.
   Matrix log10_q = {};
   const Significance* span = nullptr;

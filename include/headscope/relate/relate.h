@@ -48,7 +48,8 @@ struct Edge {
   std::size_t rank = 0;  ///< Rank within its role pair: by score among the edges beyond chance, then among the others.
   std::vector<EdgeScore> nulls = {};  ///< In the order of RelateResult::nulls.
   double z = 0;                       ///< Under RelateResult::headline.
-  /// q of the larger p of isotropic and matched, over all pairs of heads of all role pairs; at least `kSmallestP`.
+  /// q (Benjamini and Yekutieli) of the larger p of isotropic and matched, over all pairs of heads of all role pairs;
+  /// at least `kSmallestP`.
   double q = 1;
   bool beyond_chance = false;  ///< q <= 0.05.
   bool stands_out = false;     ///< Beyond chance, and q <= 0.05 under span.
@@ -93,8 +94,9 @@ struct RelateResult {
 ///
 /// A pair of heads is beyond chance if q <= 0.05 under isotropic and under matched, as far as they are defined for the
 /// metric and were used: the larger p counts, and it is corrected over all pairs of heads of all role pairs of the
-/// call. It stands out if, in addition, q <= 0.05 under span: it is unusual among the pairs of its own roles and layer
-/// distance. Span alone decides nothing, because it rejects everything where a third of a class is real.
+/// call, for tests that depend on each other (Benjamini and Yekutieli). It stands out if, in addition, q <= 0.05 under
+/// span: it is unusual among the pairs of its own roles and layer distance. Span alone decides nothing, because it
+/// rejects everything where a third of a class is real.
 ///
 /// Collective: ranks share the affinities and the matched null; rank 0 does the rest and gets the result. Other ranks
 /// get nothing. A single process is rank 0: its result is always set, so `relate(model).value()` is safe there. What
