@@ -151,7 +151,7 @@ class Relation(Result):
 
     @cached_property
     def hubs(self) -> Table:
-        """Heads by how far the sum of z over their pairs exceeds what their layers explain, with the reason in words."""
+        """Heads by how far the sum of z over their pairs exceeds what their layers explain, with reasons in words."""
         return self.table("hubs.csv")
 
     @cached_property

@@ -16,11 +16,12 @@ using namespace run_files;
 constexpr std::array kSchema = std::to_array<const FileSchema*>({&kHeads,
                                                                  &kAffinity,
                                                                  &kEdges,
+                                                                 &kWiring,
                                                                  &kGraphMl,
                                                                  &kGexf,
                                                                  &kDot,
                                                                  &kHubs,
-                                                                 &kWiring,
+
                                                                  &kCommunities,
                                                                  &kInformativeness,
                                                                  &kLabels,
