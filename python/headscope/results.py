@@ -141,12 +141,17 @@ class Relation(Result):
 
     @cached_property
     def edges(self) -> Table:
-        """The edges that were kept, closest first within a pair of roles."""
+        """The edges that were kept; within a pair of roles those beyond chance first, then the closest first."""
         return self.table("edges.csv")
 
     @cached_property
+    def wiring(self) -> Table:
+        """How many pairs of heads are beyond chance and how many stand out, per pair of roles and in all."""
+        return self.table("wiring.csv")
+
+    @cached_property
     def hubs(self) -> Table:
-        """Heads by the sum of z over their edges, with the reason in words."""
+        """Heads by how far the sum of z over their pairs exceeds what their layers explain, with reasons in words."""
         return self.table("hubs.csv")
 
     @cached_property

@@ -21,7 +21,7 @@ std::vector<InductionEdge> induction_edges(const RelateResult& related, const De
   };
   std::vector<InductionEdge> all;
   for (const Edge& edge : related.edges) {
-    if (edge.pair.source != Role::kO || edge.pair.target != Role::kK) continue;
+    if (edge.pair.source != Role::kO || edge.pair.target != Role::kK || !edge.beyond_chance) continue;
     const InductionEdge one{edge, score(edge.source, Detector::kPrevious), score(edge.target, Detector::kInduction)};
     if (one.previous >= threshold && one.induction >= threshold) all.push_back(one);
   }

@@ -154,10 +154,14 @@ void describe(RelateRequest& request, OptionList& options) {
   options.add("pairs", request.pairs, pair_form(), "Roles of source and target, or 'all' 16");
   options.add("metric", request.metrics, metric_form(), "Metrics; the first one determines the graph");
   options.add("weights", request.weights, weights_form(), "folded (norms multiplied in) or raw");
-  options.add("null", request.nulls, null_form(), "Null models (default: all that are defined for the first metric)");
+  options.add("null", request.nulls, null_form(),
+              "Null models to report (default: all that are defined for the first metric)");
   options.add("top", request.top, "Edges kept per pair of roles");
   options
-      .add("max-q", request.max_q, "Keep all edges whose q-value under the first null is below this, instead of --top")
+      .add("max-q", request.max_q,
+           "Keep all edges whose q-value is at most this, instead of --top; q is that of the larger p of the isotropic "
+           "and "
+           "the matched null, over all pairs of roles")
       .between(0, 1)
       .formerly("--q");
   options.add("labels", request.labels, "JSON file of head classes to score against");
@@ -174,7 +178,7 @@ void describe(RelateRequest& request, OptionList& options) {
   describe(request.selection, options);
   options.add("earlier-only", request.earlier_only, "Leave out pairs that do not go from an earlier to a later layer");
   options.add("draws", request.draws, "Random subspaces per side of the matched null").between(2, 100000);
-  options.add("seed", request.seed, "Seed of the matched null");
+  options.add("seed", request.seed, "Seed of the matched null and of the test of hubs");
   describe_device(request.resources, options);
   describe_precision(request.resources, options);
   options

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/json_text.h"
+#include "app/relate_verdict.h"
 #include "app/run_output.h"
 #include "headscope/app/relate.h"
 #include "headscope/relate/graph_export.h"
@@ -65,9 +66,24 @@ void add_edges(RunFolder& folder, const RelateResult& result) {
     for (const EdgeScore& null : edge.nulls) row.emplace_back(null.z);
     for (const EdgeScore& null : edge.nulls) row.emplace_back(null.p);
     for (const EdgeScore& null : edge.nulls) row.emplace_back(null.q);
+    for (const EdgeScore& null : edge.nulls) row.emplace_back(null.log10_p);
+    row.emplace_back(edge.beyond_chance);
+    row.emplace_back(edge.stands_out);
     table.add_row(row);
   }
   folder.add_table(run_files::kEdges, std::move(table));
+}
+
+std::string name_of(const WiringCount& count) {
+  return count.pair ? to_string(*count.pair) : "all";
+}
+
+void add_wiring(RunFolder& folder, const RelateResult& result) {
+  Table table = make_table(run_files::kWiring);
+  for (const WiringCount& count : result.wiring) {
+    table.add_row({name_of(count), count.pairs, count.beyond_chance, count.stands_out});
+  }
+  folder.add_table(run_files::kWiring, std::move(table));
 }
 
 void add_graph(RunFolder& folder, const RelateOutcome& outcome) {
@@ -82,7 +98,7 @@ void add_graph(RunFolder& folder, const RelateOutcome& outcome) {
     const NodeMeasures& node = result.measures.nodes[hub.node];
     table.add_row({table.rows() + 1, to_string(result.graph.nodes()[hub.node]), hub.strength, node.in_degree,
                    node.out_degree, node.in_strength, node.out_strength, node.pagerank, node.hub, node.authority,
-                   node.betweenness, hub.reason});
+                   node.betweenness, hub.reason, hub.p_family, hub.significant});
   }
   folder.add_table(run_files::kHubs, std::move(table));
 }
@@ -128,23 +144,6 @@ void add_tokens(RunFolder& folder, const RelateOutcome& outcome) {
   folder.add_table(run_files::kTokenProfiles, std::move(table));
 }
 
-// The strongest edges of every pair of roles.
-std::string edge_lines(const RelateOutcome& outcome) {
-  constexpr std::size_t kShown = 3;
-  std::string lines;
-  for (const RolePair pair : outcome.options.pairs) {
-    std::vector<std::string> strongest;
-    for (const Edge& edge : outcome.result.edges) {
-      if (edge.pair != pair || edge.rank > kShown) continue;
-      const std::string z = edge.nulls.empty() ? "" : fmt::format(", z {:.1f}", edge.nulls.front().z);
-      strongest.push_back(
-          fmt::format("{} > {} ({:.4g}{})", to_string(edge.source), to_string(edge.target), edge.score, z));
-    }
-    if (!strongest.empty()) lines += fmt::format("{:<12} {}\n", to_string(pair), fmt::join(strongest, "   "));
-  }
-  return lines;
-}
-
 Json edge_json(const Edge& edge, const std::vector<NullModel>& nulls) {
   Json entry = {{"pair", to_string(edge.pair)},
                 {"source", to_string(edge.source)},
@@ -155,7 +154,10 @@ Json edge_json(const Edge& edge, const std::vector<NullModel>& nulls) {
     entry[fmt::format("z_{}", to_string(nulls[i]))] = app::number(edge.nulls[i].z);
     entry[fmt::format("p_{}", to_string(nulls[i]))] = app::number(edge.nulls[i].p);
     entry[fmt::format("q_{}", to_string(nulls[i]))] = app::number(edge.nulls[i].q);
+    entry[fmt::format("log10_p_{}", to_string(nulls[i]))] = app::number(edge.nulls[i].log10_p);
   }
+  entry["beyond_chance"] = edge.beyond_chance;
+  entry["stands_out"] = edge.stands_out;
   return entry;
 }
 
@@ -165,17 +167,19 @@ void write(const RelateOutcome& outcome, RunFolder& folder) {
   add_heads(folder, outcome);
   add_affinities(folder, outcome.result);
   add_edges(folder, outcome.result);
+  add_wiring(folder, outcome.result);
   add_graph(folder, outcome);
   add_tree(folder, outcome.result);
   add_informativeness(folder, outcome.result);
   add_labels(folder, outcome);
   add_tokens(folder, outcome);
+  folder.verdict() = app::relate_verdict(outcome.result);
 }
 
 std::string summary(const RelateOutcome& outcome) {
   const RelateResult& result = outcome.result;
   const HeadSizes& sizes = outcome.model.sizes;
-  std::string text;
+  std::string text = app::relate_verdict(result).front() + "\n";
   if (outcome.resumed_blocks > 0) {
     text +=
         fmt::format("{:<12} {} blocks of layers that an earlier run had finished\n", "resumed", outcome.resumed_blocks);
@@ -183,16 +187,10 @@ std::string summary(const RelateOutcome& outcome) {
   text += fmt::format("{:<12} {}, {} layers of {} heads{}, {} weights\n", "model", outcome.model.family, sizes.layers,
                       sizes.heads, sizes.kv_heads == sizes.heads ? "" : fmt::format(" ({} KV)", sizes.kv_heads),
                       to_string(outcome.options.affinity.weights));
-  std::vector<std::string> nulls;
-  for (const NullModel null : result.nulls) nulls.emplace_back(to_string(null));
-  text += fmt::format("{:<12} {}; z under {}\n", "metric", info(outcome.options.metrics.front()).name,
-                      fmt::join(nulls, ", "));
-  text += edge_lines(outcome);
-  for (std::size_t i = 0; i < std::min<std::size_t>(3, result.hubs.size()); ++i) {
-    const Hub& hub = result.hubs[i];
-    if (result.edges.empty()) break;
-    text += fmt::format("{:<12} {}: {}\n", i == 0 ? "hubs" : "", to_string(result.graph.nodes()[hub.node]), hub.reason);
-  }
+  text += fmt::format("{:<12} {}; z under the {} null\n", "metric", info(outcome.options.metrics.front()).name,
+                      to_string(result.headline));
+  text += app::wiring_lines(result);
+  text += app::hub_lines(result);
   for (const Informativeness& one : result.informativeness) {
     text += fmt::format("{:<12} {} {:.3f} nats from random (mean {:.3f}, random {:.3f})\n",
                         &one == &result.informativeness.front() ? "informative" : "", to_string(one.pair), one.paper,
@@ -214,6 +212,8 @@ std::string to_json(const RelateOutcome& outcome) {
   for (const Hub& hub : result.hubs) {
     hubs.push_back({{"head", to_string(result.graph.nodes()[hub.node])},
                     {"strength", app::number(hub.strength)},
+                    {"p_family", app::number(hub.p_family)},
+                    {"significant", hub.significant},
                     {"reason", hub.reason}});
   }
   Json informativeness = Json::array();
@@ -230,14 +230,24 @@ std::string to_json(const RelateOutcome& outcome) {
                       {"pr_auc", app::number(row.scores.average_precision)},
                       {"roc_auc", app::number(row.scores.roc_auc)}});
   }
+  Json wiring = Json::array();
+  for (const WiringCount& count : result.wiring) {
+    wiring.push_back({{"pair", name_of(count)},
+                      {"pairs", count.pairs},
+                      {"beyond_chance", count.beyond_chance},
+                      {"stands_out", count.stands_out}});
+  }
   Json nulls = Json::array();
   for (const NullModel null : result.nulls) nulls.push_back(to_string(null));
-  Json root = {{"family", outcome.model.family},
+  Json root = {{"verdict", app::relate_verdict(result)},
+               {"family", outcome.model.family},
                {"layers", outcome.model.sizes.layers},
                {"heads", outcome.model.sizes.heads},
                {"kv_heads", outcome.model.sizes.kv_heads},
                {"metric", info(outcome.options.metrics.front()).name},
                {"nulls", nulls},
+               {"z_under", to_string(result.headline)},
+               {"wiring", wiring},
                {"edges", edges},
                {"hubs", hubs},
                {"informativeness", informativeness},

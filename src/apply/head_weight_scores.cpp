@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
-#include "headscope/relate/null_model.h"
+#include "headscope/relate/relate.h"
 
 namespace headscope {
 namespace {
@@ -67,24 +66,14 @@ std::vector<double> pk_strengths(const Model& model, const AffinityOptions& opti
                 fmt::format("{}: has one layer, so no head is earlier than another and none has a PK strength",
                             model.checkpoint().path().string()));
   }
-  constexpr std::array<RolePair, 3> kPairs = {RolePair{Role::kO, Role::kQ}, RolePair{Role::kO, Role::kK},
-                                              RolePair{Role::kO, Role::kV}};
-  constexpr double kLevel = 0.05;
-  AffinityOptions later = options;
-  later.earlier_only = true;
-  const auto affinities = compute_affinities(model, Metric::kPk, kPairs, later, context.on_one_rank()).value();
+  RelateOptions related;
+  related.affinity = options;
+  related.affinity.earlier_only = true;
+  const RelateResult result = relate(model, related, context.on_one_rank()).value();
   std::vector<double> strengths(sizes.layers * sizes.heads);
-  for (const Affinities& one : affinities) {
-    const Significance found = significance(one, NullModel::kIsotropic, sizes.d_model);
-    for (std::size_t i = 0; i < one.source.heads.size(); ++i) {
-      for (std::size_t j = 0; j < one.target.heads.size(); ++j) {
-        if (!(one.source.heads[i].layer < one.target.heads[j].layer)) continue;
-        if (!(static_cast<double>(found.q(i, j)) < kLevel)) continue;
-        for (const HeadId id : {one.source.heads[i], one.target.heads[j]}) {
-          for (const std::size_t head : query_heads(id, sizes)) strengths[head] += static_cast<double>(found.z(i, j));
-        }
-      }
-    }
+  for (const Hub& hub : result.hubs) {
+    const HeadId id = result.graph.nodes()[hub.node];
+    for (const std::size_t head : query_heads(id, sizes)) strengths[head] += hub.strength;
   }
   return strengths;
 }

@@ -49,6 +49,7 @@ const Affinities& find(const Measured& measured, Metric metric, const std::strin
   return found != measured.circuit.affinities.end() ? *found : *std::ranges::find_if(measured.others, is_it);
 }
 
+// In d_model dimensions, as in the paper, although folded weights are centered and lie in d_model - 1.
 Informativeness informativeness_of(const Measured& measured, const std::string& pair, const HeadSizes& sizes) {
   return informativeness(find(measured, Metric::kPk, pair), sizes.d_model, sizes.d_head);
 }
@@ -168,13 +169,14 @@ void add_class_figures(Table& table, JsonValue published) {
   }
   const JsonValue hub = published.find("hub");
   const HeadId head = parse_head(*hub.find("head").as_string()).value();
-  const auto measures = [head](const Measured& m) {
-    return m.circuit.measures.nodes[m.circuit.graph.find(head).value()];
+  // Of all kept edges, as in the paper; `measures` counts those beyond chance.
+  const auto degree = [head](const Measured& m, HeadId Edge::*end) {
+    return static_cast<double>(std::ranges::count(m.circuit.edges, head, end));
   };
   table.add("in-degree of " + to_string(head), number(hub, "in_degree"), 1, false,
-            [&](const Measured& m) { return static_cast<double>(measures(m).in_degree); });
+            [&](const Measured& m) { return degree(m, &Edge::target); });
   table.add("out-degree of " + to_string(head), number(hub, "out_degree"), 1, false,
-            [&](const Measured& m) { return static_cast<double>(measures(m).out_degree); });
+            [&](const Measured& m) { return degree(m, &Edge::source); });
   for (const auto [name, pairs] : published.find("class_scores").members()) {
     const Metric metric = parse_metric(name).value();
     for (const auto [pair, score] : pairs.members()) {

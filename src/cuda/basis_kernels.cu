@@ -245,19 +245,25 @@ __global__ void note_failures_kernel(const double* conditions, int count, int* r
   }
 }
 
-__global__ void __launch_bounds__(kThreads) gram_traces_kernel(const double* grams, int h, double* traces) {
+__global__ void __launch_bounds__(kThreads)
+    gram_traces_kernel(const double* grams, const double* squares, int h, double* traces) {
   const double* const gram = grams + size_t{blockIdx.x} * h * h;
+  const double* const squared = squares + size_t{blockIdx.x} * h * h;
   double trace = 0;
   double square = 0;
+  double cube = 0;
   for (int i = threadIdx.x; i < h * h; i += kThreads) {
     if (i % (h + 1) == 0) trace += gram[i];
     square += gram[i] * gram[i];
+    cube += squared[i] * gram[i];
   }
   trace = block_sum(trace);
   square = block_sum(square);
+  cube = block_sum(cube);
   if (threadIdx.x != 0) return;
-  traces[2 * blockIdx.x] = trace;
-  traces[2 * blockIdx.x + 1] = square;
+  traces[3 * blockIdx.x] = trace;
+  traces[3 * blockIdx.x + 1] = square;
+  traces[3 * blockIdx.x + 2] = cube;
 }
 
 __device__ void put(float* out, double value) {
@@ -286,8 +292,8 @@ __global__ void store_factors_kernel(const double* factors, size_t size, Divisor
                                      T* out) {
   const size_t offset = blockIdx.y * size;
   double scale = 1;
-  if (divisor == Divisor::kRootOfTrace) scale = sqrt(traces[2 * blockIdx.y]);
-  if (divisor == Divisor::kFourthRootOfSquare) scale = sqrt(sqrt(traces[2 * blockIdx.y + 1]));
+  if (divisor == Divisor::kRootOfTrace) scale = sqrt(traces[3 * blockIdx.y]);
+  if (divisor == Divisor::kFourthRootOfSquare) scale = sqrt(sqrt(traces[3 * blockIdx.y + 1]));
   if (scale == 0) scale = 1;
   const size_t step = size_t{gridDim.x} * blockDim.x;
   for (size_t i = size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < size; i += step) {
@@ -359,8 +365,10 @@ void note_failures(const double* conditions, std::size_t count, int* ranks, cuda
   check_launch("note_failures");
 }
 
-void gram_traces(const double* grams, std::size_t h, std::size_t count, double* traces, cudaStream_t stream) {
-  gram_traces_kernel<<<static_cast<unsigned>(count), kThreads, 0, stream>>>(grams, static_cast<int>(h), traces);
+void gram_traces(const double* grams, const double* squares, std::size_t h, std::size_t count, double* traces,
+                 cudaStream_t stream) {
+  gram_traces_kernel<<<static_cast<unsigned>(count), kThreads, 0, stream>>>(grams, squares, static_cast<int>(h),
+                                                                            traces);
   check_launch("gram_traces");
 }
 

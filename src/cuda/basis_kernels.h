@@ -51,8 +51,9 @@ void reveal_ranks(const RankRule& rule, const double* conditions, std::size_t sh
 /// Sets the rank of every head with an infinite condition to -1.
 void note_failures(const double* conditions, std::size_t count, int* ranks, cudaStream_t stream);
 
-/// Computes tr G and tr G^2, [head][2].
-void gram_traces(const double* grams, std::size_t h, std::size_t count, double* traces, cudaStream_t stream);
+/// Computes tr G, tr G^2 and tr G^3, [head][3]. `squares` are the matrices G^2.
+void gram_traces(const double* grams, const double* squares, std::size_t h, std::size_t count, double* traces,
+                 cudaStream_t stream);
 
 /// How a factor is stored.
 enum class Rounding { kFloat, kTf32, kFp16, kBf16 };

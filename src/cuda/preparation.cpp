@@ -51,6 +51,19 @@ Divisor divisor_of(Metric metric) {
   throw std::logic_error("unknown divisor of " + std::string(info(metric).name));
 }
 
+// The square of what the factors are divided by.
+double divisor_squared(Divisor divisor, const GramMoments& moments) {
+  switch (divisor) {
+    case Divisor::kOne:
+      return 1;
+    case Divisor::kRootOfTrace:
+      return moments.trace;
+    case Divisor::kFourthRootOfSquare:
+      return std::sqrt(moments.trace_of_square);
+  }
+  throw std::logic_error("unknown divisor");
+}
+
 double limit_of(const FactorWeights& weights) {
   return 1 / std::max(weights.rank_tolerance, kSmallestTolerance);
 }
@@ -149,7 +162,7 @@ void Preparation::reserve(std::size_t d, std::size_t h, std::size_t count) {
   powers_.need(4 * count * h * h * sizeof(double));
   conditions_.need(count * sizeof(double));
   logarithms_.need(2 * count * sizeof(double));
-  traces_.need(count * 2 * sizeof(double));
+  traces_.need(count * 3 * sizeof(double));
   ranks_.need(count * sizeof(int));
 }
 
@@ -262,7 +275,7 @@ void Preparation::make_bases(const Batch& batch, DeviceLayer& layer) {
   }
   replace_failed(batch, layer);
   for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
-    layer.moments[i] = {static_cast<double>(layer.ranks[i]), static_cast<double>(layer.ranks[i])};
+    layer.moments[i] = projector_moments(layer.ranks[i]);
   }
 }
 
@@ -289,15 +302,19 @@ void Preparation::replace_failed(const Batch& batch, DeviceLayer& layer) {
 
 void Preparation::make_scaled(const Batch& batch, DeviceLayer& layer) {
   const Divisor divisor = divisor_of(batch.weights.metric);
-  gram_traces(grams_.as<double>(), layer.h, batch.count, traces_.as<double>(), stream_.get());
+  blas_.squares(grams_.as<double>(), layer.h, batch.count, spare_.as<double>());
+  gram_traces(grams_.as<double>(), spare_.as<double>(), layer.h, batch.count, traces_.as<double>(), stream_.get());
   store_factors(columns_.as<double>(), layer.d * layer.h, batch.count, divisor, traces_.as<double>(),
                 rounding(precision_), place(layer, batch.first), stream_.get());
-  const std::vector<double> traces = fetch<double>(traces_, 2 * batch.count, stream_);
+  const std::vector<double> traces = fetch<double>(traces_, 3 * batch.count, stream_);
   for (std::size_t i = 0; i < batch.count; ++i) {
-    const GramMoments raw{traces[2 * i], traces[2 * i + 1]};
-    const double square = divisor == Divisor::kRootOfTrace ? raw.trace : std::sqrt(raw.trace_of_square);
-    layer.moments[batch.first + i] =
-        square == 0 ? raw : GramMoments{raw.trace / square, raw.trace_of_square / (square * square)};
+    GramMoments& moments = layer.moments[batch.first + i];
+    moments = {traces[3 * i], traces[3 * i + 1], traces[3 * i + 2]};
+    const double square = divisor_squared(divisor, moments);
+    if (square == 0) continue;
+    moments.trace /= square;
+    moments.trace_of_square /= square * square;
+    moments.trace_of_cube /= square * square * square;
   }
 }
 

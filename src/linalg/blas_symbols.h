@@ -15,7 +15,6 @@
 #define cblas_ssyrk HEADSCOPE_BLAS(cblas_ssyrk)
 #define cblas_dsyrk HEADSCOPE_BLAS(cblas_dsyrk)
 #define cblas_dtrsm HEADSCOPE_BLAS(cblas_dtrsm)
-#define cblas_strmm HEADSCOPE_BLAS(cblas_strmm)
 #define dgesdd_ HEADSCOPE_BLAS(dgesdd_)
 #define dormtr_ HEADSCOPE_BLAS(dormtr_)
 #define dpotrf_ HEADSCOPE_BLAS(dpotrf_)

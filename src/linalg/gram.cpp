@@ -36,12 +36,18 @@ std::vector<double> root(std::vector<double> gram, std::size_t count) {
 }  // namespace
 
 GramMoments gram_moments(std::span<const float> vectors, std::size_t d, std::size_t count) {
-  const std::vector<double> upper = gram(vectors, d, count);
-  GramMoments moments;
+  std::vector<double> full = gram(vectors, d, count);
   for (std::size_t j = 0; j < count; ++j) {
-    for (std::size_t i = 0; i < j; ++i) moments.trace_of_square += 2 * upper[i + j * count] * upper[i + j * count];
-    moments.trace += upper[j + j * count];
-    moments.trace_of_square += upper[j + j * count] * upper[j + j * count];
+    for (std::size_t i = 0; i < j; ++i) full[j + i * count] = full[i + j * count];
+  }
+  std::vector<double> square(count * count);
+  lapack::gemm(false, false, count, count, count, 1.0, full.data(), count, full.data(), count, 0.0, square.data(),
+               count);
+  GramMoments moments;
+  for (std::size_t j = 0; j < count; ++j) moments.trace += full[j + j * count];
+  for (std::size_t i = 0; i < full.size(); ++i) {
+    moments.trace_of_square += full[i] * full[i];
+    moments.trace_of_cube += square[i] * full[i];
   }
   return moments;
 }

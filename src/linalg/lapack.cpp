@@ -113,12 +113,6 @@ void solve_left_upper_transposed(std::size_t n, std::size_t columns, const doubl
               narrow(ldr), b, narrow(ldb));
 }
 
-void multiply_left_upper_transposed(std::size_t n, std::size_t columns, const float* r, std::size_t ldr, float* b,
-                                    std::size_t ldb) {
-  cblas_strmm(CblasColMajor, CblasLeft, CblasUpper, CblasTrans, CblasNonUnit, narrow(n), narrow(columns), 1.0F, r,
-              narrow(ldr), b, narrow(ldb));
-}
-
 bool symmetric_eigen(std::size_t n, double* a, std::size_t lda, double* values) {
   const int n_int = narrow(n);
   const int lda_int = narrow(lda);

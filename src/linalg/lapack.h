@@ -34,10 +34,6 @@ void solve_right_upper(std::size_t m, std::size_t n, const double* r, std::size_
 void solve_left_upper_transposed(std::size_t n, std::size_t columns, const double* r, std::size_t ldr, double* b,
                                  std::size_t ldb);
 
-/// B = R^T B with R upper triangular n x n, B n x columns.
-void multiply_left_upper_transposed(std::size_t n, std::size_t columns, const float* r, std::size_t ldr, float* b,
-                                    std::size_t ldb);
-
 /// Computes the eigenvalues, ascending, and the eigenvectors, stored as columns of A, of a symmetric matrix given by
 /// its upper triangle. Returns false if the iteration did not converge.
 [[nodiscard]] bool symmetric_eigen(std::size_t n, double* a, std::size_t lda, double* values);

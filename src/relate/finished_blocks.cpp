@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMagic = "headscope blocks 1\n";
+constexpr std::string_view kMagic = "headscope blocks 2\n";
 constexpr std::string_view kFolderPrefix = "relate-";
 constexpr std::string_view kSuffix = ".blocks";
 

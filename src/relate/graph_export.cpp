@@ -14,7 +14,7 @@
 namespace headscope {
 namespace {
 
-enum class Type { kInteger, kDouble, kString };
+enum class Type { kInteger, kDouble, kString, kBoolean };
 
 struct Attribute {
   std::string_view name;
@@ -31,10 +31,9 @@ constexpr std::array kNodeAttributes = {
 };
 // The weight comes last, because GEXF has its own attribute for it.
 constexpr std::array kEdgeAttributes = {
-    Attribute{"pair", Type::kString},
-    Attribute{"score", Type::kDouble},
-    Attribute{"z", Type::kDouble},
-    Attribute{"weight", Type::kDouble},
+    Attribute{"pair", Type::kString},        Attribute{"score", Type::kDouble},
+    Attribute{"z", Type::kDouble},           Attribute{"beyond_chance", Type::kBoolean},
+    Attribute{"stands_out", Type::kBoolean}, Attribute{"weight", Type::kDouble},
 };
 constexpr std::size_t kWeight = kEdgeAttributes.size() - 1;
 
@@ -58,7 +57,12 @@ NodeValues node_values(const GraphToExport& what, std::size_t node) {
 }
 
 EdgeValues edge_values(const HeadEdge& edge) {
-  return {edge.pair, fmt::to_string(edge.score), fmt::to_string(edge.z), fmt::to_string(edge.weight)};
+  return {edge.pair,
+          fmt::to_string(edge.score),
+          fmt::to_string(edge.z),
+          edge.beyond_chance ? "true" : "false",
+          edge.stands_out ? "true" : "false",
+          fmt::to_string(edge.weight)};
 }
 
 // Escapes for text and for double-quoted attributes.
@@ -114,7 +118,7 @@ void check(const GraphToExport& what) {
 
 void declare_graphml_keys(std::string& out, std::string_view of, std::span<const Attribute> attributes) {
   for (std::size_t i = 0; i < attributes.size(); ++i) {
-    constexpr std::array kTypes = {"int", "double", "string"};
+    constexpr std::array kTypes = {"int", "double", "string", "boolean"};
     fmt::format_to(std::back_inserter(out), "  <key id=\"{}{}\" for=\"{}\" attr.name=\"{}\" attr.type=\"{}\"/>\n",
                    of[0], i, of, attributes[i].name, kTypes[static_cast<std::size_t>(attributes[i].type)]);
   }
@@ -130,7 +134,7 @@ void add_graphml_data(std::string& out, char of, std::span<const std::string> va
 void declare_gexf_attributes(std::string& out, std::string_view of, std::span<const Attribute> attributes) {
   fmt::format_to(std::back_inserter(out), "    <attributes class=\"{}\" mode=\"static\">\n", of);
   for (std::size_t i = 0; i < attributes.size(); ++i) {
-    constexpr std::array kTypes = {"integer", "double", "string"};
+    constexpr std::array kTypes = {"integer", "double", "string", "boolean"};
     fmt::format_to(std::back_inserter(out), "      <attribute id=\"{}\" title=\"{}\" type=\"{}\"/>\n", i,
                    attributes[i].name, kTypes[static_cast<std::size_t>(attributes[i].type)]);
   }
@@ -223,9 +227,10 @@ std::string to_dot(const GraphToExport& what) {
   }
   for (const auto& [layer, ids] : layers) out += "  { rank=same;" + ids + " }\n";
   for (const HeadEdge& edge : what.graph.edges()) {
-    fmt::format_to(std::back_inserter(out), "  {} -> {} [label={}, {}];\n", dot(to_string(nodes[edge.source])),
+    fmt::format_to(std::back_inserter(out), "  {} -> {} [label={}, {}{}];\n", dot(to_string(nodes[edge.source])),
                    dot(to_string(nodes[edge.target])), dot(edge.pair),
-                   dot_attributes(kEdgeAttributes, edge_values(edge)));
+                   dot_attributes(kEdgeAttributes, edge_values(edge)),
+                   edge.beyond_chance ? "" : ", style=dashed, color=gray, fontcolor=gray");
   }
   return out + "}\n";
 }

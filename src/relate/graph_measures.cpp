@@ -39,6 +39,7 @@ void normalize(std::span<double> values) {
 
 void count_edges(const HeadGraph& graph, std::vector<NodeMeasures>& nodes) {
   for (const HeadEdge& edge : graph.edges()) {
+    if (!edge.beyond_chance) continue;
     ++nodes[edge.source].out_degree;
     ++nodes[edge.target].in_degree;
     nodes[edge.source].out_strength += edge.z;

@@ -19,6 +19,7 @@ void divide(std::span<float> factor, GramMoments& moments, double divisor) {
   for (float& value : factor) value = static_cast<float>(static_cast<double>(value) / divisor);
   moments.trace /= divisor * divisor;
   moments.trace_of_square /= std::pow(divisor, 4);
+  moments.trace_of_cube /= std::pow(divisor, 6);
 }
 
 double divisor_of(FactorDivisor divisor, const GramMoments& moments) {
@@ -50,7 +51,7 @@ void prepare_head(const FactorWeights& weights, std::size_t head, std::span<floa
   switch (info(weights.metric).factor) {
     case FactorKind::kBasis:
       rank = orthonormal_basis(outer, d, h, weights.rank_tolerance, factor);
-      moments = {static_cast<double>(rank), static_cast<double>(rank)};
+      moments = projector_moments(rank);
       return;
     case FactorKind::kWeights:
       std::ranges::copy(outer, factor.begin());

@@ -76,6 +76,7 @@ HeadGraph::HeadGraph(std::vector<HeadId> nodes, std::vector<HeadEdge> edges)
   first_arc_.assign(nodes_.size() + 1, 0);
   for (const std::size_t i : order) {
     const HeadEdge& edge = edges_[i];
+    if (!edge.beyond_chance) continue;
     if (!arcs_.empty() && arcs_.back().source == edge.source && arcs_.back().target == edge.target) {
       arcs_.back().weight += edge.weight;
       if (!std::isfinite(arcs_.back().weight)) {

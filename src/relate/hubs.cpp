@@ -69,7 +69,7 @@ std::string describe(const Side& side, Direction direction, bool noun, std::size
 }
 
 std::string reason_for(const Side& out, const Side& in, std::size_t partners) {
-  if (out.partners.empty() && in.partners.empty()) return "has no edge in this graph";
+  if (out.partners.empty() && in.partners.empty()) return "has no edge beyond chance in this graph";
   std::string reason;
   if (!out.partners.empty()) reason = describe(out, Direction::kOut, true, partners);
   if (!in.partners.empty()) {
@@ -90,6 +90,7 @@ std::vector<Hub> rank_hubs(const HeadGraph& graph, const GraphMeasures& measures
   std::vector<std::vector<std::size_t>> leaving(count);
   std::vector<std::vector<std::size_t>> arriving(count);
   for (std::size_t i = 0; i < graph.edges().size(); ++i) {
+    if (!graph.edges()[i].beyond_chance) continue;
     leaving[graph.edges()[i].source].push_back(i);
     arriving[graph.edges()[i].target].push_back(i);
   }

@@ -19,11 +19,30 @@
 namespace headscope {
 namespace {
 
-// Random subspaces of one role, stacked for products.
+// Random subspaces of one role and side, stacked for products. Columns beyond the rank are zero.
 struct Draws {
   std::size_t count = 0;
+  std::size_t rank = 0;
   Buffer<float> values;
 };
+
+// The heads of one role.
+struct RoleHeads {
+  CovarianceSum projectors;
+  std::size_t heads = 0;  // those that are not zero
+  std::size_t ranks = 0;  // their sum
+  std::size_t full_rank = 0;
+
+  [[nodiscard]] double count() const noexcept { return static_cast<double>(std::max<std::size_t>(1, heads)); }
+  [[nodiscard]] MatchedSide side() const noexcept { return {static_cast<double>(ranks) / count(), full_rank}; }
+};
+
+// The mean of pk over all pairs of different heads.
+double mean_kernel(const RoleHeads& source, const RoleHeads& target, bool same) {
+  const double mean = source.projectors.inner(target.projectors) / (source.count() * target.count());
+  if (!same || source.heads < 2) return mean;
+  return (source.count() * mean - source.side().mean_rank) / (source.count() - 1);
+}
 
 class MatchedNull {
  public:
@@ -49,34 +68,27 @@ class MatchedNull {
     total_ += static_cast<double>(draws.size()) * cost_.draws + static_cast<double>(pairs.size()) * cost_.pair;
   }
 
-  // Reads the heads of all layers; afterwards `draws` can be called on rank 0.
-  void prepare() {
+  // Reads the heads of all layers. On rank 0, draws all subspaces.
+  void prepare(std::span<const RolePair> pairs) {
     for (const Role role : roles_) {
-      CovarianceSum sum = collect(role);
-      if (is_root()) distributions_.emplace(role, AnisotropicNormal(std::move(sum)));
+      const RoleHeads& heads = heads_.emplace(role, collect(role)).first->second;
+      if (is_root()) {
+        const AnisotropicNormal normal(heads.projectors, heads.count());
+        const auto is_used = [&](Side side) {
+          return std::ranges::any_of(
+              pairs, [&](RolePair pair) { return (side == Side::kSource ? pair.source : pair.target) == role; });
+        };
+        for (const Side side : {Side::kSource, Side::kTarget}) {
+          if (is_used(side)) draw(normal, role, side);
+        }
+      }
       report(cost_.root);
     }
   }
   [[nodiscard]] bool is_root() const noexcept { return ranks_.is_root(); }
 
-  const Draws& draws(Role role, Side side) {
-    Draws& found = draws_[{role, side}];
-    if (found.count > 0) return found;
-    const std::size_t d = sizes_.d_model;
-    const std::size_t h = sizes_.d_head;
-    const AnisotropicNormal& normal = distributions_.at(role);
-    found.count = options_.draws;
-    found.values = Buffer<float>(found.count * d * h);
-    parallel_for(found.count, [&](std::size_t draw) {
-      Random random(options_.seed, {static_cast<std::uint64_t>(role), static_cast<std::uint64_t>(side), draw});
-      std::vector<float> columns(d * h);
-      normal.sample(random, columns, h);
-      // Gaussian columns are linearly independent, so the rank is not checked.
-      static_cast<void>(orthonormal_basis(columns, d, h, 0, found.values.values().subspan(draw * d * h, d * h)));
-    });
-    report(cost_.draws);
-    return found;
-  }
+  [[nodiscard]] const Draws& draws(Role role, Side side) const { return draws_.at({role, side}); }
+  [[nodiscard]] const RoleHeads& heads(Role role) const { return heads_.at(role); }
   // Reports that the products of two roles' draws are done.
   void finish_pair() { report(cost_.pair); }
 
@@ -86,33 +98,67 @@ class MatchedNull {
   [[nodiscard]] const HeadSizes& sizes() const noexcept { return sizes_; }
 
  private:
+  void draw(const AnisotropicNormal& normal, Role role, Side side) {
+    const std::size_t d = sizes_.d_model;
+    const std::size_t size = d * sizes_.d_head;
+    Draws& drawn = draws_[{role, side}];
+    drawn.count = options_.draws;
+    drawn.rank = heads_.at(role).full_rank;
+    drawn.values = Buffer<float>(drawn.count * size);
+    std::ranges::fill(drawn.values.values(), 0.0F);
+    parallel_for(drawn.rank == 0 ? 0 : drawn.count, [&](std::size_t index) {
+      Random random(options_.seed, {static_cast<std::uint64_t>(role), static_cast<std::uint64_t>(side), index});
+      std::vector<float> columns(d * drawn.rank);
+      normal.sample(random, columns, drawn.rank);
+      // Gaussian columns are linearly independent, so the rank is not checked.
+      static_cast<void>(
+          orthonormal_basis(columns, d, drawn.rank, 0, drawn.values.values().subspan(index * size, d * drawn.rank)));
+    });
+    report(cost_.draws);
+  }
+
   // Returns the sum of the role's projectors over all heads, which rank 0 adds up in layer order.
-  CovarianceSum collect(Role role) {
-    CovarianceSum sum(ranks_.is_root() ? sizes_.d_model : 0);
+  RoleHeads collect(Role role) {
+    RoleHeads sum{CovarianceSum(ranks_.is_root() ? sizes_.d_model : 0)};
     const LayerHeads& heads = selection_.heads(is_key_value(role));
     FactorWeights weights;
     LayerFactors bases;
     for (std::size_t i = 0; i < selection_.layers().size(); ++i) {
+      if (heads.of(i).empty()) continue;
       const std::size_t owner = layer_owner(i, ranks_.size());
       if (owner == ranks_.rank()) {
         weights = load_weights(model_, selection_.layers()[i], {Metric::kPk, role, Side::kSource},
                                affinity_options_.weights, heads.of(i), std::move(weights));
         bases = prepare_factors(weights, std::move(bases));
-        add(sum, bases.values.values());
-      } else if (ranks_.is_root()) {
+        if (is_root()) {
+          add(sum, bases.ranks, bases.values.values());
+        } else {
+          MessageWriter message;
+          message.put_all(std::span<const std::size_t>(bases.ranks));
+          message.put_all(std::span<const float>(bases.values.values()));
+          ranks_.send(0, message.bytes());
+        }
+      } else if (is_root()) {
         const std::vector<std::byte> bytes = ranks_.receive(owner);
-        Buffer<float> values(bytes.size() / sizeof(float));
-        MessageReader(bytes).take_all(values.values());
-        add(sum, values.values());
+        std::vector<std::size_t> found(heads.of(i).size());
+        Buffer<float> values(found.size() * sizes_.d_model * sizes_.d_head);
+        MessageReader message(bytes);
+        message.take_all(std::span(found));
+        message.take_all(values.values());
+        add(sum, found, values.values());
       }
       report(static_cast<double>(heads.of(i).size()) * cost_.head);
     }
     return sum;
   }
 
-  void add(CovarianceSum& sum, std::span<const float> bases) const {
-    if (!ranks_.is_root()) return ranks_.send(0, std::as_bytes(bases));
-    sum.add(bases, bases.size() / sizes_.d_model);
+  void add(RoleHeads& sum, std::span<const std::size_t> ranks, std::span<const float> bases) const {
+    sum.projectors.add(bases, bases.size() / sizes_.d_model);
+    for (const std::size_t rank : ranks) {
+      sum.heads += rank > 0 ? 1 : 0;
+      sum.ranks += rank;
+      sum.full_rank = std::max(sum.full_rank, rank);
+    }
   }
 
   void report(double flops) {
@@ -131,7 +177,7 @@ class MatchedNull {
   MatchedCost cost_;
   double total_ = 0;  // flops
   double done_ = 0;
-  std::map<Role, AnisotropicNormal> distributions_;
+  std::map<Role, RoleHeads> heads_;
   std::map<std::pair<Role, Side>, Draws> draws_;
 };
 
@@ -141,14 +187,16 @@ std::vector<double> product_values(const FactorStack& a, const FactorStack& b) {
   return {values.begin(), values.end()};
 }
 
-std::vector<double> angle_values(Metric metric, const FactorStack& a, const FactorStack& b) {
+std::vector<double> angle_values(Metric metric, const FactorStack& a, std::size_t a_rank, const FactorStack& b,
+                                 std::size_t b_rank) {
   std::vector<double> values(a.count * b.count);
-  const auto basis = [](const FactorStack& stack, std::size_t i) {
+  const auto basis = [](const FactorStack& stack, std::size_t i, std::size_t rank) {
     const float* begin = stack.slice(i, 1).values;
-    return std::vector<double>(begin, begin + stack.width * stack.d);
+    return std::vector<double>(begin, begin + rank * stack.d);
   };
   parallel_for(values.size(), [&](std::size_t index) {
-    values[index] = angle_metric(metric, basis(a, index / b.count), a.width, basis(b, index % b.count), b.width, a.d);
+    values[index] =
+        angle_metric(metric, basis(a, index / b.count, a_rank), a_rank, basis(b, index % b.count, b_rank), b_rank, a.d);
   });
   return values;
 }
@@ -159,25 +207,49 @@ NullMoments moments(const std::vector<double>& values) {
   for (const double value : values) sum += value;
   const double mean = sum / count;
   double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  return {mean, values.size() > 1 ? std::sqrt(squares / (count - 1)) : 0};
+  double cubes = 0;
+  for (const double value : values) {
+    squares += (value - mean) * (value - mean);
+    cubes += std::pow(value - mean, 3);
+  }
+  const double deviation = values.size() > 1 ? std::sqrt(squares / (count - 1)) : 0;
+  return {mean, deviation, deviation > 0 ? cubes / count / std::pow(deviation, 3) : 0};
+}
+
+// The values on the scale of z, larger for closer spaces, sorted.
+std::vector<float> standardized(const std::vector<double>& values, const NullMoments& of, bool distance) {
+  std::vector<float> sample;
+  if (!(of.deviation > 0)) return sample;
+  for (const double value : values) {
+    sample.push_back(static_cast<float>((value - of.mean) / of.deviation * (distance ? -1 : 1)));
+  }
+  std::ranges::sort(sample);
+  return sample;
 }
 
 }  // namespace
 
-std::optional<std::vector<NullMoments>> matched_moments(const Model& model, Metric metric,
-                                                        std::span<const RolePair> pairs,
-                                                        const AffinityOptions& affinity_options,
-                                                        const MatchedOptions& options, const Context& context) {
+std::optional<std::vector<MatchedLaw>> matched_laws(const Model& model, Metric metric, std::span<const RolePair> pairs,
+                                                    const AffinityOptions& affinity_options,
+                                                    const MatchedOptions& options, const Context& context) {
   MatchedNull null(model, pairs, affinity_options, options, context);
-  null.prepare();
+  null.prepare(pairs);
   if (!null.is_root()) return std::nullopt;
-  std::vector<NullMoments> result;
+  std::vector<MatchedLaw> result;
   for (const RolePair pair : pairs) {
-    const FactorStack source = null.stack(null.draws(pair.source, Side::kSource));
-    const FactorStack target = null.stack(null.draws(pair.target, Side::kTarget));
-    result.push_back(
-        moments(info(metric).angles() ? angle_values(metric, source, target) : product_values(source, target)));
+    const Draws& source = null.draws(pair.source, Side::kSource);
+    const Draws& target = null.draws(pair.target, Side::kTarget);
+    const FactorStack a = null.stack(source);
+    const FactorStack b = null.stack(target);
+    const std::vector<double> values =
+        info(metric).angles() ? angle_values(metric, a, source.rank, b, target.rank) : product_values(a, b);
+    MatchedLaw law{moments(values), null.heads(pair.source).side(), null.heads(pair.target).side()};
+    if (info(metric).angles()) {
+      law.sample = standardized(values, law.moments, info(metric).distance);
+    } else {
+      law.moments.mean = mean_kernel(null.heads(pair.source), null.heads(pair.target), pair.source == pair.target);
+    }
+    result.push_back(std::move(law));
     null.finish_pair();
   }
   return result;

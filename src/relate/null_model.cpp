@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
+#include <functional>
 #include <limits>
 
 #include "headscope/base/median.h"
-
+#include "headscope/base/parallel.h"
+#include "headscope/base/tails.h"
+#include "relate/benjamini_hochberg.h"
 #include "relate/later_pairs.h"
 
 namespace headscope {
@@ -15,15 +17,94 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kNames = {"isotropic", "matched", "span"};
 
-// The affinity on the scale where the nulls are Gaussian.
+// How unusual one affinity is: z, and the natural logarithm of p.
+struct Judged {
+  double z = 0;
+  double log_p = 0;
+};
+using Judge = std::function<Judged(std::size_t, std::size_t)>;
+
+// The affinity on the scale of the laws.
 double on_null_scale(const MetricInfo& metric, float value) {
   const double wide = static_cast<double>(value);
   return metric.root ? wide * wide : wide;
 }
 
-using MomentsOf = std::function<NullMoments(std::size_t, std::size_t)>;
+double standardize(double value, const NullMoments& moments) {
+  return moments.deviation > 0 ? (value - moments.mean) / moments.deviation : 0;
+}
 
-MomentsOf span_moments(const Affinities& affinities) {
+// A projection kernel of ranks p and q in n dimensions lies in [max(0, p + q - n), min(p, q)].
+Judged judge_pk(double value, std::size_t p, std::size_t q, std::size_t n, const NullMoments& moments) {
+  const auto upper = static_cast<double>(std::min(p, q));
+  const double lower = p + q > n ? static_cast<double>(p + q - n) : 0;
+  if (!(moments.deviation > 0) || !(moments.mean > lower) || !(moments.mean < upper)) return {};
+  // Values are floats: identical spaces are below the limit by rounding.
+  const double inside = std::min(value, upper - 1e-6 * (upper - lower));
+  return {standardize(value, moments),
+          log_scaled_beta_upper_tail(inside - lower, upper - lower, moments.mean - lower, moments.deviation)};
+}
+
+Judge judge_isotropic(const Affinities& affinities, std::size_t n) {
+  const MetricInfo& metric = info(affinities.metric);
+  return [&affinities, &metric, n](std::size_t i, std::size_t j) -> Judged {
+    const NullMoments moments = isotropic_moments(affinities.source.moments[i], affinities.target.moments[j], n);
+    const double value = on_null_scale(metric, affinities.values(i, j));
+    if (metric.factor == FactorKind::kBasis) {
+      return judge_pk(value, affinities.source.ranks[i], affinities.target.ranks[j], n, moments);
+    }
+    const double z = standardize(value, moments);
+    if (!(moments.deviation > 0)) return {z, 0};
+    // A law with negative skewness ends at a finite value, beyond which p would be 0.
+    return {z, log_pearson3_upper_tail(z, std::max(0.0, moments.skewness))};
+  };
+}
+
+// The matched moments of pk for the ranks of two heads.
+NullMoments scaled_to(std::size_t p, std::size_t q, std::size_t n, const MatchedLaw& law) {
+  const auto deviation = [n](std::size_t a, std::size_t b) {
+    return isotropic_moments(projector_moments(a), projector_moments(b), n).deviation;
+  };
+  const double ranks = law.source.mean_rank * law.target.mean_rank;
+  NullMoments moments = law.moments;
+  if (ranks > 0) moments.mean *= static_cast<double>(p) * static_cast<double>(q) / ranks;
+  if (p != law.source.full_rank || q != law.target.full_rank) {
+    const double full = deviation(law.source.full_rank, law.target.full_rank);
+    moments.deviation *= full > 0 ? deviation(p, q) / full : 0;
+  }
+  return moments;
+}
+
+// Natural logarithm of p of a standardized value: (1 + count) / (1 + draws) in the bulk; beyond its last 5 % the tail
+// of the fitted law of type III, scaled to be continuous.
+double log_sample_tail(double z, const MatchedLaw& law, double skewness) {
+  const std::vector<float>& sample = law.sample;
+  const auto draws = static_cast<double>(sample.size());
+  const std::size_t tail = std::min(sample.size(), std::max<std::size_t>(10, sample.size() / 20));
+  const auto above = static_cast<std::size_t>(
+      sample.end() - std::ranges::lower_bound(sample, z, {}, [](float value) { return static_cast<double>(value); }));
+  if (above >= tail) return std::log((1 + static_cast<double>(above)) / (1 + draws));
+  const double edge = static_cast<double>(sample[sample.size() - tail]);
+  const double fitted = log_pearson3_upper_tail(z, skewness) - log_pearson3_upper_tail(edge, skewness);
+  return std::log((1 + static_cast<double>(tail)) / (1 + draws)) + std::min(0.0, fitted);
+}
+
+Judge judge_matched(const Affinities& affinities, std::size_t n, const MatchedLaw& law) {
+  const MetricInfo& metric = info(affinities.metric);
+  return [&affinities, &metric, &law, n](std::size_t i, std::size_t j) -> Judged {
+    const std::size_t p = affinities.source.ranks[i];
+    const std::size_t q = affinities.target.ranks[j];
+    const double value = on_null_scale(metric, affinities.values(i, j));
+    if (metric.factor == FactorKind::kBasis) return judge_pk(value, p, q, n, scaled_to(p, q, n, law));
+    if (p != law.source.full_rank || q != law.target.full_rank || law.sample.empty()) return {};
+    const double z = standardize(value, law.moments) * (metric.distance ? -1 : 1);
+    const double skewness = law.moments.skewness * (metric.distance ? -1 : 1);
+    return {z, law.moments.deviation > 0 ? log_sample_tail(z, law, std::max(0.0, skewness)) : 0};
+  };
+}
+
+Judge judge_span(const Affinities& affinities) {
+  const MetricInfo& metric = info(affinities.metric);
   const auto distance = [&affinities](std::size_t i, std::size_t j) {
     return affinities.target.heads[j].layer - affinities.source.heads[i].layer;
   };
@@ -31,74 +112,45 @@ MomentsOf span_moments(const Affinities& affinities) {
   for (const HeadId& head : affinities.target.heads) layers = std::max(layers, head.layer + 1);
   std::vector<std::vector<double>> classes(layers);
   for_each_later(affinities, [&](std::size_t i, std::size_t j) {
-    classes[distance(i, j)].push_back(on_null_scale(info(affinities.metric), affinities.values(i, j)));
+    classes[distance(i, j)].push_back(on_null_scale(metric, affinities.values(i, j)));
   });
   std::vector<NullMoments> moments(classes.size());
   for (std::size_t k = 0; k < layers; ++k) {
     std::vector<double>& values = classes[k];
     if (values.empty()) continue;
-    NullMoments& found = moments[k];
-    found.mean = median(values);
-    for (double& value : values) value = std::abs(value - found.mean);
-    found.deviation = 1.4826 * median(std::move(values));
+    moments[k].mean = median(values);
+    for (double& value : values) value = std::abs(value - moments[k].mean);
+    moments[k].deviation = 1.4826 * median(std::move(values));
   }
-  return [moments = std::move(moments), distance](std::size_t i, std::size_t j) { return moments[distance(i, j)]; };
-}
-
-// The matched moments are for full rank. For heads of lower rank, mean and deviation are scaled like the isotropic
-// ones.
-MomentsOf scaled_moments(const Affinities& affinities, std::size_t d, const NullMoments& matched) {
-  const auto isotropic = [d](std::size_t p, std::size_t q) {
-    return isotropic_moments({static_cast<double>(p), static_cast<double>(p)},
-                             {static_cast<double>(q), static_cast<double>(q)}, d);
-  };
-  std::size_t full = 0;
-  for (const auto* ranks : {&affinities.source.ranks, &affinities.target.ranks}) {
-    for (const std::size_t rank : *ranks) full = std::max(full, rank);
-  }
-  const NullMoments there = isotropic(full, full);
-  return [=, &affinities](std::size_t i, std::size_t j) {
-    if (affinities.source.ranks[i] == full && affinities.target.ranks[j] == full) return matched;
-    const NullMoments here = isotropic(affinities.source.ranks[i], affinities.target.ranks[j]);
-    return NullMoments{matched.mean * here.mean / there.mean,
-                       there.deviation > 0 ? matched.deviation * here.deviation / there.deviation : 0};
+  return [&affinities, &metric, moments = std::move(moments), distance](std::size_t i, std::size_t j) -> Judged {
+    const double value = on_null_scale(metric, affinities.values(i, j));
+    const double z = standardize(value, moments[distance(i, j)]) * (metric.distance ? -1 : 1);
+    return {z, log_normal_upper_tail(z)};
   };
 }
 
-MomentsOf moments_of(const Affinities& affinities, NullModel null, std::size_t d, const NullMoments& matched) {
+Judge judge_of(const Affinities& affinities, NullModel null, std::size_t dimension, const MatchedLaw& matched) {
   switch (null) {
     case NullModel::kIsotropic:
-      return [&affinities, d](std::size_t i, std::size_t j) {
-        return isotropic_moments(affinities.source.moments[i], affinities.target.moments[j], d);
-      };
+      return judge_isotropic(affinities, dimension);
     case NullModel::kMatched:
-      return scaled_moments(affinities, d, matched);
+      return judge_matched(affinities, dimension, matched);
     case NullModel::kSpan:
-      return span_moments(affinities);
+      return judge_span(affinities);
   }
   return {};
 }
 
-// Benjamini and Hochberg 1995: q of the r-th smallest of m p-values is the smallest p_s m / s over s >= r. Equal
-// p-values have equal q, in any order.
 void fill_q(const Affinities& affinities, Significance& result) {
-  struct Pair {
-    float z;
-    std::uint32_t i, j;
-  };
-  std::vector<Pair> order;
+  std::vector<float> p;
   for_each_later(affinities, [&](std::size_t i, std::size_t j) {
-    const float z = result.z(i, j);
-    if (!std::isnan(z)) order.push_back({z, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(j)});
+    if (!std::isnan(result.log10_p(i, j))) p.push_back(result.log10_p(i, j));
   });
-  std::ranges::sort(order, std::ranges::greater(), &Pair::z);
-  double smallest = 1;
-  for (std::size_t rank = order.size(); rank > 0; --rank) {
-    const auto [z, i, j] = order[rank - 1];
-    const double p = upper_tail(static_cast<double>(z));
-    smallest = std::min(smallest, p * static_cast<double>(order.size()) / static_cast<double>(rank));
-    result.q(i, j) = static_cast<float>(smallest);
-  }
+  const std::vector<float> q = log10_q_values(p);
+  std::size_t next = 0;
+  for_each_later(affinities, [&](std::size_t i, std::size_t j) {
+    if (!std::isnan(result.log10_p(i, j))) result.log10_q(i, j) = q[next++];
+  });
 }
 
 }  // namespace
@@ -119,32 +171,53 @@ bool is_defined(NullModel null, Metric metric) noexcept {
   return true;
 }
 
-NullMoments isotropic_moments(const GramMoments& f, const GramMoments& g, std::size_t d) noexcept {
-  const auto n = static_cast<double>(d);
-  const double spread_f = std::max(0.0, f.trace_of_square - f.trace * f.trace / n);
-  const double spread_g = std::max(0.0, g.trace_of_square - g.trace * g.trace / n);
-  const double variance = d < 2 ? 0 : 2 * spread_f * spread_g / ((n - 1) * (n + 2));
-  return {f.trace * g.trace / n, std::sqrt(variance)};
+std::size_t isotropic_dimension(const ModelInfo& model, WeightProcessing weights) noexcept {
+  const bool centered = weights == WeightProcessing::kFolded && model.order == NormOrder::kPre &&
+                        model.norm == NormKind::kLayerNorm && model.sizes.d_model > 1;
+  return model.sizes.d_model - (centered ? 1 : 0);
+}
+
+NullMoments isotropic_moments(const GramMoments& f, const GramMoments& g, std::size_t dimension) noexcept {
+  const auto n = static_cast<double>(dimension);
+  const auto spread = [n](const GramMoments& m) { return std::max(0.0, m.trace_of_square - m.trace * m.trace / n); };
+  const auto third = [n](const GramMoments& m) {
+    const double mean = m.trace / n;
+    return m.trace_of_cube - 3 * mean * m.trace_of_square + 2 * mean * mean * m.trace;
+  };
+  NullMoments moments{f.trace * g.trace / n};
+  if (dimension < 2) return moments;
+  moments.deviation = std::sqrt(2 * spread(f) * spread(g) / ((n - 1) * (n + 2)));
+  if (dimension < 3 || !(moments.deviation > 0)) return moments;
+  const double cumulant = 8 * n * third(f) * third(g) / ((n - 1) * (n - 2) * (n + 2) * (n + 4));
+  moments.skewness = cumulant / std::pow(moments.deviation, 3);
+  return moments;
+}
+
+double shown_p(double log10_p) noexcept {
+  return std::max(kSmallestP, std::pow(10.0, log10_p));
 }
 
 double upper_tail(double z) noexcept {
   return 0.5 * std::erfc(z / std::sqrt(2.0));
 }
 
-Significance significance(const Affinities& affinities, NullModel null, std::size_t d_model,
-                          const NullMoments& matched) {
+Significance significance(const Affinities& affinities, NullModel null, std::size_t dimension,
+                          const MatchedLaw& matched) {
   constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
-  const MetricInfo& metric = info(affinities.metric);
-  Significance result{null, Matrix(affinities.values.rows(), affinities.values.columns()),
-                      Matrix(affinities.values.rows(), affinities.values.columns())};
-  std::ranges::fill(result.z.values(), kNone);
-  std::ranges::fill(result.q.values(), kNone);
-  const MomentsOf moments = moments_of(affinities, null, d_model, matched);
-  for_each_later(affinities, [&](std::size_t i, std::size_t j) {
-    const NullMoments here = moments(i, j);
-    const double difference = on_null_scale(metric, affinities.values(i, j)) - here.mean;
-    const double z = here.deviation > 0 ? difference / here.deviation : 0;
-    result.z(i, j) = static_cast<float>(metric.distance ? -z : z);
+  constexpr double kLn10 = 2.302585092994046;
+  const std::size_t rows = affinities.values.rows();
+  const std::size_t columns = affinities.values.columns();
+  Significance result{null, Matrix(rows, columns), Matrix(rows, columns), Matrix(rows, columns)};
+  for (Matrix* one : {&result.z, &result.log10_p, &result.log10_q}) std::ranges::fill(one->values(), kNone);
+  const Judge judge = judge_of(affinities, null, dimension, matched);
+  parallel_for(rows, [&](std::size_t i) {
+    for (std::size_t j = 0; j < columns; ++j) {
+      if (!(affinities.source.heads[i].layer < affinities.target.heads[j].layer)) continue;
+      const bool empty = affinities.source.ranks[i] == 0 || affinities.target.ranks[j] == 0;
+      const Judged found = judge(i, j);
+      result.z(i, j) = static_cast<float>(found.z);
+      result.log10_p(i, j) = empty ? 0 : static_cast<float>(found.log_p / kLn10);
+    }
   });
   fill_q(affinities, result);
   return result;

@@ -9,32 +9,15 @@
 #include <set>
 
 #include "headscope/base/error.h"
-#include "headscope/base/parallel.h"
+#include "headscope/relate/hub_significance.h"
 #include "headscope/tree/flexible_tree.h"
 #include "relate/edges.h"
+#include "relate/judgment.h"
 #include "relate/later_pairs.h"
 #include "relate/work_plan.h"
 
 namespace headscope {
 namespace {
-
-std::vector<NullModel> chosen_nulls(const RelateOptions& options) {
-  const Metric metric = options.metrics.front();
-  if (options.nulls.empty()) {
-    std::vector<NullModel> all;
-    for (const NullModel null : {NullModel::kIsotropic, NullModel::kMatched, NullModel::kSpan}) {
-      if (is_defined(null, metric)) all.push_back(null);
-    }
-    return all;
-  }
-  for (const NullModel null : options.nulls) {
-    if (!is_defined(null, metric)) {
-      throw Error(ErrorKind::kInvalidArgument,
-                  fmt::format("null '{}' is not defined for metric '{}'", to_string(null), info(metric).name));
-    }
-  }
-  return options.nulls;
-}
 
 // Warns of heads whose rank is below their width, e.g. "Q: L1H2 (2 of 6), L3H0 (0 of 6)".
 void warn_of_low_ranks(const Affinities& affinities, std::size_t width, std::set<std::string>& seen,
@@ -73,9 +56,8 @@ HeadGraph graph_of(const std::vector<HeadId>& heads, Metric metric, std::span<co
     return static_cast<std::size_t>(std::ranges::lower_bound(heads, id) - heads.begin());
   };
   for (const Edge& edge : edges) {
-    const double z = edge.nulls.empty() ? 0 : edge.nulls.front().z;
     converted.push_back({index(edge.source), index(edge.target), to_string(edge.pair), static_cast<double>(edge.score),
-                         similarity(metric, edge.score), z});
+                         similarity(metric, edge.score), edge.z, edge.beyond_chance, edge.stands_out});
   }
   return {heads, std::move(converted)};
 }
@@ -134,7 +116,7 @@ ClassCounts class_counts(Metric metric, const RelateResult& result, const Relate
   std::vector<Edge> edges;
   for (const Affinities& one : result.affinities) {
     if (one.metric != metric) continue;
-    for (Edge& edge : select_edges(one, {}, options.top, {})) edges.push_back(std::move(edge));
+    for (Edge& edge : select_edges(one, nullptr, 0, options.top, {})) edges.push_back(std::move(edge));
   }
   return count_heads(graph_of(all_heads(result.affinities), metric, edges), *options.labels, options.top);
 }
@@ -145,8 +127,25 @@ void check(const RelateOptions& options) {
   }
 }
 
-bool uses_matched(std::span<const NullModel> nulls) {
-  return std::ranges::find(nulls, NullModel::kMatched) != nulls.end();
+// Selects the edges, and builds and measures the graph. Everything that follows from the judgments.
+void add_graph(std::span<const Affinities> primary, const NullPlan& plan, std::span<const Judgment> judgments,
+               const RelateOptions& options, RelateResult& result) {
+  std::vector<HubEvidence> evidence;
+  for (std::size_t p = 0; p < primary.size(); ++p) {
+    const Judgment& judgment = judgments[p];
+    std::ranges::move(select_edges(primary[p], &judgment, plan.shown.size(), options.top, options.q_level),
+                      std::back_inserter(result.edges));
+    evidence.push_back({&primary[p], Matrix(judgment.log10_q.rows(), judgment.log10_q.columns())});
+    std::ranges::fill(evidence.back().z.values(), 0.0F);
+    for_each_later(primary[p], [&](std::size_t i, std::size_t j) {
+      if (judgment.beyond_chance(i, j)) evidence.back().z(i, j) = judgment.headline->z(i, j);
+    });
+  }
+  result.wiring = count_wiring(primary, judgments);
+  result.graph = graph_of(all_heads(primary), options.metrics.front(), result.edges);
+  result.measures = measure_graph(result.graph);
+  result.hubs = rank_hubs(result.graph, result.measures);
+  test_hubs(evidence, result.graph.nodes(), result.hubs, {.seed = options.matched.seed});
 }
 
 }  // namespace
@@ -157,18 +156,20 @@ std::optional<RelateResult> relate(const Model& model, const RelateOptions& opti
   const HeadSizes& sizes = model.info().sizes;
   if (options.labels) options.labels->check_against(sizes);
   RelateResult result;
-  result.nulls = chosen_nulls(options);
+  const NullPlan plan = plan_nulls(options);
+  result.nulls = plan.shown;
+  result.headline = plan.headline;
 
-  const std::vector<Context> stages = split_by_work(context, plan_work(sizes, options, result.nulls, finished));
+  const std::vector<Context> stages = split_by_work(context, plan_work(sizes, options, plan.used, finished));
   for (std::size_t m = 0; m < options.metrics.size(); ++m) {
     std::vector<RolePair> pairs = options.pairs;
     if (m > 0) std::erase_if(pairs, [&](RolePair pair) { return !is_defined(options.metrics[m], pair); });
     auto found = compute_affinities(model, options.metrics[m], pairs, options.affinity, stages[m], finished);
     if (found) std::ranges::move(*found, std::back_inserter(result.affinities));
   }
-  if (uses_matched(result.nulls)) {
-    auto matched = matched_moments(model, options.metrics.front(), options.pairs, options.affinity, options.matched,
-                                   stages[options.metrics.size()]);
+  if (plan.uses(NullModel::kMatched)) {
+    auto matched = matched_laws(model, options.metrics.front(), options.pairs, options.affinity, options.matched,
+                                stages[options.metrics.size()]);
     if (matched) result.matched = std::move(*matched);
   }
   if (!context.ranks.get().is_root()) return std::nullopt;
@@ -176,31 +177,22 @@ std::optional<RelateResult> relate(const Model& model, const RelateOptions& opti
   std::set<std::string> seen;
   for (const Affinities& one : primary) warn_of_low_ranks(one, sizes.d_head, seen, result.warnings);
 
-  for (std::size_t p = 0; p < primary.size(); ++p) {
-    const NullMoments matched = result.matched.empty() ? NullMoments{} : result.matched[p];
-    std::vector<Significance> nulls(result.nulls.size());
-    parallel_for(nulls.size(),
-                 [&](std::size_t i) { nulls[i] = significance(primary[p], result.nulls[i], sizes.d_model, matched); });
-    for (Edge& edge : select_edges(primary[p], nulls, options.top, options.q_level)) {
-      result.edges.push_back(std::move(edge));
-    }
-  }
+  std::ranges::move(judgment_warnings(primary, plan), std::back_inserter(result.warnings));
+
+  const std::size_t dimension = isotropic_dimension(model.info(), options.affinity.weights);
+  add_graph(primary, plan, judge(primary, plan, dimension, result.matched), options, result);
   if (result.edges.empty()) {
     result.warnings.push_back(sizes.layers < 2 ? "the model has one layer: no head is earlier than another, so there "
                                                  "are no edges"
                                                : "no pair of heads was kept: there are no edges");
   }
 
-  const std::vector<HeadId> heads = all_heads(primary);
-  result.graph = graph_of(heads, options.metrics.front(), result.edges);
-  result.measures = measure_graph(result.graph);
-  result.hubs = rank_hubs(result.graph, result.measures);
-  result.tree = communities(heads, primary);
+  result.tree = communities(all_heads(primary), primary);
   stages.back().report(1);
 
   for (const Affinities& one : result.affinities) {
-    if (one.metric == Metric::kPk && sizes.layers > 1 && !result.edges.empty() && sizes.d_head < sizes.d_model) {
-      result.informativeness.push_back(informativeness(one, sizes.d_model, sizes.d_head));
+    if (one.metric == Metric::kPk && sizes.layers > 1 && !result.edges.empty() && sizes.d_head < dimension) {
+      result.informativeness.push_back(informativeness(one, dimension, sizes.d_head));
     }
     if (options.labels) {
       result.labels.push_back({one.metric, one.pair, label_scores(one, *options.labels, sizes, options.top)});
@@ -245,7 +237,7 @@ std::vector<HeadRole> noteworthy_subspaces(const RelateResult& result, const Hea
     add(edge.source, edge.pair.source);
     add(edge.target, edge.pair.target);
   }
-  for (std::size_t i = 0; i < std::min(hubs, result.hubs.size()) && !result.edges.empty(); ++i) {
+  for (std::size_t i = 0; i < std::min(hubs, result.hubs.size()) && result.hubs[i].significant; ++i) {
     const HeadId id = result.graph.nodes()[result.hubs[i].node];
     for (const Role role : kRoles) {
       if (has_role(id, role)) add(id, role);

@@ -13,14 +13,50 @@ namespace {
 
 using namespace run_files;
 
-constexpr std::array kSchema = std::to_array<const FileSchema*>(
-    {&kHeads,          &kAffinity,    &kEdges,           &kGraphMl,       &kGexf,          &kDot,
-     &kHubs,           &kCommunities, &kInformativeness, &kLabels,        &kTokenProfiles, &kPattern,
-     &kScores,         &kOutput,      &kTokens,          &kAttention,     &kEffect,        &kDetectors,
-     &kDetectedLabels, &kAxisTree,    &kAxisAffinity,    &kAxisEmbedding, &kAxisOrder,     &kHaar,
-     &kSparsity,       &kDecay,       &kConvergence,     &kSpectrum,      &kInvariance,    &kInvarianceLevels,
-     &kParaproduct,    &kRanking,     &kCurve,           &kPruning,       &kPruned,        &kPrunedCheckpoint,
-     &kComparison,     &kFeatures,    &kDistances,       &kCompared,      &kComparedTree,  &kComparedAffinity});
+constexpr std::array kSchema = std::to_array<const FileSchema*>({&kHeads,
+                                                                 &kAffinity,
+                                                                 &kEdges,
+                                                                 &kWiring,
+                                                                 &kGraphMl,
+                                                                 &kGexf,
+                                                                 &kDot,
+                                                                 &kHubs,
+
+                                                                 &kCommunities,
+                                                                 &kInformativeness,
+                                                                 &kLabels,
+                                                                 &kTokenProfiles,
+                                                                 &kPattern,
+                                                                 &kScores,
+                                                                 &kOutput,
+                                                                 &kTokens,
+                                                                 &kAttention,
+                                                                 &kEffect,
+                                                                 &kDetectors,
+                                                                 &kDetectedLabels,
+                                                                 &kAxisTree,
+                                                                 &kAxisAffinity,
+                                                                 &kAxisEmbedding,
+                                                                 &kAxisOrder,
+                                                                 &kHaar,
+                                                                 &kSparsity,
+                                                                 &kDecay,
+                                                                 &kConvergence,
+                                                                 &kSpectrum,
+                                                                 &kInvariance,
+                                                                 &kInvarianceLevels,
+                                                                 &kParaproduct,
+                                                                 &kRanking,
+                                                                 &kCurve,
+                                                                 &kPruning,
+                                                                 &kPruned,
+                                                                 &kPrunedCheckpoint,
+                                                                 &kComparison,
+                                                                 &kFeatures,
+                                                                 &kDistances,
+                                                                 &kCompared,
+                                                                 &kComparedTree,
+                                                                 &kComparedAffinity});
 
 constexpr std::string_view kInputs = "inputs/";
 

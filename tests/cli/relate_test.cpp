@@ -45,7 +45,7 @@ TEST(Relate, WritesEverythingTheManifestLists) {
   EXPECT_THAT(outcome.out, HasSubstr("llama, 2 layers of 4 heads (2 KV), folded weights"));
   const auto manifest = nlohmann::json::parse(read(run / "manifest.json"));
   for (const char* name :
-       {"heads.csv", "edges.csv", "graph.graphml", "graph.gexf", "graph.dot", "hubs.csv", "tree.json",
+       {"heads.csv", "edges.csv", "wiring.csv", "graph.graphml", "graph.gexf", "graph.dot", "hubs.csv", "tree.json",
         "informativeness.csv", "affinity/pk_OQ.npy", "affinity/pk_OK.npy", "affinity/pk_OV.npy"}) {
     EXPECT_TRUE(fs::exists(run / name)) << name;
     EXPECT_TRUE(manifest["files"].contains(name)) << name;
@@ -54,7 +54,15 @@ TEST(Relate, WritesEverythingTheManifestLists) {
   EXPECT_EQ(lines(read(run / "edges.csv")), 1 + 3 * 4u);
   EXPECT_THAT(read(run / "edges.csv"),
               testing::StartsWith("pair,source,target,score,rank,z_isotropic,z_matched,z_span,"));
+  EXPECT_THAT(read(run / "edges.csv"),
+              HasSubstr(",log10_p_isotropic,log10_p_matched,log10_p_span,beyond_chance,stands_out\n"));
   EXPECT_THAT(read(run / "edges.csv"), HasSubstr(",L1KV"));
+  EXPECT_EQ(read(run / "wiring.csv"),
+            "pair,pairs,beyond_chance,stands_out\nOQ,16,0,0\nOK,8,0,0\nOV,8,0,0\nall,32,0,0\n");
+  const std::string headline = "No wiring beyond chance (32 pairs of heads tested)";
+  EXPECT_THAT(outcome.out, testing::StartsWith(headline + "\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("the span null has no power in 3 of 3 classes of pairs"));
+  EXPECT_EQ(manifest["commands"]["relate"]["verdict"][0], headline);
   EXPECT_EQ(NpyFile::open(run / "affinity/pk_OK.npy").array().shape, (Shape{8, 4}));
   EXPECT_EQ(lines(read(run / "heads.csv")), 1 + 8 + 4u);
   std::size_t temporary = 0;
@@ -124,6 +132,34 @@ TEST(Relate, SaysWhyAnUnembeddingThatDoesNotFitGivesNoProfiles) {
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("no token profiles: "));
   EXPECT_THAT(outcome.out, HasSubstr("'lm_head.weight' is [7, 3], but token profiles need rows as wide"));
+}
+
+TEST(Relate, SaysHowManyPairsAreBeyondChanceAndPrintsNoTinyProbability) {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run";
+  const std::string model = std::string(HEADSCOPE_SOURCE_DIR) + "/models/demo";
+  const Outcome outcome = run_program({"relate", model, "-o", run.string(), "--json", "--tokens-for", "none"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto found = nlohmann::json::parse(outcome.out);
+  const auto& all = found["wiring"].back();
+  EXPECT_EQ(all["pair"], "all");
+  EXPECT_EQ(all["pairs"], 3 * 384);
+  EXPECT_EQ(found["verdict"][0], std::to_string(all["beyond_chance"].get<int>()) +
+                                     " of 1152 pairs of heads are beyond chance, " +
+                                     std::to_string(all["stands_out"].get<int>()) + " stand out");
+  EXPECT_EQ(found["z_under"], "matched");
+  const auto& edge = found["edges"][0];
+  EXPECT_EQ(edge["beyond_chance"], true);
+  EXPECT_EQ(edge["p_isotropic"], 1e-12);
+  EXPECT_LT(edge["log10_p_isotropic"], -20);
+  std::vector<std::string> hubs;
+  for (const auto& hub : found["hubs"]) {
+    if (hub["significant"] == true) hubs.push_back(hub["head"]);
+  }
+  EXPECT_THAT(hubs, testing::UnorderedElementsAre("L0H6", "L1H4"));
+  const Outcome text = run_program({"relate", model, "-o", run.string(), "--force", "--tokens-for", "none"});
+  EXPECT_THAT(text.out, testing::StartsWith(found["verdict"][0].get<std::string>() + "\n"));
+  EXPECT_THAT(text.out, HasSubstr("corrected for 32 heads): writes to"));
 }
 
 TEST(Relate, NamesHeadsOfLowRank) {

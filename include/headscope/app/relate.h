@@ -29,7 +29,7 @@ struct RelateRequest {
   std::vector<RolePair> pairs = {{Role::kO, Role::kQ}, {Role::kO, Role::kK}, {Role::kO, Role::kV}};
   std::vector<Metric> metrics = {Metric::kPk};  ///< The first one determines edges, graph and tree.
   WeightProcessing weights = WeightProcessing::kFolded;
-  std::vector<NullModel> nulls = {};  ///< Empty: all that are defined for the first metric.
+  std::vector<NullModel> nulls = {};  ///< To report. Empty: all that are defined for the first metric.
   std::size_t top = 20;               ///< Edges kept per pair of roles, ...
   std::optional<double> max_q = {};   ///< ... or all with a q-value below this.
   std::filesystem::path labels = {};  ///< Label file; empty: none.

@@ -9,7 +9,14 @@ namespace headscope {
 struct GramMoments {
   double trace = 0;            ///< tr G = ||A||_F^2
   double trace_of_square = 0;  ///< tr G^2 = ||A^T A||_F^2
+  double trace_of_cube = 0;    ///< tr G^3
 };
+
+/// The traces for an orthonormal basis of `rank` vectors.
+[[nodiscard]] constexpr GramMoments projector_moments(std::size_t rank) noexcept {
+  const auto trace = static_cast<double>(rank);
+  return {trace, trace, trace};
+}
 
 [[nodiscard]] GramMoments gram_moments(std::span<const float> vectors, std::size_t d, std::size_t count);
 

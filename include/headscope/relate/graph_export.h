@@ -17,8 +17,8 @@ struct GraphToExport {
 
 // A node's id is its head's name, e.g. "L4H7". Node attributes in all formats: layer, head, kind ("query" or "kv"),
 // in_degree, out_degree, in_strength, out_strength, pagerank, hub, authority, betweenness, and for labeled heads
-// `classes`, the class names joined by ';'. Edge attributes: pair, score, z, weight. Parallel edges are kept separate.
-// Numbers round-trip exactly. All output is UTF-8 and depends only on the arguments.
+// `classes`, the class names joined by ';'. Edge attributes: pair, score, z, beyond_chance, stands_out, weight.
+// Parallel edges are kept separate. Numbers round-trip exactly. All output is UTF-8 and depends only on the arguments.
 
 /// GraphML (http://graphml.graphdrawing.org), for networkx, igraph, yEd and Gephi.
 /// \throws Error  kInvalidArgument if `measures` has a different number of nodes.
@@ -29,9 +29,9 @@ struct GraphToExport {
 /// \throws Error  as `to_graphml`.
 [[nodiscard]] std::string to_gexf(const GraphToExport& what);
 
-/// Graphviz DOT, drawn left to right with one column per layer. Graphviz truncates `weight` to an integer and uses it
-/// to decide how short and straight to draw the edge.
-/// \throws Error  as `to_graphml`.
+/// Graphviz DOT, drawn left to right with one column per layer. Edges that are not beyond chance are gray and dashed.
+/// Graphviz truncates `weight` to an integer and uses it to decide how short and straight to draw the edge. \throws
+/// Error  as `to_graphml`.
 [[nodiscard]] std::string to_dot(const GraphToExport& what);
 
 }  // namespace headscope

@@ -35,8 +35,8 @@ struct GraphMeasureOptions {
 
 /// Measures every head of a graph.
 ///
-/// Degrees and strengths are computed over edges; the other measures over arcs, with weights w(i, j) in which parallel
-/// edges are added:
+/// Degrees and strengths are computed over edges that are beyond chance; the other measures over arcs, with weights
+/// w(i, j) in which parallel edges are added:
 ///
 /// - PageRank (Page et al. 1999): x = damping * (P^T x + dangling / n) + (1 - damping) / n, with P(i, j) = w(i, j) /
 ///   sum_k w(i, k) and `dangling` the mass of nodes without outgoing weight.

@@ -14,16 +14,18 @@ namespace headscope {
 struct HeadEdge {
   std::size_t source = 0;  ///< Node index of the head in the earlier layer.
   std::size_t target = 0;
-  std::string pair;   ///< Role of the source, then of the target, e.g. "OQ".
-  double score = 0;   ///< The affinity itself.
-  double weight = 0;  ///< Weight used by the measures, nonnegative; usually the score.
-  double z = 0;       ///< The score under a null distribution, comparable across role pairs.
+  std::string pair;           ///< Role of the source, then of the target, e.g. "OQ".
+  double score = 0;           ///< The affinity itself.
+  double weight = 0;          ///< Weight used by the measures, nonnegative; usually the score.
+  double z = 0;               ///< The score under a null distribution, comparable across role pairs.
+  bool beyond_chance = true;  ///< Edges that are not have no weight in the measures and are drawn faint.
+  bool stands_out = false;
 };
 
 /// Heads and the directed edges between them, with one metric and any number of role pairs.
 ///
 /// Two heads may be joined by several edges, one per role pair; `edges` has them all. Measures defined on a simple
-/// digraph use `arcs`, in which the weights of parallel edges are added.
+/// digraph use `arcs`, in which the weights of parallel edges are added. Edges that are not beyond chance are no arcs.
 class HeadGraph {
  public:
   /// An edge of the simple digraph.

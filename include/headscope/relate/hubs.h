@@ -12,8 +12,11 @@ namespace headscope {
 /// A head in the ranking, with the reason for its rank.
 struct Hub {
   std::size_t node = 0;  ///< Index into HeadGraph::nodes.
-  double strength = 0;   ///< out_strength + in_strength.
+  double strength = 0;   ///< out_strength + in_strength, or, after `test_hubs`, the sum over all pairs beyond chance.
   std::string reason;    ///< Human-readable; see `rank_hubs`.
+  double excess = 0;     ///< See `test_hubs`.
+  double p_family = 1;   ///< See `test_hubs`.
+  bool significant = false;  ///< p_family <= 0.05.
 };
 
 struct HubOptions {
@@ -21,8 +24,8 @@ struct HubOptions {
   std::size_t partners = 3;
 };
 
-/// Ranks all heads of a graph by out_strength + in_strength, largest first. Ties are broken by HeadId; heads without an
-/// edge come last.
+/// Ranks all heads of a graph by out_strength + in_strength, largest first. Only edges that are beyond chance count.
+/// Ties are broken by HeadId; heads without an edge come last.
 ///
 /// A reason gives, per direction, the number of distinct heads, the edges of each role pair in parentheses, and the
 /// partners with the largest sum of z:

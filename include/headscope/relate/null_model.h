@@ -14,16 +14,17 @@ namespace headscope {
 
 /// What affinities are compared with.
 enum class NullModel {
-  /// Two spaces (or factors) with a uniformly random relative rotation (PK, arXiv 2601.10266). For factors F, G whose
-  /// Gram matrices have trace t and trace of the square s, the squared norm has mean t_F t_G / d and variance 2 (s_F -
-  /// t_F^2/d)(s_G - t_G^2/d) / ((d - 1)(d + 2)); for subspaces t = s = rank. Modeled as Gaussian.
+  /// Two spaces (or factors) with a uniformly random relative rotation (PK, arXiv 2601.10266); see
+  /// `isotropic_moments`. For pk a Beta law on [0, min(p, q)] with the exact mean and variance; it is the exact law for
+  /// min(p, q) = 1. For other norms of products Pearson's type III law with the exact first three moments. A Gaussian
+  /// law would give some q < 0.05 in 54 % of null role pairs with d = 16, h = 2 and in 13 % with d = 64, h = 8.
   kIsotropic,
-  /// Random subspaces as anisotropic as the model: Gaussian columns whose covariance is the mean projector of the role
-  /// over all heads, orthonormalized. Monte Carlo mean and standard deviation, modeled as Gaussian. For subspace
-  /// metrics.
+  /// Random subspaces as anisotropic as the model, with the mean projector P of the role over all heads; see
+  /// `matched_laws`. For pk a fitted Beta law: exact mean, Monte Carlo deviation. For metrics of angles Monte Carlo,
+  /// with a fitted tail beyond the draws. For subspace metrics only.
   kMatched,
   /// Median and 1.4826 * median absolute deviation of the observed affinities with the same role pair and layer
-  /// distance, modeled as Gaussian.
+  /// distance, modeled as Gaussian. It has no power in classes of fewer than `kSmallSpanClass` pairs.
   kSpan,
 };
 
@@ -34,44 +35,97 @@ enum class NullModel {
 /// all.
 [[nodiscard]] bool is_defined(NullModel null, Metric metric) noexcept;
 
-/// Mean and standard deviation, on the scale where the null is Gaussian: squared for metrics that are roots.
+/// Mean, standard deviation and skewness, on the scale of the null's law: squared for metrics that are roots.
 struct NullMoments {
   double mean = 0;
   double deviation = 0;
+  double skewness = 0;
 };
 
-/// Isotropic moments of ||F^T G||_F^2.
-[[nodiscard]] NullMoments isotropic_moments(const GramMoments& f, const GramMoments& g, std::size_t d) noexcept;
+/// The dimension in which the heads are compared with random ones: d_model, or d_model - 1 where the weight processing
+/// has centered both sides, so that all heads lie in the complement of the all-ones vector. With d_model, the mean z
+/// of heads without structure would be off by 0.06 for GPT-2 small and by 0.25 for small models.
+[[nodiscard]] std::size_t isotropic_dimension(const ModelInfo& model, WeightProcessing weights) noexcept;
+
+/// Exact isotropic moments of T = ||F^T G||_F^2 in `dimension` dimensions n. With t, s, c the traces of a Gram matrix,
+/// its square and its cube, the variance is v = s - t^2/n around its mean eigenvalue and the third moment is
+/// w = c - 3 t s/n + 2 t^3/n^2. Then
+///
+///     E T = t_F t_G / n,  Var T = 2 v_F v_G / ((n - 1)(n + 2)),
+///     E (T - E T)^3 = 8 n w_F w_G / ((n - 1)(n - 2)(n + 2)(n + 4)).
+///
+/// The last one is a multiple of w_F w_G because tr A^3 is the only cubic invariant of a traceless symmetric matrix;
+/// the factor follows from F and G of rank 1, where T has a Beta law.
+[[nodiscard]] NullMoments isotropic_moments(const GramMoments& f, const GramMoments& g, std::size_t dimension) noexcept;
 
 struct MatchedOptions {
   std::size_t draws = 32;  ///< Subspaces per side; each source draw is paired with each target draw.
   std::uint64_t seed = 0;
 };
 
-/// Computes the matched moments of every role pair, at full rank. The result depends on the seed but not on threads or
-/// ranks. Collective: each rank prepares the heads of its own layers; rank 0 does the rest and gets the result. Other
-/// ranks get nothing. Memory: a d_model x d_model matrix of doubles per role, and the draws; not limited by the budget.
-[[nodiscard]] std::optional<std::vector<NullMoments>> matched_moments(const Model& model, Metric metric,
-                                                                      std::span<const RolePair> pairs,
-                                                                      const AffinityOptions& affinity_options,
-                                                                      const MatchedOptions& options = {},
-                                                                      const Context& context = {});
-
-/// How unusual every earlier-to-later affinity is under a null.
-struct Significance {
-  NullModel null = NullModel::kIsotropic;
-  /// (affinity - mean) / deviation, positive where the heads are closer than under the null. NaN for pairs that are not
-  /// earlier-to-later; 0 if the null has no spread.
-  Matrix z = {};
-  /// Benjamini-Hochberg q-value within the role pair.
-  Matrix q = {};
+/// The heads of one side of a matched law.
+struct MatchedSide {
+  double mean_rank = 0;       ///< Over the heads that are not zero.
+  std::size_t full_rank = 0;  ///< The largest rank; that of the draws.
 };
 
-/// Upper tail of the standard normal distribution: the p-value of z.
+/// The matched law of one role pair.
+struct MatchedLaw {
+  NullMoments moments = {};  ///< The mean of pk is for heads of mean rank; everything else is for heads of full rank.
+  MatchedSide source = {};
+  MatchedSide target = {};
+  /// Drawn values, standardized so that larger is closer, ascending. Empty for pk, whose law is a fitted Beta law.
+  std::vector<float> sample = {};
+};
+
+/// Computes the matched law of every role pair.
+///
+/// With P_S and P_T the mean projectors of the two roles, the mean of pk is tr(P_S P_T): exactly the mean over all
+/// pairs of heads. For a role with itself it is (N tr P^2 - r) / (N - 1) for N heads of mean rank r, because a head is
+/// not compared with itself. Deviation and skewness are those of draws: orthonormalized Gaussian columns with
+/// covariance P (I - P)^-1. Their mean projector is close to P; a covariance of P itself would flatten the spectrum a
+/// second time, and the mean z of heads without structure would be +2 to +25. For metrics of angles, mean and
+/// distribution are those of the draws.
+///
+/// The result depends on the seed but not on threads or ranks. Collective: each rank prepares the heads of its own
+/// layers; rank 0 does the rest and gets the result. Other ranks get nothing. Memory: three d_model x d_model matrices
+/// of doubles at a time, one of floats per role, and the draws; not limited by the budget.
+[[nodiscard]] std::optional<std::vector<MatchedLaw>> matched_laws(const Model& model, Metric metric,
+                                                                  std::span<const RolePair> pairs,
+                                                                  const AffinityOptions& affinity_options,
+                                                                  const MatchedOptions& options = {},
+                                                                  const Context& context = {});
+
+/// p and q below this are printed and written as this: "at most".
+constexpr double kSmallestP = 1e-12;
+/// 10^log10_p, but at least `kSmallestP`.
+[[nodiscard]] double shown_p(double log10_p) noexcept;
+
+/// Classes of the span null with fewer pairs than this say nothing.
+constexpr std::size_t kSmallSpanClass = 30;
+
+/// How unusual every earlier-to-later affinity is under a null. Matrices are NaN for pairs that are not
+/// earlier-to-later.
+struct Significance {
+  NullModel null = NullModel::kIsotropic;
+  /// (affinity - mean) / deviation, positive where the heads are closer than under the null; 0 if the null has no
+  /// spread.
+  Matrix z = {};
+  /// Logarithm of the probability of an affinity at least as close.
+  Matrix log10_p = {};
+  /// Logarithm of the Benjamini-Hochberg q-value within the role pair.
+  Matrix log10_q = {};
+};
+
+/// Upper tail of the standard normal distribution.
 [[nodiscard]] double upper_tail(double z) noexcept;
 
-/// Computes z and q of every earlier-to-later pair. `matched` is used only by that null.
-[[nodiscard]] Significance significance(const Affinities& affinities, NullModel null, std::size_t d_model,
-                                        const NullMoments& matched = {});
+/// Computes z, p and q of every earlier-to-later pair. `dimension` is that of `isotropic_dimension`; `matched` is used
+/// only by that null. For heads of lower rank than the matched draws, the mean of pk is scaled by the ranks and its
+/// deviation like the isotropic one; for metrics of angles there is nothing to compare them with, and they get z = 0
+/// and p = 1. A head of rank 0 has p = 1 everywhere. Cost: one evaluation of an incomplete Beta or gamma function per
+/// pair.
+[[nodiscard]] Significance significance(const Affinities& affinities, NullModel null, std::size_t dimension,
+                                        const MatchedLaw& matched = {});
 
 }  // namespace headscope

@@ -115,17 +115,38 @@ inline constexpr std::array kEdgeColumns = std::to_array<ColumnSchema>({
     {"source", ColumnType::kText, "Head of the earlier layer"},
     {"target", ColumnType::kText, "Head of the later layer"},
     {"score", ColumnType::kFloat, "Affinity by the first metric"},
-    {"rank", ColumnType::kInteger, "Rank within the pair of roles; 1 is the closest pair of heads"},
+    {"rank", ColumnType::kInteger,
+     "Rank within the pair of roles: by score among edges beyond chance, then the others"},
     {"z_<null>", ColumnType::kDouble, "Standard deviations above the mean of the null model"},
-    {"p_<null>", ColumnType::kDouble, "Probability of such a score under the null model"},
-    {"q_<null>", ColumnType::kDouble, "False discovery rate at this p (Benjamini and Hochberg)"},
+    {"p_<null>", ColumnType::kDouble, "Probability of such a score under the null model; 1e-12 means at most that"},
+    {"q_<null>", ColumnType::kDouble,
+     "False discovery rate at this p within the pair of roles (Benjamini and Hochberg); 1e-12 means at most that"},
+    {"log10_p_<null>", ColumnType::kDouble, "Base-10 logarithm of p, without a limit", false, "", 2},
+    {"beyond_chance", ColumnType::kFlag,
+     "Whether q <= 0.05 for the larger p of isotropic and matched, over all pairs of heads of all pairs of roles",
+     false, "", 2},
+    {"stands_out", ColumnType::kFlag, "Whether it is beyond chance and q_span <= 0.05", false, "", 2},
 });
 inline constexpr FileSchema kEdges = {
     .command = "relate",
     .path = "edges.csv",
     .kind = "table",
-    .about = "The edges that were kept, from earlier to later heads, closest first within a pair of roles.",
+    .about =
+        "The edges that were kept, from earlier to later heads; within a pair of roles those beyond chance first, then "
+        "the closest first.",
     .columns = kEdgeColumns};
+inline constexpr std::array kWiringColumns = std::to_array<ColumnSchema>({
+    {"pair", ColumnType::kText, "Roles of source and target, or all"},
+    {"pairs", ColumnType::kInteger, "Pairs of heads, from earlier to later layers"},
+    {"beyond_chance", ColumnType::kInteger, "Pairs that are beyond chance"},
+    {"stands_out", ColumnType::kInteger, "Pairs that stand out among the pairs of their roles and layer distance"},
+});
+inline constexpr FileSchema kWiring = {
+    .command = "relate",
+    .path = "wiring.csv",
+    .kind = "table",
+    .about = "How many pairs of heads are beyond chance and how many stand out, kept or not.",
+    .columns = kWiringColumns};
 inline constexpr FileSchema kGraphMl = {
     .command = "relate", .path = "graph.graphml", .kind = "graph", .about = "Heads and kept edges, as GraphML."};
 inline constexpr FileSchema kGexf = {
@@ -133,24 +154,29 @@ inline constexpr FileSchema kGexf = {
 inline constexpr FileSchema kDot = {
     .command = "relate", .path = "graph.dot", .kind = "graph", .about = "The same graph, for Graphviz."};
 inline constexpr std::array kHubColumns = std::to_array<ColumnSchema>({
-    {"rank", ColumnType::kInteger, "1 is the strongest"},
+    {"rank", ColumnType::kInteger, "1 exceeds most what its layers explain"},
     {"head", ColumnType::kText, "Name"},
-    {"strength", ColumnType::kDouble, "Sum of z over the edges of the head"},
-    {"in_degree", ColumnType::kInteger, "Edges into the head"},
-    {"out_degree", ColumnType::kInteger, "Edges out of it"},
-    {"in_strength", ColumnType::kDouble, "Sum of z over the edges into it"},
-    {"out_strength", ColumnType::kDouble, "Sum of z over the edges out of it"},
+    {"strength", ColumnType::kDouble, "Sum of z over all pairs of the head that are beyond chance, kept or not"},
+    {"in_degree", ColumnType::kInteger, "Kept edges into the head that are beyond chance"},
+    {"out_degree", ColumnType::kInteger, "The same out of it"},
+    {"in_strength", ColumnType::kDouble, "Sum of z over the edges of in_degree"},
+    {"out_strength", ColumnType::kDouble, "Sum of z over the edges of out_degree"},
     {"pagerank", ColumnType::kDouble, "PageRank of the graph"},
     {"hub", ColumnType::kDouble, "Hub score (HITS)"},
     {"authority", ColumnType::kDouble, "Authority score (HITS)"},
     {"betweenness", ColumnType::kDouble, "Betweenness centrality"},
     {"reason", ColumnType::kText, "The same in words"},
+    {"p_family", ColumnType::kDouble, "Probability of such a head anywhere if links met random heads of their layers",
+     false, "", 2},
+    {"significant", ColumnType::kFlag, "Whether p_family <= 0.05", false, "", 2},
 });
 inline constexpr FileSchema kHubs = {
     .command = "relate",
     .path = "hubs.csv",
     .kind = "table",
-    .about = "Heads by the sum of z over their edges, with the measures of the graph and the reason in words.",
+    .about =
+        "Heads by how far the sum of z over their pairs beyond chance exceeds what their layers explain, with the "
+        "measures of the graph of kept edges and the reason in words.",
     .columns = kHubColumns};
 inline constexpr FileSchema kCommunities = {
     .command = "relate",

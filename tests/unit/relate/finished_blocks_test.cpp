@@ -44,7 +44,7 @@ class FinishedBlocksTest : public testing::Test {
   void keep_some() const {
     FinishedBlocks finished(folder_.path(), "a", 0, 0);
     const Matrix block = numbers(2, 3);
-    finished.keep(kSide, std::vector<GramMoments>{{1, 2}, {3, 4}}, std::vector<std::size_t>{5, 6});
+    finished.keep(kSide, std::vector<GramMoments>{{1, 2, 7}, {3, 4, 8}}, std::vector<std::size_t>{5, 6});
     finished.keep(kBlock, block.view());
   }
   [[nodiscard]] bool has_block(const std::string& key = "a") const {
@@ -69,6 +69,7 @@ TEST_F(FinishedBlocksTest, ALaterRunFindsWhatAnEarlierOneKept) {
   std::vector<std::size_t> ranks(2);
   ASSERT_TRUE(finished.restore(kSide, moments, ranks));
   EXPECT_EQ(moments[1].trace_of_square, 4);
+  EXPECT_EQ(moments[1].trace_of_cube, 8);
   EXPECT_EQ(ranks, (std::vector<std::size_t>{5, 6}));
   EXPECT_EQ(finished.restored(), 1U);
 }

@@ -19,7 +19,8 @@ using testing::HasSubstr;
 using testing::Not;
 
 HeadGraph tiny_graph() {
-  return {{{0, 3, false}, {1, 0, true}}, {{0, 1, "OK", 12.5, 12.5, 1e-7}, {0, 1, "OV", 0.1, 0.25, -2}}};
+  return {{{0, 3, false}, {1, 0, true}},
+          {{0, 1, "OK", 12.5, 12.5, 1e-7, true, true}, {0, 1, "OV", 0.1, 0.25, -2, false}}};
 }
 
 HeadLabels tiny_labels() {

@@ -51,6 +51,7 @@ TEST_P(InductionCircuit, IsTheTopOfTheOkEdges) {
   std::set<HeadId> targets;
   for (const Edge& edge : result.edges) {
     EXPECT_EQ(edge.source, behavior.most_damaging);
+    EXPECT_TRUE(edge.beyond_chance);
     EXPECT_GT(edge.nulls.front().z, 5);
     targets.insert(edge.target);
   }

@@ -50,7 +50,7 @@ NullMoments monte_carlo(std::size_t d, std::size_t p, std::size_t q, std::size_t
 }
 
 TEST(IsotropicNull, IsThePapersForGpt2Small) {
-  const NullMoments found = isotropic_moments({64, 64}, {64, 64}, 768);
+  const NullMoments found = isotropic_moments(projector_moments(64), projector_moments(64), 768);
   EXPECT_NEAR(found.mean, 5.3333, 1e-4);
   EXPECT_NEAR(found.deviation, 0.10796, 1e-5);
 }
@@ -59,14 +59,28 @@ TEST(IsotropicNull, EqualsMonteCarloWithinItsErrorUnequalRanksIncluded) {
   for (const auto& [p, q] : std::vector<std::pair<std::size_t, std::size_t>>{{4, 4}, {2, 7}, {1, 1}, {10, 3}}) {
     const std::size_t draws = 4000;
     const NullMoments expected = monte_carlo(24, p, q, draws);
-    const auto x = static_cast<double>(p);
-    const auto y = static_cast<double>(q);
-    const NullMoments found = isotropic_moments({x, x}, {y, y}, 24);
+    const NullMoments found = isotropic_moments(projector_moments(p), projector_moments(q), 24);
     const double root = std::sqrt(static_cast<double>(draws));
     EXPECT_NEAR(found.mean, expected.mean, 4 * found.deviation / root) << p << "," << q;
     // The deviation of a deviation is at most about sqrt((kurtosis - 1) / 4 n); skewed for small ranks.
     EXPECT_NEAR(found.deviation, expected.deviation, 8 * found.deviation / root) << p << "," << q;
   }
+}
+
+TEST(IsotropicNull, HasTheSkewnessOfTheBetaLawForOneDirection) {
+  // The square of a coordinate of a random unit vector in q of n dimensions is Beta(q/2, (n - q)/2).
+  for (const std::size_t q : {1U, 3U, 9U}) {
+    const double a = static_cast<double>(q) / 2;
+    const double b = (24 - static_cast<double>(q)) / 2;
+    const double expected = 2 * (b - a) * std::sqrt(a + b + 1) / ((a + b + 2) * std::sqrt(a * b));
+    EXPECT_NEAR(isotropic_moments(projector_moments(1), projector_moments(q), 24).skewness, expected, 1e-12);
+  }
+}
+
+TEST(ShownP, IsNeverBelowItsLimit) {
+  EXPECT_DOUBLE_EQ(shown_p(-2), 0.01);
+  EXPECT_EQ(shown_p(-300), 1e-12);
+  EXPECT_EQ(shown_p(-INFINITY), 1e-12);
 }
 
 TEST(UpperTail, IsTheNormalDistributions) {
@@ -85,12 +99,13 @@ class NullModelTest : public testing::Test {
 TEST_F(NullModelTest, GivesEveryEarlierToLaterPairAZAndNoOther) {
   const auto affinities = compute_affinities(model_, Metric::kPk, pairs_).value();
   const Significance found = significance(affinities[0], NullModel::kIsotropic, sizes_.d_model);
-  const NullMoments moments = isotropic_moments({6, 6}, {6, 6}, 40);
+  const NullMoments moments = isotropic_moments(projector_moments(6), projector_moments(6), 40);
   for (std::size_t i = 0; i < 6; ++i) {
     for (std::size_t j = 0; j < 6; ++j) {
       const bool later = i < 3 && j >= 3;
       EXPECT_EQ(std::isnan(found.z(i, j)), !later);
-      EXPECT_EQ(std::isnan(found.q(i, j)), !later);
+      EXPECT_EQ(std::isnan(found.log10_p(i, j)), !later);
+      EXPECT_EQ(std::isnan(found.log10_q(i, j)), !later);
       if (later) {
         EXPECT_NEAR(found.z(i, j), (static_cast<double>(affinities[0].values(i, j)) - moments.mean) / moments.deviation,
                     1e-5);
@@ -104,7 +119,9 @@ TEST_F(NullModelTest, ComputesBenjaminiHochbergQ) {
   const Significance found = significance(affinities[0], NullModel::kIsotropic, sizes_.d_model);
   std::vector<std::pair<double, double>> p_and_q;
   for (std::size_t i = 0; i < found.z.values().size(); ++i) {
-    if (!std::isnan(found.z.values()[i])) p_and_q.emplace_back(upper_tail(found.z.values()[i]), found.q.values()[i]);
+    if (!std::isnan(found.z.values()[i])) {
+      p_and_q.emplace_back(std::pow(10.0, found.log10_p.values()[i]), std::pow(10.0, found.log10_q.values()[i]));
+    }
   }
   ASSERT_EQ(p_and_q.size(), 9u);
   for (const auto& [p, q] : p_and_q) {
@@ -141,24 +158,36 @@ TEST_F(NullModelTest, SpanUsesMedianAndDeviationOfTheSameDistance) {
 TEST_F(NullModelTest, MatchedDependsOnTheSeedAndNotOnThreads) {
   const AffinityOptions options;
   set_thread_count(1);
-  const auto one = matched_moments(model_, Metric::kPk, pairs_, options, {.draws = 8, .seed = 3}).value();
+  const auto one = matched_laws(model_, Metric::kPk, pairs_, options, {.draws = 8, .seed = 3}).value();
   set_thread_count(3);
-  const auto three = matched_moments(model_, Metric::kPk, pairs_, options, {.draws = 8, .seed = 3}).value();
+  const auto three = matched_laws(model_, Metric::kPk, pairs_, options, {.draws = 8, .seed = 3}).value();
   set_thread_count(0);
-  const auto other = matched_moments(model_, Metric::kPk, pairs_, options, {.draws = 8, .seed = 4}).value();
+  const auto other = matched_laws(model_, Metric::kPk, pairs_, options, {.draws = 8, .seed = 4}).value();
   for (std::size_t p = 0; p < pairs_.size(); ++p) {
-    EXPECT_EQ(one[p].mean, three[p].mean);
-    EXPECT_EQ(one[p].deviation, three[p].deviation);
-    EXPECT_NE(one[p].mean, other[p].mean);
+    EXPECT_EQ(one[p].moments.mean, three[p].moments.mean);
+    EXPECT_EQ(one[p].moments.deviation, three[p].moments.deviation);
+    EXPECT_EQ(one[p].moments.mean, other[p].moments.mean);  // exact, not drawn
+    EXPECT_NE(one[p].moments.deviation, other[p].moments.deviation);
   }
 }
 
-TEST_F(NullModelTest, MatchedEqualsIsotropicForIsotropicHeadsAndExceedsItForAnisotropicOnes) {
-  // Random heads: the mean projector of 6 heads in 40 dimensions is not quite isotropic, so its mean is a little above.
-  const auto random = matched_moments(model_, Metric::kPk, pairs_, {}, {.draws = 40}).value();
-  const NullMoments isotropic = isotropic_moments({6, 6}, {6, 6}, 40);
-  EXPECT_NEAR(random[0].mean, isotropic.mean, 0.1 * isotropic.mean);
-  EXPECT_GT(random[1].mean, random[0].mean);  // a role against itself shares its anisotropy
+TEST_F(NullModelTest, TheMatchedMeanOfPkIsTheMeanOverAllPairsOfDifferentHeads) {
+  const auto affinities = compute_affinities(model_, Metric::kPk, pairs_).value();
+  const auto matched = matched_laws(model_, Metric::kPk, pairs_, {}, {.draws = 4}).value();
+  for (std::size_t p = 0; p < pairs_.size(); ++p) {
+    double sum = 0;
+    double count = 0;
+    for (std::size_t i = 0; i < affinities[p].values.rows(); ++i) {
+      for (std::size_t j = 0; j < affinities[p].values.columns(); ++j) {
+        if (pairs_[p].source == pairs_[p].target && i == j) continue;
+        sum += static_cast<double>(affinities[p].values(i, j));
+        ++count;
+      }
+    }
+    EXPECT_NEAR(matched[p].moments.mean, sum / count, 1e-5 * sum / count);
+    EXPECT_EQ(matched[p].source.full_rank, 6U);
+    EXPECT_EQ(matched[p].target.mean_rank, 6);
+  }
 }
 
 TEST_F(NullModelTest, IsDefinedWhereTheFormulaMakesSense) {

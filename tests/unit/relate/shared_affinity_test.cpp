@@ -60,7 +60,7 @@ void expect_same(const std::vector<Affinities>& found, const std::vector<Affinit
     EXPECT_EQ(found[p].source.ranks, expected[p].source.ranks);
     EXPECT_EQ(found[p].target.ranks, expected[p].target.ranks);
     const auto same_moments = [](const GramMoments& a, const GramMoments& b) {
-      return a.trace == b.trace && a.trace_of_square == b.trace_of_square;
+      return a.trace == b.trace && a.trace_of_square == b.trace_of_square && a.trace_of_cube == b.trace_of_cube;
     };
     EXPECT_TRUE(std::ranges::equal(found[p].source.moments, expected[p].source.moments, same_moments));
     EXPECT_TRUE(std::ranges::equal(found[p].target.moments, expected[p].target.moments, same_moments));
@@ -149,15 +149,17 @@ TEST(SharedRelate, TheMatchedNullHasTheBitsOfOneRank) {
   const test::DeepLlama files;
   const Model model = files.open();
   const std::vector<RolePair> pairs = {{Role::kO, Role::kQ}, {Role::kO, Role::kV}};
-  const auto alone = matched_moments(model, Metric::kPk, pairs, {}, {.draws = 4, .seed = 3}).value();
+  const auto alone = matched_laws(model, Metric::kPk, pairs, {}, {.draws = 4, .seed = 3}).value();
   test::on_ranks(3, [&](Ranks& ranks) {
-    const auto shared = matched_moments(model, Metric::kPk, pairs, {}, {.draws = 4, .seed = 3}, {.ranks = ranks});
+    const auto shared = matched_laws(model, Metric::kPk, pairs, {}, {.draws = 4, .seed = 3}, {.ranks = ranks});
     ASSERT_EQ(shared.has_value(), ranks.is_root());
     if (!shared) return;
     ASSERT_EQ(shared->size(), pairs.size());
     for (std::size_t p = 0; p < shared->size(); ++p) {
-      EXPECT_EQ((*shared)[p].mean, alone[p].mean);
-      EXPECT_EQ((*shared)[p].deviation, alone[p].deviation);
+      EXPECT_EQ((*shared)[p].moments.mean, alone[p].moments.mean);
+      EXPECT_EQ((*shared)[p].moments.deviation, alone[p].moments.deviation);
+      EXPECT_EQ((*shared)[p].source.mean_rank, alone[p].source.mean_rank);
+      EXPECT_EQ((*shared)[p].target.full_rank, alone[p].target.full_rank);
     }
   });
 }
