@@ -165,6 +165,11 @@ class Relation(Result):
         return self._optional("informativeness.csv")
 
     @cached_property
+    def sensitivity(self) -> Table | None:
+        """Agreement with other weight processings per pair of roles, if ``sensitivity=True`` was given."""
+        return self._optional("sensitivity.csv")
+
+    @cached_property
     def labels(self) -> Table | None:
         """How well each metric finds pairs of labeled heads, if labels were given."""
         return self._optional("labels.csv")
@@ -284,12 +289,18 @@ class Detection(Result):
         """One row per head, one column per detector."""
         return self.table("detectors.csv")
 
+    @cached_property
+    def lengths(self) -> Table | None:
+        """Per detector and length: sequences, the score of uniform attention, and how many heads reach the threshold."""
+        return self._optional("detector_lengths.csv")
+
     def heads(self, detector: str) -> list[str]:
-        """Heads that pass the threshold of a detector, best first."""
+        """Heads that pass the threshold of a detector at all lengths, best first."""
         if detector not in self.detectors:
             raise ArgumentError(f"detector '{detector}' is none of {', '.join(self.detectors)}")
         score = np.nan_to_num(np.asarray(self.scores[detector], dtype=float), nan=-1.0)
-        passed = [i for i in np.argsort(-score, kind="stable") if score[i] >= self.scores["threshold"][i]]
+        detected = [str(names).split() for names in self.scores["detected"]]
+        passed = [i for i in np.argsort(-score, kind="stable") if detector in detected[i]]
         return [str(self.scores["head"][i]) for i in passed]
 
     def _plots(self) -> Mapping[str, str]:

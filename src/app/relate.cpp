@@ -54,6 +54,8 @@ RelateOptions relate_options(const RelateRequest& request) {
   options.top = request.top;
   if (request.max_q && *request.max_q > 0) options.q_level = request.max_q;
   options.matched = {.draws = request.draws, .seed = request.seed};
+  options.bootstrap.seed = request.seed;
+  options.sensitivity = request.sensitivity;
   options.affinity.weights = request.weights;
   options.affinity.earlier_only = request.earlier_only;
   options.affinity.layers = request.selection.layers;
@@ -177,8 +179,10 @@ void describe(RelateRequest& request, OptionList& options) {
       "Matrix whose rows are the tokens' vectors");
   describe(request.selection, options);
   options.add("earlier-only", request.earlier_only, "Leave out pairs that do not go from an earlier to a later layer");
+  options.add("sensitivity", request.sensitivity,
+              "Also compare the first metric with other weight processings and without common directions");
   options.add("draws", request.draws, "Random subspaces per side of the matched null").between(2, 100000);
-  options.add("seed", request.seed, "Seed of the matched null and of the test of hubs");
+  options.add("seed", request.seed, "Seed of the matched null, of the test of hubs and of the bootstrap over heads");
   describe_device(request.resources, options);
   describe_precision(request.resources, options);
   options

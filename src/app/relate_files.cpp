@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/json_text.h"
+#include "app/relate_lines.h"
 #include "app/relate_verdict.h"
 #include "app/run_output.h"
 #include "headscope/app/relate.h"
@@ -115,9 +116,19 @@ void add_informativeness(RunFolder& folder, const RelateResult& result) {
   for (const Informativeness& one : result.informativeness) {
     table.add_row({to_string(one.pair), one.pairs, one.observed_mean, one.observed_deviation, one.random.mean,
                    one.random.deviation, one.paper, one.paper_width, one.paper_smoothed, one.fine, one.fine_width,
-                   one.fine_smoothed, one.closed_form});
+                   one.fine_smoothed, one.closed_form, one.paper_low, one.paper_high, one.ceiling, one.at_ceiling});
   }
   folder.add_table(run_files::kInformativeness, std::move(table));
+}
+
+void add_sensitivity(RunFolder& folder, const RelateResult& result) {
+  if (result.sensitivity.empty()) return;
+  Table table = make_table(run_files::kSensitivity);
+  for (const Sensitivity& one : result.sensitivity) {
+    table.add_row({to_string(one.pair), one.variant, one.steps.gain, one.steps.center, one.removed, one.spearman,
+                   one.top_overlap, one.top, one.pairs});
+  }
+  folder.add_table(run_files::kSensitivity, std::move(table));
 }
 
 void add_labels(RunFolder& folder, const RelateOutcome& outcome) {
@@ -171,6 +182,7 @@ void write(const RelateOutcome& outcome, RunFolder& folder) {
   add_graph(folder, outcome);
   add_tree(folder, outcome.result);
   add_informativeness(folder, outcome.result);
+  add_sensitivity(folder, outcome.result);
   add_labels(folder, outcome);
   add_tokens(folder, outcome);
   folder.verdict() = app::relate_verdict(outcome.result);
@@ -191,11 +203,8 @@ std::string summary(const RelateOutcome& outcome) {
                       to_string(result.headline));
   text += app::wiring_lines(result);
   text += app::hub_lines(result);
-  for (const Informativeness& one : result.informativeness) {
-    text += fmt::format("{:<12} {} {:.3f} nats from random (mean {:.3f}, random {:.3f})\n",
-                        &one == &result.informativeness.front() ? "informative" : "", to_string(one.pair), one.paper,
-                        one.observed_mean, one.random.mean);
-  }
+  text += app::informativeness_lines(result);
+  text += app::sensitivity_line(result);
   for (const LabelRow& row : result.labels) {
     text += fmt::format("{:<12} {} {}: PR-AUC {:.3f}, ROC-AUC {:.3f}\n", &row == &result.labels.front() ? "labels" : "",
                         info(row.metric).name, to_string(row.pair), row.scores.average_precision, row.scores.roc_auc);
@@ -220,6 +229,10 @@ std::string to_json(const RelateOutcome& outcome) {
   for (const Informativeness& one : result.informativeness) {
     informativeness.push_back({{"pair", to_string(one.pair)},
                                {"kl", app::number(one.paper)},
+                               {"kl_low", app::number(one.paper_low)},
+                               {"kl_high", app::number(one.paper_high)},
+                               {"kl_ceiling", app::number(one.ceiling)},
+                               {"at_ceiling", one.at_ceiling},
                                {"kl_fine", app::number(one.fine)},
                                {"kl_closed_form", app::number(one.closed_form)}});
   }
@@ -251,6 +264,7 @@ std::string to_json(const RelateOutcome& outcome) {
                {"edges", edges},
                {"hubs", hubs},
                {"informativeness", informativeness},
+               {"sensitivity", app::sensitivity_json(result)},
                {"labels", labels},
                {"warnings", result.warnings}};
   return app::json_text(std::move(root), outcome.files);

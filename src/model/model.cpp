@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "headscope/base/error.h"
+#include "headscope/model/processing_steps.h"
 #include "headscope/model/read_weights.h"
 #include "model/deduce_sizes.h"
 #include "model/find_family.h"
@@ -162,7 +163,7 @@ void Model::release_layer(std::size_t layer) const {
 
 void Model::check_complete(std::size_t layer, Role role, WeightProcessing processing) const {
   const LayerTensors& tensors = layer_tensors(layer);
-  const bool folded = processing == WeightProcessing::kFolded && info_.order == NormOrder::kPre;
+  const bool folded = steps_of(processing, info_).gain;
   if (tensors.slices[static_cast<std::size_t>(role)].tensor == nullptr || (folded && tensors.norm_gain == nullptr) ||
       (role == Role::kO && map_.output_scale_required && tensors.output_scale == nullptr)) {
     reject_incomplete(checkpoint_, layer, tensors.missing);
@@ -189,15 +190,15 @@ void Model::load_roles(std::size_t layer, std::span<const Role> roles, WeightPro
 
 void Model::process(HeadWeights& weights, const LayerTensors& tensors, WeightProcessing processing) const {
   const bool writes = weights.role() == Role::kO;
-  const bool folded = processing == WeightProcessing::kFolded && info_.order == NormOrder::kPre;
+  const ProcessingSteps steps = steps_of(processing, info_);
   std::vector<float> factors;
   const auto read_factors = [&](const StoredTensor& tensor, float offset) {
     factors = read_vector(checkpoint_, tensor);
     for (float& factor : factors) factor += offset;
   };
   if (writes && tensors.output_scale != nullptr) read_factors(*tensors.output_scale, map_.output_scale_offset);
-  if (!writes && folded) read_factors(*tensors.norm_gain, map_.norm_offset);
-  fold(weights, {.factors = factors, .remove_mean = folded && info_.norm == NormKind::kLayerNorm});
+  if (!writes && steps.gain) read_factors(*tensors.norm_gain, map_.norm_offset);
+  fold(weights, {.factors = factors, .remove_mean = steps.center});
 }
 
 }  // namespace headscope

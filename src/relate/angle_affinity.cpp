@@ -11,6 +11,7 @@
 #include "headscope/linalg/orthonormal_basis.h"
 #include "headscope/linalg/principal_angles.h"
 #include "headscope/relate/rank_tolerance.h"
+#include "headscope/relate/weight_variant.h"
 #include "relate/head_selection.h"
 #include "relate/pair_rows.h"
 
@@ -28,10 +29,11 @@ struct LayerBases {
   }
 };
 
-LayerBases load_bases(const Model& model, std::size_t layer, Role role, WeightProcessing weights,
+LayerBases load_bases(const Model& model, std::size_t layer, Role role, const AffinityOptions& options,
                       const std::vector<std::size_t>& heads) {
   const HeadSizes& sizes = model.info().sizes;
-  const HeadWeights loaded = model.load_heads(layer, role, weights);
+  HeadWeights loaded = model.load_heads(layer, role, options.variant ? WeightProcessing::kRaw : options.weights);
+  if (options.variant) options.variant->apply(model, layer, loaded);
   model.release_layer(layer);
   const double tolerance = rank_tolerance(model.stored_type(layer, role), sizes.d_model, sizes.d_head);
   LayerBases bases;
@@ -142,8 +144,7 @@ class AngleAffinity {
  private:
   [[nodiscard]] LayerBases load(Side side, std::size_t layer) {
     const Role role = side == Side::kSource ? pair_.source : pair_.target;
-    LayerBases bases =
-        load_bases(model_, selection_.layers()[layer], role, options_.weights, rows_.heads(side).of(layer));
+    LayerBases bases = load_bases(model_, selection_.layers()[layer], role, options_, rows_.heads(side).of(layer));
     if (rows_.is_own(layer)) rows_.describe(side, layer, {}, bases.ranks);
     return bases;
   }

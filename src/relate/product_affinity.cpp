@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "headscope/relate/weight_variant.h"
 #include "relate/head_factors.h"
 #include "relate/head_selection.h"
 #include "relate/layer_owner.h"
@@ -214,7 +215,12 @@ class ProductAffinity {
 
   [[nodiscard]] std::unique_ptr<PreparedLayer> prepare(const FactorKey& key, std::size_t layer) {
     const std::vector<std::size_t>& chosen = heads(key).of(layer);
-    weights_ = load_weights(model_, selection_.layers()[layer], key, options_.weights, chosen, std::move(weights_));
+    const WeightProcessing weights = options_.variant ? WeightProcessing::kRaw : options_.weights;
+    weights_ = load_weights(model_, selection_.layers()[layer], key, weights, chosen, std::move(weights_));
+    if (options_.variant) {
+      options_.variant->apply(model_, selection_.layers()[layer], weights_.outer);
+      options_.variant->apply(model_, selection_.layers()[layer], weights_.inner);
+    }
     auto prepared = engine_.prepare(weights_);
     report(preparation(key, layer));
     return prepared;

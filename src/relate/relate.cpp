@@ -160,7 +160,9 @@ std::optional<RelateResult> relate(const Model& model, const RelateOptions& opti
   result.nulls = plan.shown;
   result.headline = plan.headline;
 
-  const std::vector<Context> stages = split_by_work(context, plan_work(sizes, options, plan.used, finished));
+  const std::size_t variants = options.sensitivity && sizes.layers > 1 ? sensitivity_variants(model.info()) : 0;
+  const std::vector<Context> stages =
+      split_by_work(context, plan_work(sizes, options, plan.used, finished, variants));
   for (std::size_t m = 0; m < options.metrics.size(); ++m) {
     std::vector<RolePair> pairs = options.pairs;
     if (m > 0) std::erase_if(pairs, [&](RolePair pair) { return !is_defined(options.metrics[m], pair); });
@@ -171,6 +173,11 @@ std::optional<RelateResult> relate(const Model& model, const RelateOptions& opti
     auto matched = matched_laws(model, options.metrics.front(), options.pairs, options.affinity, options.matched,
                                 stages[options.metrics.size()]);
     if (matched) result.matched = std::move(*matched);
+  }
+  if (variants > 0) {
+    auto compared = sensitivity(model, options.metrics.front(), options.pairs, result.affinities, options.affinity,
+                                options.top, stages[stages.size() - 2]);
+    if (compared) result.sensitivity = std::move(*compared);
   }
   if (!context.ranks.get().is_root()) return std::nullopt;
   const std::span<const Affinities> primary = std::span(result.affinities).first(options.pairs.size());
@@ -192,7 +199,7 @@ std::optional<RelateResult> relate(const Model& model, const RelateOptions& opti
 
   for (const Affinities& one : result.affinities) {
     if (one.metric == Metric::kPk && sizes.layers > 1 && !result.edges.empty() && sizes.d_head < dimension) {
-      result.informativeness.push_back(informativeness(one, dimension, sizes.d_head));
+      result.informativeness.push_back(informativeness(one, dimension, sizes.d_head, options.bootstrap));
     }
     if (options.labels) {
       result.labels.push_back({one.metric, one.pair, label_scores(one, *options.labels, sizes, options.top)});

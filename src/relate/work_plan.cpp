@@ -75,13 +75,19 @@ double work_of_graph(const HeadSizes& sizes, const HeadSelection& selection, con
 }  // namespace
 
 std::vector<double> plan_work(const HeadSizes& sizes, const RelateOptions& options, std::span<const NullModel> nulls,
-                              const FinishedBlocks* finished) {
+                              const FinishedBlocks* finished, std::size_t variants) {
   const AffinityOptions& affinity = options.affinity;
   const HeadSelection selection(sizes, affinity.layers, affinity.heads, affinity.named_heads);
   std::vector<double> work;
   for (const Metric metric : options.metrics) work.push_back(flops_of(metric, sizes, selection, options, finished));
   if (std::ranges::find(nulls, NullModel::kMatched) != nulls.end()) {
     work.push_back(flops_of_matched(sizes, selection, options));
+  }
+  if (variants > 0) {
+    RelateOptions earlier = options;
+    earlier.affinity.earlier_only = true;
+    work.push_back(static_cast<double>(variants) *
+                   flops_of(options.metrics.front(), sizes, selection, earlier, nullptr));
   }
   work.push_back(work_of_graph(sizes, selection, options, nulls.size()));
   return work;

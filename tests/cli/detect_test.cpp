@@ -36,14 +36,18 @@ TEST(Detect, WritesATableAndLabelsThatRelateTakes) {
   const std::string run = (folder.path() / "run").string();
   const Outcome outcome = run_program({"detect", kInduction, "-o", run, "--labels", "--quiet"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("32 random sequences of 64 tokens, threshold 0.4\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("32 random sequences of 64 tokens (64 of 32); mean +- "));
   EXPECT_THAT(outcome.out, HasSubstr("  previous   L0H6 0.7"));
   EXPECT_THAT(outcome.out, HasSubstr("  duplicate  none; the best is "));
   const std::string table = read(fs::path(run) / "detectors.csv");
   EXPECT_THAT(table, testing::StartsWith(
-                         "head,layer,index,previous,identity,duplicate,induction,threshold,detected\nL0H0,0,0,"));
+                         "head,layer,index,previous,identity,duplicate,induction,threshold,detected,at_one_length,"
+                         "previous_sd,"));
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 17);
-  EXPECT_THAT(table, HasSubstr(",previous\n"));
+  EXPECT_THAT(table, HasSubstr(",0.4,previous,,"));
+  const std::string lengths = read(fs::path(run) / "detector_lengths.csv");
+  EXPECT_THAT(lengths, HasSubstr("\nprevious,64,32,"));
+  EXPECT_THAT(lengths, HasSubstr("\ninduction,32,64,"));
   const HeadLabels labels = load_labels(fs::path(run) / "labels.json");
   ASSERT_EQ(labels.classes().size(), 4u);
   EXPECT_EQ(labels.classes()[0].name, "previous");
@@ -51,7 +55,7 @@ TEST(Detect, WritesATableAndLabelsThatRelateTakes) {
   EXPECT_TRUE(labels.classes()[1].ignored);
   EXPECT_THAT(labels.classes()[3].heads, testing::Contains(HeadId{1, 0}));
   const Json manifest = Json::parse(read(fs::path(run) / "manifest.json"));
-  EXPECT_EQ(manifest["files"]["detectors.csv"]["shape"], Json({16, 9}));
+  EXPECT_EQ(manifest["files"]["detectors.csv"]["shape"], Json({16, 22}));
   const Outcome related = run_program(
       {"relate", kInduction, "-o", run, "--labels", run + "/labels.json", "--null", "isotropic", "--quiet"});
   EXPECT_EQ(related.code, 0) << related.err;

@@ -71,6 +71,41 @@ TEST(Relate, WritesEverythingTheManifestLists) {
   EXPECT_EQ(temporary, 0u);
 }
 
+TEST(Relate, ComparesWithOtherWeightProcessingsOnRequest) {
+  const TemporaryFolder folder;
+  const std::string model = std::string(HEADSCOPE_SOURCE_DIR) + "/models/induction";
+  const std::string run = (folder.path() / "run").string();
+  const Outcome outcome = run_program({"relate", model, "-o", run, "--sensitivity", "--tokens", "0", "--quiet"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out,
+              HasSubstr("sensitivity  of 7 variants of weight processing x 3 role pairs, the smallest rank "
+                        "correlation with the default is 0."));
+  const std::string table = read(fs::path(run) / "sensitivity.csv");
+  EXPECT_THAT(table, testing::StartsWith("pair,variant,gain,centered,removed,spearman,top_overlap,top,pairs\n"
+                                         "OQ,gain only,yes,no,0,"));
+  EXPECT_EQ(lines(table), 1 + 7 * 3u);
+  EXPECT_THAT(table, HasSubstr("\nOV,without 8 directions,yes,yes,8,"));
+  // Nothing else changes, and without the option there is no such file.
+  const std::string plain = (folder.path() / "plain").string();
+  ASSERT_EQ(run_program({"relate", model, "-o", plain, "--tokens", "0", "--quiet"}).code, 0);
+  EXPECT_FALSE(fs::exists(fs::path(plain) / "sensitivity.csv"));
+  EXPECT_EQ(read(fs::path(run) / "edges.csv"), read(fs::path(plain) / "edges.csv"));
+}
+
+// All pairs of roles have a line, with an interval or the reason why there is none.
+TEST(Relate, GivesTheInformativenessOfAllPairsWithIntervals) {
+  const TemporaryFolder folder;
+  const std::string model = std::string(HEADSCOPE_SOURCE_DIR) + "/models/demo";
+  const std::string run = (folder.path() / "run").string();
+  const Outcome outcome = run_program({"relate", model, "-o", run, "--tokens", "0", "--quiet"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("informative  OQ "));
+  EXPECT_THAT(outcome.out, HasSubstr("\n             OV "));
+  const std::string table = read(fs::path(run) / "informativeness.csv");
+  EXPECT_THAT(table, HasSubstr(",kl_closed_form,kl_low,kl_high,kl_ceiling,at_ceiling\n"));
+  EXPECT_EQ(lines(table), 4u);
+}
+
 TEST(Relate, GivesTheSameBytesForAnyNumberOfThreads) {
   const TemporaryFolder folder;
   for (const char* threads : {"1", "3"}) {

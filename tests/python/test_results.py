@@ -176,6 +176,23 @@ def test_what_is_saved_can_be_opened_and_saved_again(model: headscope.Model, cap
     headscope.relate(model, top=3).save(tmp_path / "two", force=True)
 
 
+def test_sensitivity_and_lengths_are_tables(model: headscope.Model) -> None:
+    assert headscope.relate(model).sensitivity is None
+    relation = headscope.relate(model, sensitivity=True)
+    assert relation.sensitivity is not None
+    assert len(relation.sensitivity["spearman"]) == 7 * 3
+    assert relation.sensitivity["gain"].dtype == np.bool_
+    assert relation.informativeness is not None
+    assert relation.informativeness["at_ceiling"].dtype == np.bool_
+    detection = headscope.detect(model, sequences=4)
+    assert detection.lengths is not None
+    assert sorted(set(detection.lengths["length"])) == [32, 64]
+    for detector in detection.detectors:
+        for head in detection.heads(detector):
+            row = list(detection.scores["head"]).index(head)
+            assert detection.scores[detector][row] >= 0.4 and detection.scores[f"{detector}_second"][row] >= 0.4
+
+
 def test_capture_describes_its_maps(captured: headscope.Capture) -> None:
     assert captured.pattern is not None and captured.scores is not None and captured.output is not None
     assert captured.pattern.shape == (16, 32, 32)

@@ -22,9 +22,11 @@ struct DetectRequest {
   ModelSource model = {};
   std::size_t sequences = 32;
   std::size_t length = 64;  ///< Tokens per sequence; even. The second half repeats the first.
-  bool bos = true;          ///< Start every sequence with the model's BOS token, if it has one.
-  double threshold = 0.4;   ///< A head with at least this score counts as detected.
-  bool labels = false;      ///< Also write the detected heads as a label file.
+  /// Another length at which every head is scored. Not set: twice the length; 0: none.
+  std::optional<std::size_t> second_length = {};
+  bool bos = true;         ///< Start every sequence with the model's BOS token, if it has one.
+  double threshold = 0.4;  ///< A head with at least this score at all lengths counts as detected.
+  bool labels = false;     ///< Also write the detected heads as a label file.
   std::size_t seed = 0;
   OutputTarget output = {};
   Resources resources = {};

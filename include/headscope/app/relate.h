@@ -38,6 +38,7 @@ struct RelateRequest {
   TokenMatrix tokens_from = TokenMatrix::kUnembedding;
   HeadSelection selection = {};
   bool earlier_only = false;
+  bool sensitivity = false;  ///< Also compare with other weight processings.
   std::size_t draws = 32;
   std::size_t seed = 0;
   bool resume = true;

@@ -30,6 +30,10 @@ struct DetectOptions {
   std::size_t sequences = 32;
   std::size_t length = 64;  ///< Tokens per sequence, both halves together; even. Reduced if the model has fewer
                             ///< positions.
+  /// A second length, because scores depend on it: by up to 0.37 between 64 and 128 tokens. Even. Not set: twice
+  /// `length`. Reduced like `length`; if that leaves the same length, half of it, rounded to an even number from 4 on.
+  /// 0: only one length.
+  std::optional<std::size_t> second_length = std::nullopt;
   std::uint64_t seed = 0;
   /// Ids are drawn below this; 0: from the whole vocabulary.
   std::size_t vocabulary = 0;
@@ -38,19 +42,34 @@ struct DetectOptions {
   bool without_bos = false;
 };
 
+/// Indexed by Detector; empty where the detector does not apply.
+using DetectorScores = std::array<std::optional<double>, 4>;
+
 /// Scores of one head.
 struct HeadScores {
   HeadId head;
-  /// Indexed by Detector: the mean over sequences and queries, in [0, 1]. Empty where the detector does not apply:
-  /// images have no previous token and no repetition, so image models only get `identity`, on random pixels. In
-  /// bidirectional models `previous`, `duplicate` and `induction` look back as in causal ones.
-  std::array<std::optional<double>, 4> scores;
+  /// The mean over sequences and queries, in [0, 1]. Images have no previous token and no repetition, so image models
+  /// only get `identity`, on random pixels. In bidirectional models `previous`, `duplicate` and `induction` look back
+  /// as in causal ones.
+  DetectorScores scores = {};
+  DetectorScores spread = {};  ///< Standard deviation over sequences; empty if there is only one.
+  /// The same on sequences of the second length; empty if there is none.
+  DetectorScores second = {};
+  DetectorScores second_spread = {};
 };
 
 struct DetectResult {
   std::vector<HeadScores> heads;  ///< Layer by layer.
   std::size_t sequences = 0;
-  std::size_t length = 0;            ///< Tokens without BOS.
+  std::size_t length = 0;  ///< Tokens without BOS.
+  /// Of the second length: as many sequences as have about the same number of tokens in total, at least two. 0 if
+  /// there is no second length, as for images.
+  std::size_t second_sequences = 0;
+  std::size_t second_length = 0;
+  /// What a head scores that attends to all visible tokens alike: 1/(t + 1) for token t of a causal model, averaged
+  /// over the scored queries; one over the number of tokens in other models. Sliding windows are not considered.
+  DetectorScores chance = {};
+  DetectorScores second_chance = {};
   std::optional<std::uint32_t> bos;  ///< The token prepended to every sequence, if any.
 };
 
@@ -60,7 +79,16 @@ struct DetectResult {
 ///                tokens.
 [[nodiscard]] DetectResult detect(const Model& model, const DetectOptions& options = {}, const Context& context = {});
 
-/// Returns a label file (see relate/labels.h) that lists, per class, the heads whose score is at least `threshold`.
+/// How a head's scores compare with a threshold.
+enum class Detected {
+  kNo,
+  kAtOneLength,  ///< At only one of two lengths.
+  kYes,          ///< At all lengths.
+};
+[[nodiscard]] Detected is_detected(const HeadScores& head, Detector detector, double threshold) noexcept;
+
+/// Returns a label file (see relate/labels.h) that lists, per class, the heads whose score is at least `threshold`
+/// at all lengths.
 /// `name` is the name written to the file.
 [[nodiscard]] std::string labels_from(const DetectResult& result, double threshold, std::string_view name);
 

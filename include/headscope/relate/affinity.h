@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -15,6 +16,8 @@
 #include "headscope/relate/metric.h"
 
 namespace headscope {
+
+struct WeightVariant;  // relate/weight_variant.h
 
 /// The heads on one side of a pair, layer by layer.
 struct AffinitySide {
@@ -34,6 +37,8 @@ struct Affinities {
 
 struct AffinityOptions {
   WeightProcessing weights = WeightProcessing::kFolded;
+  /// Weights processed in another way, in place of `weights`; null for `weights`. Used by `sensitivity`.
+  std::shared_ptr<const WeightVariant> variant = {};
   /// Only pairs whose source layer is before the target layer; other pairs cost nothing.
   bool earlier_only = false;
   std::vector<std::size_t> layers = {};  ///< Only these; all if empty.

@@ -13,6 +13,7 @@
 #include "headscope/relate/label_scores.h"
 #include "headscope/relate/labels.h"
 #include "headscope/relate/null_model.h"
+#include "headscope/relate/sensitivity.h"
 #include "headscope/relate/token_profile.h"
 #include "headscope/tree/partition_tree.h"
 
@@ -29,6 +30,8 @@ struct RelateOptions {
   std::optional<HeadLabels> labels = {};
   AffinityOptions affinity = {};
   MatchedOptions matched = {};
+  BootstrapOptions bootstrap = {};  ///< Of the informativeness.
+  bool sensitivity = false;         ///< Also compare the first metric with other weight processings.
 };
 
 /// How unusual one edge is under one null.
@@ -83,6 +86,7 @@ struct RelateResult {
   std::optional<PartitionTree> tree;  ///< Nested communities of the nodes, by the first metric. Always set.
   /// Per role pair, if pk was requested, there are edges and heads do not fill the space.
   std::vector<Informativeness> informativeness;
+  std::vector<Sensitivity> sensitivity;  ///< If requested and there is more than one layer.
   std::vector<LabelRow> labels;
   std::vector<ClassCounts> class_counts;  ///< Per metric: heads inside and outside of classes among the top edges.
   std::vector<std::string> warnings;      ///< Human-readable: rank-deficient heads, nothing to compare, ...

@@ -196,7 +196,17 @@ inline constexpr std::array kInformativenessColumns = std::to_array<ColumnSchema
     {"kl_fine", ColumnType::kDouble, "The same with bins that fit the random distribution"},
     {"fine_width", ColumnType::kDouble, "Width of these bins"},
     {"fine_smoothed", ColumnType::kFlag, "Whether half a count was added to these bins"},
-    {"kl_closed_form", ColumnType::kDouble, "The same between two normal distributions"},
+    {"kl_closed_form", ColumnType::kDouble,
+     "The same between two normal distributions; holds for Gaussian data only, and affinities of trained models are "
+     "not"},
+    {"kl_low", ColumnType::kDouble,
+     "Lower end of the 95 % interval of kl, by bootstrap over heads; empty where no interval would cover the truth",
+     false, "", 2},
+    {"kl_high", ColumnType::kDouble, "Upper end of this interval", false, "", 2},
+    {"kl_ceiling", ColumnType::kDouble,
+     "The largest kl that this number of pairs can show, because an empty bin counts as half a pair", false, "", 2},
+    {"at_ceiling", ColumnType::kFlag,
+     "Whether kl is at least 0.9 of the ceiling: it then shows the number of pairs, not a distance", false, "", 2},
 });
 inline constexpr FileSchema kInformativeness = {
     .command = "relate",
@@ -206,6 +216,28 @@ inline constexpr FileSchema kInformativeness = {
         "KL(random || observed) of the projection kernel over earlier-to-later pairs, in nats; smoothed: half a "
         "count was added to every bin that random touches, since one was empty.",
     .columns = kInformativenessColumns};
+inline constexpr std::array kSensitivityColumns = std::to_array<ColumnSchema>({
+    {"pair", ColumnType::kText, "Roles of source and target", false, "", 2},
+    {"variant", ColumnType::kText, "The other weight processing", false, "", 2},
+    {"gain", ColumnType::kFlag, "Whether the gain of the norm before attention is multiplied into Q, K and V", false,
+     "", 2},
+    {"centered", ColumnType::kFlag, "Whether the mean over the residual stream is subtracted", false, "", 2},
+    {"removed", ColumnType::kInteger, "Leading eigenvectors of each role's mean projector that are projected out",
+     false, "", 2},
+    {"spearman", ColumnType::kDouble, "Rank correlation with the default, over earlier-to-later pairs", false, "", 2},
+    {"top_overlap", ColumnType::kInteger, "How many of the closest pairs are among the closest by default, too", false,
+     "", 2},
+    {"top", ColumnType::kInteger, "Number of closest pairs compared", false, "", 2},
+    {"pairs", ColumnType::kInteger, "Number of pairs of heads", false, "", 2},
+});
+inline constexpr FileSchema kSensitivity = {
+    .command = "relate",
+    .path = "sensitivity.csv",
+    .kind = "table",
+    .about =
+        "How much the order of the pairs of heads by the first metric depends on the weight processing and on "
+        "directions common to all heads (--sensitivity).",
+    .columns = kSensitivityColumns};
 inline constexpr std::array kLabelColumns = std::to_array<ColumnSchema>({
     {"metric", ColumnType::kText, "Name of the metric"},
     {"pair", ColumnType::kText, "Roles of source and target"},
@@ -323,7 +355,21 @@ inline constexpr std::array kDetectorColumns = std::to_array<ColumnSchema>({
     {"duplicate", ColumnType::kDouble, "On the earlier occurrence of the same token"},
     {"induction", ColumnType::kDouble, "On the token that followed it"},
     {"threshold", ColumnType::kDouble, "Score from which a head counts as detected"},
-    {"detected", ColumnType::kText, "Detectors that the head passes, separated by spaces"},
+    {"detected", ColumnType::kText, "Detectors whose threshold the head reaches at all lengths, separated by spaces"},
+    {"at_one_length", ColumnType::kText, "Detectors whose threshold it reaches at only one of the lengths", false, "",
+     2},
+    {"previous_sd", ColumnType::kDouble, "Standard deviation of previous over sequences", false, "", 2},
+    {"identity_sd", ColumnType::kDouble, "The same of identity", false, "", 2},
+    {"duplicate_sd", ColumnType::kDouble, "The same of duplicate", false, "", 2},
+    {"induction_sd", ColumnType::kDouble, "The same of induction", false, "", 2},
+    {"previous_second", ColumnType::kDouble, "Score at the second length", false, "", 2},
+    {"identity_second", ColumnType::kDouble, "The same of identity", false, "", 2},
+    {"duplicate_second", ColumnType::kDouble, "The same of duplicate", false, "", 2},
+    {"induction_second", ColumnType::kDouble, "The same of induction", false, "", 2},
+    {"previous_second_sd", ColumnType::kDouble, "Standard deviation over sequences at the second length", false, "", 2},
+    {"identity_second_sd", ColumnType::kDouble, "The same of identity", false, "", 2},
+    {"duplicate_second_sd", ColumnType::kDouble, "The same of duplicate", false, "", 2},
+    {"induction_second_sd", ColumnType::kDouble, "The same of induction", false, "", 2},
 });
 inline constexpr FileSchema kDetectors = {
     .command = "detect",
@@ -333,6 +379,20 @@ inline constexpr FileSchema kDetectors = {
         "How much every head looks at the previous token, at itself, at an earlier copy of the token and at what "
         "followed it.",
     .columns = kDetectorColumns};
+inline constexpr std::array kDetectorLengthColumns = std::to_array<ColumnSchema>({
+    {"detector", ColumnType::kText, "Name", false, "", 2},
+    {"length", ColumnType::kInteger, "Tokens per sequence, without BOS", false, "", 2},
+    {"sequences", ColumnType::kInteger, "Number of sequences", false, "", 2},
+    {"chance", ColumnType::kDouble, "Score of a head that attends to all visible tokens alike", false, "", 2},
+    {"threshold", ColumnType::kDouble, "Score from which a head counts as detected", false, "", 2},
+    {"heads", ColumnType::kInteger, "Heads that reach the threshold at this length", false, "", 2},
+});
+inline constexpr FileSchema kDetectorLengths = {
+    .command = "detect",
+    .path = "detector_lengths.csv",
+    .kind = "table",
+    .about = "The lengths at which heads were scored, with the score of uniform attention and the heads found.",
+    .columns = kDetectorLengthColumns};
 inline constexpr FileSchema kDetectedLabels = {.command = "detect",
                                                .path = "labels.json",
                                                .kind = "labels",

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -24,7 +25,9 @@ std::vector<std::vector<double>> all_scores(const DetectResult& result) {
   std::vector<std::vector<double>> all;
   for (const HeadScores& head : result.heads) {
     all.emplace_back();
-    for (const auto& score : head.scores) all.back().push_back(score.value_or(-1));
+    for (const DetectorScores& scores : {head.scores, head.spread, head.second, head.second_spread}) {
+      for (const auto& score : scores) all.back().push_back(score.value_or(-1));
+    }
   }
   return all;
 }
@@ -97,7 +100,17 @@ TEST(Detectors, OfEvenAttentionAreWhatCountingGives) {
       for (std::size_t t = first; t < 8; ++t) sum += 1 / static_cast<double>(t + 1 + skip);
       return sum / static_cast<double>(8 - first);
     };
+    for (std::size_t d = 0; d < 4; ++d) {
+      EXPECT_NEAR(*result.chance[d], mean(d == 0 ? 1 : d == 1 ? 0 : 4), 1e-12);
+      EXPECT_LT(*result.second_chance[d], *result.chance[d]);
+    }
+    EXPECT_EQ(result.second_length, 16U);
     for (const HeadScores& head : result.heads) {
+      for (std::size_t d = 0; d < 4; ++d) {
+        EXPECT_NEAR(*head.second[d], *result.second_chance[d], 1e-6);
+        EXPECT_NEAR(*head.spread[d], 0, 1e-6);
+        EXPECT_NEAR(*head.second_spread[d], 0, 1e-6);
+      }
       EXPECT_NEAR(*head.scores[0], mean(1), 1e-6);
       EXPECT_NEAR(*head.scores[1], mean(0), 1e-6);
       EXPECT_NEAR(*head.scores[2], mean(4), 1e-6);
@@ -118,11 +131,89 @@ TEST(Detectors, ShortenSequencesToTheModelsPositions) {
   EXPECT_EQ(result.length % 2, 0u);
 }
 
+// The spread is the deviation over sequences of what each sequence alone gives.
+TEST(Detectors, SpreadIsTheDeviationOverSequences) {
+  TinyLlama tiny;
+  const TemporaryFolder folder;
+  tiny.write(folder);
+  const Model model = Model::open(folder.path());
+  DetectOptions options;
+  options.length = 8;
+  options.second_length = 0;
+  // Sequence i of seed 0 does not depend on the number of sequences, so sums of prefixes give every single one.
+  std::vector<DetectResult> prefixes;
+  for (options.sequences = 1; options.sequences <= 5; ++options.sequences) prefixes.push_back(detect(model, options));
+  EXPECT_FALSE(prefixes.front().heads[0].spread[0]);
+  EXPECT_EQ(prefixes.front().second_length, 0U);
+  EXPECT_FALSE(prefixes.front().heads[0].second[0]);
+  for (std::size_t head = 0; head < prefixes[0].heads.size(); ++head) {
+    for (std::size_t d = 0; d < 4; ++d) {
+      const auto mean = [&](std::size_t count) { return *prefixes[count - 1].heads[head].scores[d]; };
+      double squares = 0;
+      for (std::size_t i = 1; i <= 5; ++i) {
+        const double before = i > 1 ? mean(i - 1) * static_cast<double>(i - 1) : 0;
+        squares += std::pow(mean(i) * static_cast<double>(i) - before - mean(5), 2);
+      }
+      EXPECT_NEAR(*prefixes[4].heads[head].spread[d], std::sqrt(squares / 4), 1e-9);
+    }
+  }
+}
+
+// The scores of the second length are those of a run with that length, up to the choice of sequences.
+TEST(Detectors, ScoreASecondLength) {
+  const Model model = Model::open(kSource + "/models/induction");
+  DetectOptions options;
+  const DetectResult both = detect(model, options);
+  EXPECT_EQ(both.length, 64U);
+  EXPECT_EQ(both.second_length, 32U);  // the model has 64 positions: half instead of twice
+  EXPECT_EQ(both.second_sequences, 64U);
+  options.length = 32;
+  options.second_length = 64;
+  options.sequences = 64;
+  const DetectResult swapped = detect(model, options);
+  EXPECT_EQ(swapped.second_length, 64U);
+  EXPECT_EQ(swapped.second_sequences, 32U);
+  for (std::size_t i = 0; i < both.heads.size(); ++i) {
+    for (std::size_t d = 0; d < 4; ++d) {
+      EXPECT_NEAR(*both.heads[i].scores[d], *swapped.heads[i].second[d], 0.05);
+      EXPECT_NEAR(*both.heads[i].second[d], *swapped.heads[i].scores[d], 0.05);
+    }
+  }
+  options.second_length = 7;
+  EXPECT_ERROR(detect(model, options), ErrorKind::kInvalidArgument, "sequences of 7 tokens, expected an even number");
+}
+
+TEST(Detectors, AHeadIsDetectedOnlyAtAllLengths) {
+  HeadScores head;
+  const auto at = [&](std::optional<double> first, std::optional<double> second) {
+    head.scores[3] = first;
+    head.second[3] = second;
+    return is_detected(head, Detector::kInduction, 0.4);
+  };
+  EXPECT_EQ(at(0.4, 0.5), Detected::kYes);
+  EXPECT_EQ(at(0.4, 0.39), Detected::kAtOneLength);
+  EXPECT_EQ(at(0.3, 0.5), Detected::kAtOneLength);
+  EXPECT_EQ(at(0.3, 0.1), Detected::kNo);
+  EXPECT_EQ(at(0.5, std::nullopt), Detected::kYes);
+  EXPECT_EQ(at(std::nullopt, std::nullopt), Detected::kNo);
+  DetectResult result;
+  result.second_length = 32;
+  at(0.5, 0.3);
+  result.heads = {head};
+  EXPECT_EQ(labels_from(result, 0.4, "x").find("L0H0"), std::string::npos);
+  at(0.5, 0.4);
+  result.heads = {head};
+  EXPECT_NE(labels_from(result, 0.4, "x").find("L0H0"), std::string::npos);
+}
+
 TEST(Detectors, OfImagesAreIdentityAlone) {
   DetectOptions options;
   options.sequences = 2;
   const DetectResult result = detect(Model::open(kSource + "/tests/golden/forward/vit"), options);
   EXPECT_EQ(result.length, 17u);
+  EXPECT_EQ(result.second_length, 0u);
+  EXPECT_DOUBLE_EQ(result.chance[1].value(), 1.0 / 17);
+  EXPECT_FALSE(result.chance[0]);
   for (const HeadScores& head : result.heads) {
     EXPECT_FALSE(head.scores[0] || head.scores[2] || head.scores[3]);
     ASSERT_TRUE(head.scores[1]);

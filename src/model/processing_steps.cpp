@@ -1,0 +1,39 @@
+#include "headscope/model/processing_steps.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "headscope/base/error.h"
+#include "headscope/model/read_weights.h"
+#include "model/fold.h"
+
+namespace headscope {
+
+ProcessingSteps steps_of(WeightProcessing processing, const ModelInfo& info) noexcept {
+  const bool folded = processing == WeightProcessing::kFolded && info.order == NormOrder::kPre;
+  return {.gain = folded, .center = folded && info.norm == NormKind::kLayerNorm};
+}
+
+std::string to_string(ProcessingSteps steps) {
+  if (steps.gain && steps.center) return "gain and centering";
+  if (steps.gain) return "gain only";
+  return steps.center ? "centering only" : "as stored";
+}
+
+void apply_steps(const Model& model, std::size_t layer, ProcessingSteps steps, HeadWeights& weights) {
+  const HeadMap& map = model.head_map();
+  std::vector<float> factors;
+  if (steps.gain && weights.role() != Role::kO && model.info().order == NormOrder::kPre) {
+    const StoredTensor* gain = map.layers.at(layer).norm_gain;
+    if (gain == nullptr) {
+      throw Error(ErrorKind::kFormat, fmt::format("{}: layer {} lacks the gain of the norm before attention",
+                                                  model.checkpoint().path().string(), layer));
+    }
+    factors = read_vector(model.checkpoint(), *gain);
+    for (float& factor : factors) factor += map.norm_offset;
+  }
+  fold(weights, {.factors = factors, .remove_mean = steps.center});
+}
+
+}  // namespace headscope
