@@ -433,6 +433,11 @@ class Pruning(Result):
         return self.table("curve.csv")
 
     @cached_property
+    def orders(self) -> Table:
+        """The random orders at the full budget that the criteria are compared with: any heads, or as many per layer."""
+        return self.table("orders.csv")
+
+    @cached_property
     def chosen(self) -> dict[str, Any]:
         """pruned.json: the criterion that was chosen, its heads, and what the model does before and after."""
         chosen: dict[str, Any] = json.loads(self._text("pruned.json"))

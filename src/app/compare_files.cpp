@@ -161,7 +161,7 @@ void add_differences(RunFolder& folder, const CompareOutcome& outcome) {
     const ComparedRun& a = outcome.sources[one.a].run;
     const ComparedRun& b = outcome.sources[one.b].run;
     table.add_row({a.name, b.name, one.feature, summarize(a, one.feature).mean, summarize(b, one.feature).mean,
-                   one.difference, one.spread, one.p, one.p_holm, one.paired, to_string(one.verdict)});
+                   one.difference, one.spread, one.p, one.p_family, one.paired, to_string(one.verdict)});
   }
   folder.add_table(run_files::kComparison, std::move(table));
 }
@@ -170,12 +170,12 @@ void add_differences(RunFolder& folder, const CompareOutcome& outcome) {
 std::string pair_lines(const CompareOutcome& outcome) {
   const ComparedRun& a = outcome.sources[0].run;
   const ComparedRun& b = outcome.sources[1].run;
-  std::string lines = fmt::format("\n  {:<18} {:>20} {:>20} {:>10} {:>9}  {}\n", "feature", printable(a.name, 20),
-                                  printable(b.name, 20), "/ spread", "p (Holm)", "");
+  std::string lines = fmt::format("\n  {:<18} {:>20} {:>20} {:>10} {:>10}  {}\n", "feature", printable(a.name, 20),
+                                  printable(b.name, 20), "/ spread", "p (family)", "");
   for (const FeatureDifference& one : outcome.comparison.differences) {
     const std::string ratio = one.spread > 0 ? fmt::format("{:.1f}", std::abs(one.difference) / one.spread) : "-";
-    const std::string p = std::isnan(one.p_holm) ? "-" : fmt::format("{:.3f}", one.p_holm);
-    lines += fmt::format("  {:<18} {:>20} {:>20} {:>10} {:>9}  {}\n", one.feature, text_of(summarize(a, one.feature)),
+    const std::string p = std::isnan(one.p_family) ? "-" : fmt::format("{:.3f}", one.p_family);
+    lines += fmt::format("  {:<18} {:>20} {:>20} {:>10} {:>10}  {}\n", one.feature, text_of(summarize(a, one.feature)),
                          text_of(summarize(b, one.feature)), ratio, p,
                          one.verdict == DifferenceVerdict::kDiffers ? "differs" : "");
   }
@@ -204,27 +204,63 @@ std::string mean_lines(const CompareOutcome& outcome) {
 
 std::string pair_verdict(const Comparison& comparison, std::size_t a, std::size_t b) {
   const PairCounts found = counts(comparison, a, b);
-  if (found.tested == 0) return "not tested: the spread over inputs is not known, capture several";
-  if (found.differ > 0) return fmt::format("differ in {} of {} features", found.differ, found.tested);
+  if (found.tested == 0) {
+    const bool paired = std::ranges::any_of(
+        comparison.differences, [&](const FeatureDifference& one) { return one.a == a && one.b == b && one.paired; });
+    return fmt::format("not tested: too few inputs for a family-wise p below 0.05, capture {} for each",
+                       inputs_needed(comparison.pairs, paired));
+  }
+  if (found.differ > 0) {
+    return fmt::format("{} of {} features differ beyond the spread over inputs (family-wise p < 0.05)", found.differ,
+                       found.tested);
+  }
   return fmt::format("no difference beyond the spread over inputs in {} features", found.tested);
+}
+
+std::vector<std::string> verdict(const CompareOutcome& outcome) {
+  const std::vector<ComparedNetwork>& sources = outcome.sources;
+  std::vector<std::string> sentences;
+  std::size_t tested = 0;
+  std::size_t differ = 0;
+  for (std::size_t a = 0; a < sources.size(); ++a) {
+    for (std::size_t b = a + 1; b < sources.size(); ++b) {
+      const PairCounts found = counts(outcome.comparison, a, b);
+      tested += found.tested > 0 ? 1U : 0U;
+      differ += found.differ > 0 ? 1U : 0U;
+      sentences.push_back(fmt::format("{} and {}: {}.", printable(sources[a].run.name, 60),
+                                      printable(sources[b].run.name, 60), pair_verdict(outcome.comparison, a, b)));
+    }
+  }
+  if (sentences.size() == 1) return sentences;
+  const std::string corrected =
+      fmt::format("p is corrected for the features and for {} pairs", outcome.comparison.pairs);
+  std::string headline =
+      fmt::format("{} of {} pairs of runs differ beyond the spread over inputs; {}.", differ, tested, corrected);
+  if (differ == 0)
+    headline = fmt::format("No difference beyond the spread over inputs in {} pairs of runs; {}.", tested, corrected);
+  if (tested == 0) headline = "No pair of runs was tested: too few inputs.";
+  sentences.insert(sentences.begin(), headline);
+  return sentences;
 }
 
 void write(const CompareOutcome& outcome, RunFolder& folder) {
   const std::size_t n = outcome.sources.size();
+  folder.verdict() = verdict(outcome);
   add_differences(folder, outcome);
   add_features(folder, outcome.sources);
   const auto distances = outcome.comparison.distances.values();
   folder.add_array(describe(run_files::kDistances, {}, {n, n}), std::vector<float>(distances.begin(), distances.end()));
   const Json names = {{"runs", sources_json(outcome.sources)},
                       {"features", feature_names(outcome.sources)},
-                      {"pairs", pairs_json(outcome.comparison)}};
+                      {"pairs", pairs_json(outcome.comparison)},
+                      {"verdict", verdict(outcome)}};
   folder.add_text(describe(run_files::kCompared), app::json_text(names));
   add_organizations(folder, outcome.sources);
 }
 
 std::string summary(const CompareOutcome& outcome) {
   const std::vector<ComparedNetwork>& sources = outcome.sources;
-  std::string text;
+  std::string text = verdict(outcome).front() + "\n";
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const ComparedNetwork& one = sources[i];
     text += fmt::format("[{}] {:<20} {}", i, printable(one.run.name, 60), one.kind);
@@ -242,9 +278,11 @@ std::string summary(const CompareOutcome& outcome) {
       text += fmt::format(" {:>6.2f}", outcome.comparison.distances(i, j));
     text += '\n';
   }
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    for (std::size_t j = i + 1; j < sources.size(); ++j) {
-      text += fmt::format("[{}] and [{}]: {}\n", i, j, pair_verdict(outcome.comparison, i, j));
+  if (sources.size() > 2) {
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      for (std::size_t j = i + 1; j < sources.size(); ++j) {
+        text += fmt::format("[{}] and [{}]: {}\n", i, j, pair_verdict(outcome.comparison, i, j));
+      }
     }
   }
   return text + "\n" + app::files_line(outcome.files);
@@ -259,14 +297,15 @@ std::string to_json(const CompareOutcome& outcome) {
                            {"difference", number(one.difference)},
                            {"spread", number(one.spread)},
                            {"p", number(one.p)},
-                           {"p_holm", number(one.p_holm)},
+                           {"p_family", number(one.p_family)},
                            {"paired", one.paired},
                            {"verdict", to_string(one.verdict)}});
   }
   Json root = {{"runs", sources_json(outcome.sources)},
                {"distances", distances_json(outcome.comparison)},
                {"pairs", pairs_json(outcome.comparison)},
-               {"differences", differences}};
+               {"differences", differences},
+               {"verdict", verdict(outcome)}};
   return app::json_text(std::move(root), outcome.files);
 }
 

@@ -41,28 +41,6 @@ Loss loss_without(const Model& model, HeadId head, std::span<const std::string> 
   return {to_string(head), *effect.before.loss, *effect.after.loss};
 }
 
-std::string pruning_text(const PruneResult& result) {
-  const RandomDamage random = random_damage(result);
-  const PruneVerdict* best = nullptr;
-  std::vector<std::string> measured;
-  for (const PruneVerdict& verdict : result.verdicts) {
-    const PruneCriterion criterion = result.rankings[verdict.ranking].criterion;
-    if (criterion == PruneCriterion::kAlone || criterion == PruneCriterion::kGreedy) {
-      measured.push_back(fmt::format("{} {:.2f}", to_string(criterion), verdict.damage));
-    }
-    if (is_structural(criterion) && (best == nullptr || verdict.damage < best->damage)) best = &verdict;
-  }
-  if (best == nullptr) throw Error(ErrorKind::kInvalidArgument, "demo: no structural criterion was requested");
-  const bool beats_all = best->better_than == random.orders;
-  return fmt::format(
-      "{} of {} heads removed by {}: {:.2f} nats per word. The same number removed at random, {} times: {:.2f} to "
-      "{:.2f}. {}\nHeads chosen by measuring the damage itself: {}.\n",
-      result.removed, result.heads, to_string(result.rankings[best->ranking].criterion), best->damage, random.orders,
-      random.min, random.max,
-      beats_all ? "Structure beats chance." : fmt::format("Better than {} of {}.", best->better_than, random.orders),
-      fmt::join(measured, ", "));
-}
-
 std::string comparison_text(const CompareOutcome& outcome) {
   std::string text;
   for (std::size_t a = 0; a < outcome.sources.size(); ++a) {

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "headscope/app/compare.h"
-#include "headscope/app/prune.h"
 #include "headscope/capture/detectors.h"
 #include "headscope/model/model.h"
 #include "headscope/relate/relate.h"
@@ -31,10 +30,6 @@ struct Loss {
   double after = 0;
 };
 [[nodiscard]] Loss loss_without(const Model& model, HeadId head, std::span<const std::string> texts);
-
-/// Two sentences on pruning: what the best structural criterion costs compared with random orders, and what the
-/// criteria that measure the damage itself cost.
-[[nodiscard]] std::string pruning_text(const PruneResult& result);
 
 /// The verdict on every two runs, one line each.
 [[nodiscard]] std::string comparison_text(const CompareOutcome& outcome);

@@ -51,6 +51,7 @@ PruneOptions prune_options(const PruneRequest& request, const Model& model) {
   options.measure = request.damage;
   options.candidates = request.candidates;
   options.seeds = request.seeds;
+  options.orders = request.orders;
   options.seed = request.seed;
   options.choose_on = request.choose_on;
   options.map_inputs = request.map_inputs;
@@ -118,7 +119,12 @@ void describe(PruneRequest& request, OptionList& options) {
       .between(1, 1000000);
   options.add("skip-first", request.skip_first, "Number of first tokens to leave out of the organization");
   options.add("write", request.write, "Criterion whose model to write: best, none or its name");
-  options.add("seeds", request.seeds, "Number of random orders").between(1, kMaxCount);
+  options.add("seeds", request.seeds, "Number of random orders that have a curve").between(1, kMaxCount);
+  options
+      .add("orders", request.orders,
+           "Maximum number of random orders at the full budget, plain and, per criterion, matched by layer "
+           "(default: 100, or 20 per criterion if that is more)")
+      .between(0, kMaxCount);
   options.add("seed", request.seed, "Seed of the first of them");
   describe(request.output, options);
   describe(request.resources, options);

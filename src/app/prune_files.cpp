@@ -57,15 +57,31 @@ std::string_view unit(const PruneResult& result) {
   return measure == "loss" ? "nats" : measure == "kl" ? "nats of KL" : "of relative change";
 }
 
-// "pk (0.23 nats)", "pk (0.23 nats) and redundancy (0.91)"
-std::string named_damages(const PruneResult& result, const std::vector<PruneVerdict>& verdicts) {
-  std::string text;
-  for (std::size_t i = 0; i < verdicts.size(); ++i) {
-    if (i > 0) text += i + 1 == verdicts.size() ? " and " : ", ";
-    text += fmt::format("{} ({:.2f}{})", to_string(result.rankings[verdicts[i].ranking].criterion), verdicts[i].damage,
-                        i == 0 ? fmt::format(" {}", unit(result)) : "");
+Json control_json(const std::optional<ControlTest>& test) {
+  if (!test) return {};
+  return {{"orders", test->orders},
+          {"better_than", test->better_than},
+          {"least", test->least},
+          {"median", test->median},
+          {"most", test->most},
+          {"p", test->p},
+          {"p_corrected", test->p_corrected}};
+}
+
+// Damages of all plain random orders at the budget; `orders` is 0 if there are none.
+ControlTest plain_orders(const PruneResult& result) {
+  for (const PruneVerdict& verdict : result.verdicts) {
+    if (verdict.plain) return *verdict.plain;
   }
-  return text;
+  ControlTest found;
+  std::vector<double> damages;
+  for (const ControlOrder& order : result.controls) damages.push_back(order.damage);
+  if (damages.empty()) return found;
+  found.orders = damages.size();
+  found.least = std::ranges::min(damages);
+  found.median = median(damages);
+  found.most = std::ranges::max(damages);
+  return found;
 }
 
 Json summary_json(const PruneResult& result) {
@@ -75,25 +91,32 @@ Json summary_json(const PruneResult& result) {
     Json entry = {{"criterion", to_string(one.criterion)}, {"structural", is_structural(one.criterion)}};
     if (one.criterion == PruneCriterion::kRandom) entry["seed"] = one.seed;
     entry["damage"] = verdict.damage;
-    entry["better_than_random_orders"] = verdict.random_p ? Json(verdict.better_than) : Json();
-    entry["random_p"] = number(verdict.random_p);
+    if (one.criterion != PruneCriterion::kRandom) {
+      entry["better_than_random_orders"] = verdict.plain ? Json(verdict.plain->better_than) : Json();
+      entry["random_p"] = verdict.plain ? Json(verdict.plain->p) : Json();
+      entry["random"] = control_json(verdict.plain);
+      entry["random_by_layer"] = control_json(verdict.by_layer);
+      entry["beats_random"] = verdict.beats_random;
+    }
     entry["effect"] = effect_json(effect_at_budget(result, verdict.ranking));
     entry["removed"] = names(result.removed_heads(verdict.ranking));
     rankings.push_back(std::move(entry));
   }
-  const RandomDamage random = random_damage(result);
-  return {
-      {"heads", result.heads},
-      {"removed", result.removed},
-      {"zero_already", names(result.zero)},
-      {"chosen_on", result.chosen_on},
-      {"measured_on", result.measured_on},
-      {"held_out", result.held_out},
-      {"damage_measure", measure_name(result)},
-      {"before", effect_json(result.curve.front().effect)},
-      {"best", result.best ? Json(to_string(result.rankings[*result.best].criterion)) : Json()},
-      {"random", {{"orders", random.orders}, {"least", random.min}, {"median", random.median}, {"most", random.max}}},
-      {"rankings", rankings}};
+  const ControlTest random = plain_orders(result);
+  return {{"heads", result.heads},
+          {"removed", result.removed},
+          {"zero_already", names(result.zero)},
+          {"chosen_on", result.chosen_on},
+          {"measured_on", result.measured_on},
+          {"held_out", result.held_out},
+          {"damage_measure", measure_name(result)},
+          {"before", effect_json(result.curve.front().effect)},
+          {"best", result.best ? Json(to_string(result.rankings[*result.best].criterion)) : Json()},
+          {"criteria_tried", result.tried},
+          {"random",
+           {{"orders", random.orders}, {"least", random.least}, {"median", random.median}, {"most", random.most}}},
+          {"rankings", rankings},
+          {"verdict", verdict(result)}};
 }
 
 std::string effect_line(const std::string& name, const Effect& effect, double damage, const std::string& note) {
@@ -102,7 +125,17 @@ std::string effect_line(const std::string& name, const Effect& effect, double da
                      text(effect.after.accuracy), text(effect.kl), text(effect.agreement), note);
 }
 
-// ranking.csv and curve.csv.
+// "better than 120 of 120 random orders, 85 of 100 by layer"
+std::string control_note(const PruneVerdict& verdict) {
+  if (!verdict.plain) return {};
+  std::string note =
+      fmt::format("better than {} of {} random orders", verdict.plain->better_than, verdict.plain->orders);
+  if (verdict.by_layer)
+    note += fmt::format(", {} of {} by layer", verdict.by_layer->better_than, verdict.by_layer->orders);
+  return note;
+}
+
+// ranking.csv, curve.csv and orders.csv.
 void add_tables(RunFolder& folder, const PruneOutcome& outcome) {
   const PruneResult& result = outcome.result;
   Table ranking = make_table(run_files::kRanking);
@@ -126,6 +159,16 @@ void add_tables(RunFolder& folder, const PruneOutcome& outcome) {
                    point.effect.after.accuracy, point.effect.kl, point.effect.agreement, point.effect.change});
   }
   folder.add_table(run_files::kCurve, std::move(curve));
+
+  Table orders = make_table(run_files::kOrders);
+  for (const ControlOrder& order : result.controls) {
+    const bool by_layer = order.control == PruneControl::kByLayer;
+    orders.add_row({to_string(order.control),
+                    by_layer ? std::string(to_string(result.rankings[order.ranking].criterion)) : std::string(),
+                    order.seed, order.damage, order.effect.after.loss, order.effect.after.accuracy, order.effect.kl,
+                    order.effect.agreement, order.effect.change});
+  }
+  folder.add_table(run_files::kOrders, std::move(orders));
 }
 
 // pruned.json: which heads were removed, by which criterion, and the effect. `ranking` is the one that was written, or
@@ -149,63 +192,22 @@ std::string pruned_json(const PruneOutcome& outcome, std::size_t ranking) {
 
 }  // namespace
 
-RandomDamage random_damage(const PruneResult& result) {
-  std::vector<double> damages;
-  for (const PruneVerdict& verdict : result.verdicts) {
-    if (result.rankings[verdict.ranking].criterion == PruneCriterion::kRandom) damages.push_back(verdict.damage);
-  }
-  RandomDamage found;
-  if (damages.empty()) return found;
-  std::ranges::sort(damages);
-  found.orders = damages.size();
-  for (const double damage : damages) found.mean += damage / static_cast<double>(damages.size());
-  found.min = damages.front();
-  found.median = median(damages);
-  found.max = damages.back();
-  return found;
-}
-
 void write(const PruneOutcome& outcome, RunFolder& folder) {
   add_tables(folder, outcome);
+  folder.verdict() = verdict(outcome.result);
   Json root = summary_json(outcome.result);
-  root["said"] = chance_sentence(outcome.result);
+  root["said"] = verdict(outcome.result).front();
   folder.add_text(describe(run_files::kPruning), app::json_text(root));
   if (const auto told = outcome.written ? outcome.written : outcome.result.best) {
     folder.add_text(describe(run_files::kPruned), pruned_json(outcome, *told));
   }
 }
 
-std::string chance_sentence(const PruneResult& result) {
-  const RandomDamage random = random_damage(result);
-  std::vector<PruneVerdict> structural;
-  for (const PruneVerdict& verdict : result.verdicts) {
-    if (is_structural(result.rankings[verdict.ranking].criterion)) structural.push_back(verdict);
-  }
-  if (structural.empty()) return "No structural criterion was requested (information, redundancy, pk).";
-  if (random.orders == 0) return "Without random orders nothing says whether structure beats chance.";
-  std::ranges::stable_sort(structural, {}, &PruneVerdict::damage);
-  std::vector<PruneVerdict> winners;
-  for (const PruneVerdict& verdict : structural) {
-    if (verdict.better_than == random.orders) winners.push_back(verdict);
-  }
-  const std::string orders =
-      fmt::format("every one of {} random orders ({:.2f} to {:.2f})", random.orders, random.min, random.max);
-  if (winners.empty()) {
-    return fmt::format("No structural criterion does less damage than {}; the best, {}, beats {} of them.", orders,
-                       named_damages(result, {structural.front()}), structural.front().better_than);
-  }
-  constexpr double kLevel = 0.05;
-  const double p = winners.front().random_p.value_or(1);
-  return fmt::format("{} {} less damage than {}: {} (p = {:.2g}{}).", named_damages(result, winners),
-                     winners.size() == 1 ? "does" : "do", orders,
-                     p < kLevel ? "structure beats chance" : "too few orders to tell from chance", p,
-                     winners.size() == 1 ? "" : " each");
-}
-
 std::string summary(const PruneOutcome& outcome) {
   const PruneResult& result = outcome.result;
   const Effect& before = result.curve.front().effect;
-  std::string out = fmt::format("{} of {} heads removed", result.removed, result.heads);
+  const std::vector<std::string> sentences = verdict(result);
+  std::string out = fmt::format("{}\n{} of {} heads removed", sentences.front(), result.removed, result.heads);
   if (!result.zero.empty()) {
     std::vector<std::string> some;
     for (std::size_t i = 0; i < std::min<std::size_t>(8, result.zero.size()); ++i)
@@ -220,20 +222,17 @@ std::string summary(const PruneOutcome& outcome) {
   const std::string header = fmt::format("damage ({})", measure_name(result));
   out += fmt::format("  {:<9} {:>14} {:>9} {:>9} {:>9} {:>9}\n", "", header, "loss", "accuracy", "KL", "agreement");
   out += effect_line("nothing", before, 0, "");
-  const RandomDamage random = random_damage(result);
   for (const PruneVerdict& verdict : result.verdicts) {
     const HeadRanking& one = result.rankings[verdict.ranking];
     if (one.criterion == PruneCriterion::kRandom) continue;
-    const std::string name(to_string(one.criterion));
-    const std::string note =
-        verdict.random_p ? fmt::format("better than {} of {} random orders", verdict.better_than, random.orders) : "";
-    out += effect_line(name, effect_at_budget(result, verdict.ranking), verdict.damage, note);
+    out += effect_line(std::string(to_string(one.criterion)), effect_at_budget(result, verdict.ranking), verdict.damage,
+                       control_note(verdict));
   }
-  if (random.orders > 0) {
-    out += fmt::format("  {:<14} {:>9.4f} on average over {} orders; {:.4f} to {:.4f}\n", "random", random.mean,
-                       random.orders, random.min, random.max);
+  if (const ControlTest random = plain_orders(result); random.orders > 0) {
+    out += fmt::format("  {:<14} {:>9.4f} median of {} orders; {:.4f} to {:.4f}\n", "random", random.median,
+                       random.orders, random.least, random.most);
   }
-  out += chance_sentence(result) + "\n";
+  for (std::size_t i = 1; i < sentences.size(); ++i) out += sentences[i] + "\n";
   if (outcome.written && !outcome.files.folder.empty()) {
     constexpr std::size_t kMaxLength = 4096;
     out += fmt::format("\n{}/pruned is the model without the heads chosen by {}; it loads wherever the original does\n",
@@ -247,7 +246,7 @@ std::string summary(const PruneOutcome& outcome) {
 
 std::string to_json(const PruneOutcome& outcome) {
   Json root = summary_json(outcome.result);
-  root["said"] = chance_sentence(outcome.result);
+  root["said"] = verdict(outcome.result).front();
   return app::json_text(std::move(root), outcome.files);
 }
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
-#include <numeric>
+#include <optional>
 
+#include "apply/permutation_test.h"
 #include "headscope/base/error.h"
 
 namespace headscope {
@@ -52,48 +52,23 @@ double root_mean_square(const std::vector<double>& values) {
   return std::sqrt(sum / static_cast<double>(values.size()));
 }
 
-// Squared standard error of a difference of means.
-struct Error2 {
-  double square = 0;
-  double spread = 0;
-  std::size_t degrees = 0;  // 0: unknown
-};
-
-Error2 unpaired(const Samples& a, const Samples& b) {
-  const auto n = static_cast<double>(a.size());
-  const auto m = static_cast<double>(b.size());
-  if (a.size() < 2 && b.size() < 2) return {};
-  if (a.size() < 2 || b.size() < 2) {
-    // One side is a single sample: assume that it varies as much as the other.
-    const Samples& many = a.size() < 2 ? b : a;
-    const double s2 = variance(many, mean(many), 1);
-    return {s2 * (1 / n + 1 / m), std::sqrt(s2), many.size() - 1};
-  }
-  const double va = variance(a, mean(a), 1);
-  const double vb = variance(b, mean(b), 1);
-  const double square = va / n + vb / m;
-  // Welch's degrees of freedom, rounded down.
-  const double below = va * va / (n * n * (n - 1)) + vb * vb / (m * m * (m - 1));
-  const double degrees = below > 0 ? square * square / below : n + m - 2;
-  return {square, std::sqrt((va + vb) / 2), static_cast<std::size_t>(std::max(1.0, degrees))};
+// Standard deviation over the inputs of both runs; NaN if each has one.
+double spread_of(const Samples& a, const Samples& b) {
+  if (a.size() < 2 && b.size() < 2) return kUnknown;
+  if (a.size() < 2) return std::sqrt(variance(b, mean(b), 1));
+  if (b.size() < 2) return std::sqrt(variance(a, mean(a), 1));
+  return std::sqrt((variance(a, mean(a), 1) + variance(b, mean(b), 1)) / 2);
 }
 
-Error2 paired(const Samples& a, const Samples& b) {
-  Samples differences = b;
+// Differences of the pairs in which both samples are defined.
+Samples pair_differences(const Samples& a, const Samples& b) {
+  Samples differences;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    for (std::size_t k = 0; k < a[i].size(); ++k) differences[i][k] -= a[i][k];
+    if (!is_whole(a[i]) || !is_whole(b[i])) continue;
+    differences.push_back(b[i]);
+    for (std::size_t k = 0; k < a[i].size(); ++k) differences.back()[k] -= a[i][k];
   }
-  const double s2 = variance(differences, mean(differences), 1);
-  return {s2 / static_cast<double>(a.size()), std::sqrt(s2), a.size() - 1};
-}
-
-// p for samples that do not vary at all: depths of small trees take few values, and two equal ones say little. This is
-// the p of a permutation test if all samples of one side exceed all of the other; for pairs, of the sign test.
-double permutation_p(std::size_t n, std::size_t m, bool pairs) {
-  if (pairs) return std::pow(2.0, 1 - static_cast<double>(n));
-  double ways = 1;
-  for (std::size_t k = 1; k <= n; ++k) ways *= static_cast<double>(m + k) / static_cast<double>(k);
-  return std::min(1.0, (n == m ? 2 : 1) / ways);
+  return differences;
 }
 
 const FeatureSamples* find(const ComparedRun& run, const std::string& name) {
@@ -106,59 +81,97 @@ bool same_inputs(const ComparedRun& a, const ComparedRun& b) {
   return a.inputs == b.inputs && std::ranges::none_of(a.inputs, [](const std::string& input) { return input.empty(); });
 }
 
+void check_lengths(const ComparedRun& a, const FeatureSamples& first, const ComparedRun& b,
+                   const FeatureSamples& second) {
+  if (first.samples.empty() || second.samples.empty()) return;
+  const std::size_t from = first.samples.front().size();
+  const std::size_t to = second.samples.front().size();
+  if (from == to) return;
+  throw Error(ErrorKind::kInvalidArgument, fmt::format("compare: feature '{}' has {} components in {} but {} in {}",
+                                                       first.name, from, a.name, to, b.name));
+}
+
 std::optional<FeatureDifference> difference_of(std::span<const ComparedRun> runs, std::size_t i, std::size_t j,
-                                               const FeatureSamples& first) {
-  const FeatureSamples* second = find(runs[j], first.name);
-  if (second == nullptr) return std::nullopt;
-  const Samples a = whole_samples(first.samples);
-  const Samples b = whole_samples(second->samples);
-  if (a.empty() || b.empty()) return std::nullopt;
+                                               const FeatureSamples& first, const FeatureSamples& second) {
+  check_lengths(runs[i], first, runs[j], second);
   FeatureDifference result;
   result.a = i;
   result.b = j;
   result.feature = first.name;
-  std::vector<double> gap = mean(b);
-  const std::vector<double> from = mean(a);
-  if (gap.size() != from.size()) {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("compare: feature '{}' has {} components in {} but {} in {}", first.name, from.size(),
-                            runs[i].name, gap.size(), runs[j].name));
-  }
-  for (std::size_t k = 0; k < gap.size(); ++k) gap[k] -= from[k];
-  result.difference = gap.size() == 1 ? gap.front() : root_mean_square(gap);
-  const bool complete = a.size() == first.samples.size() && b.size() == second->samples.size();
-  result.paired = complete && a.size() > 1 && a.size() == b.size() && a.size() == runs[i].inputs.size() &&
-                  same_inputs(runs[i], runs[j]);
-  const Error2 error = result.paired ? paired(a, b) : unpaired(a, b);
-  if (error.degrees == 0) {
-    result.spread = result.p = result.p_holm = kUnknown;
-    return result;
-  }
-  result.spread = error.spread;
-  const double size = std::abs(result.difference);
-  if (error.square > 0) {
-    result.p = student_tail(size / std::sqrt(error.square), error.degrees);
+  result.paired = first.samples.size() > 1 && first.samples.size() == second.samples.size() &&
+                  first.samples.size() == runs[i].inputs.size() && same_inputs(runs[i], runs[j]);
+  std::vector<double> gap;
+  if (result.paired) {
+    const Samples differences = pair_differences(first.samples, second.samples);
+    if (differences.empty()) return std::nullopt;
+    gap = mean(differences);
+    result.spread = differences.size() < 2 ? kUnknown : std::sqrt(variance(differences, gap, 1));
   } else {
-    result.p = size > 0 ? permutation_p(a.size(), b.size(), result.paired) : 1;
+    const Samples a = whole_samples(first.samples);
+    const Samples b = whole_samples(second.samples);
+    if (a.empty() || b.empty()) return std::nullopt;
+    gap = mean(b);
+    const std::vector<double> from = mean(a);
+    for (std::size_t k = 0; k < gap.size(); ++k) gap[k] -= from[k];
+    result.spread = spread_of(a, b);
   }
-  result.verdict = DifferenceVerdict::kNone;
+  result.difference = gap.size() == 1 ? gap.front() : root_mean_square(gap);
+  if (std::isnan(result.spread)) result.p = result.p_family = kUnknown;
   return result;
 }
 
-// Applies Holm's step-down correction over the tested features of one pair of runs, and sets the verdicts.
-void judge(std::span<FeatureDifference> differences) {
-  std::vector<FeatureDifference*> tested;
-  for (FeatureDifference& one : differences) {
-    if (one.verdict != DifferenceVerdict::kUntested) tested.push_back(&one);
+// Features of one pair of runs that were measured on the same inputs are one family.
+struct Family {
+  std::vector<FeatureDifference*> differences;
+  std::vector<TwoSamples> samples;
+};
+
+void judge(Family& family, std::size_t pairs) {
+  if (family.samples.empty()) return;
+  const bool paired = family.differences.front()->paired;
+  const PermutationPs ps = permutation_test(family.samples, paired, pairs);
+  const double smallest =
+      smallest_permutation_p(family.samples.front().a.size(), family.samples.front().b.size(), paired, pairs);
+  const bool can_differ = smallest * static_cast<double>(pairs) < kLevel;
+  for (std::size_t f = 0; f < family.differences.size(); ++f) {
+    FeatureDifference& one = *family.differences[f];
+    one.p = ps.alone[f];
+    one.p_family = ps.family[f];
+    if (!can_differ) continue;
+    const bool differs = std::abs(one.difference) > one.spread && one.p_family < kLevel;
+    one.verdict = differs ? DifferenceVerdict::kDiffers : DifferenceVerdict::kNone;
   }
-  std::ranges::stable_sort(tested, {}, &FeatureDifference::p);
-  double largest = 0;
-  for (std::size_t k = 0; k < tested.size(); ++k) {
-    largest = std::max(largest, std::min(1.0, static_cast<double>(tested.size() - k) * tested[k]->p));
-    tested[k]->p_holm = largest;
-    const bool beyond = std::abs(tested[k]->difference) > tested[k]->spread;
-    if (beyond && largest < kLevel) tested[k]->verdict = DifferenceVerdict::kDiffers;
+}
+
+// Appends the differences between runs i and j.
+void compare_pair(std::span<const ComparedRun> runs, std::size_t i, std::size_t j, Comparison& result) {
+  const std::size_t begin = result.differences.size();
+  std::vector<TwoSamples> samples;
+  for (const FeatureSamples& first : runs[i].features) {
+    const FeatureSamples* second = find(runs[j], first.name);
+    if (second == nullptr) continue;
+    if (auto found = difference_of(runs, i, j, first, *second)) {
+      result.differences.push_back(std::move(*found));
+      samples.push_back({first.samples, second->samples});
+    }
   }
+  Family family;
+  for (std::size_t f = 0; f < samples.size(); ++f) {
+    FeatureDifference& one = result.differences[begin + f];
+    const bool single = samples[f].a.size() < 2 && samples[f].b.size() < 2;
+    if (single || std::isnan(one.spread)) continue;
+    const bool same = family.samples.empty() || (family.samples.front().a.size() == samples[f].a.size() &&
+                                                 family.samples.front().b.size() == samples[f].b.size());
+    if (!same) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("compare: feature '{}' of {} and {} has another number of samples than the features "
+                              "before it, expected one per input",
+                              one.feature, runs[i].name, runs[j].name));
+    }
+    family.differences.push_back(&one);
+    family.samples.push_back(samples[f]);
+  }
+  judge(family, result.pairs);
 }
 
 // Standard deviation of all samples of all runs around their common mean; 0 if there are none.
@@ -203,15 +216,13 @@ std::string_view to_string(DifferenceVerdict verdict) noexcept {
 Comparison compare(std::span<const ComparedRun> runs) {
   if (runs.size() < 2) throw Error(ErrorKind::kInvalidArgument, "compare: expected at least two runs");
   Comparison result;
+  result.pairs = runs.size() * (runs.size() - 1) / 2;
   result.distances = DoubleMatrix(runs.size(), runs.size());
   for (std::size_t i = 0; i < runs.size(); ++i) {
     for (std::size_t j = i + 1; j < runs.size(); ++j) {
       const std::size_t begin = result.differences.size();
-      for (const FeatureSamples& feature : runs[i].features) {
-        if (auto found = difference_of(runs, i, j, feature)) result.differences.push_back(std::move(*found));
-      }
-      const std::span<FeatureDifference> own = std::span(result.differences).subspan(begin);
-      judge(own);
+      compare_pair(runs, i, j, result);
+      const std::span<const FeatureDifference> own = std::span(result.differences).subspan(begin);
       double sum = 0;
       for (const FeatureDifference& one : own) {
         const double deviation = common_deviation(runs, one.feature);
@@ -224,19 +235,10 @@ Comparison compare(std::span<const ComparedRun> runs) {
   return result;
 }
 
-double student_tail(double t, std::size_t degrees) noexcept {
-  // For integer degrees of freedom, the distribution function is a finite sum (Abramowitz and Stegun 26.7.3, 26.7.4).
-  const double theta = std::atan(t / std::sqrt(static_cast<double>(degrees)));
-  const double cosine = std::cos(theta);
-  double term = degrees % 2 == 0 ? 1 : cosine;
-  double sum = degrees == 1 ? 0 : term;
-  for (std::size_t k = degrees % 2 == 0 ? 2 : 3; k < degrees; k += 2) {
-    term *= cosine * cosine * static_cast<double>(k - 1) / static_cast<double>(k);
-    sum += term;
-  }
-  const double inside =
-      degrees % 2 == 0 ? std::sin(theta) * sum : 2 / std::numbers::pi * (theta + std::sin(theta) * sum);
-  return std::clamp(1 - inside, 0.0, 1.0);
+std::size_t inputs_needed(std::size_t pairs, bool paired) {
+  std::size_t n = 1;
+  while (smallest_permutation_p(n, n, paired, pairs) * static_cast<double>(pairs) >= kLevel) ++n;
+  return n;
 }
 
 }  // namespace headscope

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "apply/prune_control.h"
 #include "apply/prune_order.h"
 #include "apply/prune_plan.h"
 #include "headscope/apply/head_structure.h"
@@ -77,10 +78,15 @@ class Pruning {
     result_.measured_on = measuring_.size();
     result_.held_out = options_.choose_on > 0;
     result_.measure = options_.measure;
+    result_.tried = tried();
     for (const PruneCriterion criterion : options_.criteria) rank(criterion);
     if (options_.choose_on > 0) meter_.reset();  // its cached results for the other inputs fill half of the memory
     if (!meter_) meter_.emplace(make_meter(measuring_, options_.choose_on));
     for (std::size_t r = 0; r < result_.rankings.size(); ++r) measure_curve(r);
+    if (asks_for(PruneCriterion::kRandom)) {
+      compare_with_plain_orders();
+      compare_with_layer_orders();
+    }
     judge();
     return std::move(result_);
   }
@@ -88,6 +94,9 @@ class Pruning {
  private:
   [[nodiscard]] bool asks_for(PruneCriterion criterion) const {
     return std::ranges::find(options_.criteria, criterion) != options_.criteria.end();
+  }
+  [[nodiscard]] std::size_t tried() const {
+    return options_.criteria.size() - (asks_for(PruneCriterion::kRandom) ? 1 : 0);
   }
   [[nodiscard]] std::size_t structure_inputs() const { return std::min(choosing_.size(), options_.map_inputs); }
 
@@ -97,6 +106,11 @@ class Pruning {
     double passes = 2 + static_cast<double>(rankings * std::min(options_.points, plan_.count));
     if (asks_for(PruneCriterion::kInformation) || asks_for(PruneCriterion::kRedundancy)) {
       passes += kOrganizePasses * static_cast<double>(structure_inputs());
+    }
+    if (asks_for(PruneCriterion::kRandom)) {
+      const std::size_t orders = control_orders(options_, tried());
+      passes += static_cast<double>(std::max(orders, options_.seeds) - options_.seeds);
+      if (!plan_.per_layer) passes += static_cast<double>(orders * tried());
     }
     const auto heads = static_cast<double>(plan_.removable.size());
     if (asks_for(PruneCriterion::kAlone) || asks_for(PruneCriterion::kGreedy)) passes += heads;
@@ -196,22 +210,71 @@ class Pruning {
     result_.verdicts.push_back(verdict);
   }
 
-  void judge() {
-    std::vector<double> random;
-    const auto is_random = [&](const PruneVerdict& verdict) {
-      return result_.rankings[verdict.ranking].criterion == PruneCriterion::kRandom;
+  [[nodiscard]] bool is_random(std::size_t ranking) const {
+    return result_.rankings[ranking].criterion == PruneCriterion::kRandom;
+  }
+
+  double add_control(PruneControl control, std::size_t ranking, std::uint64_t seed, const Effect& effect) {
+    const double cost = damage(effect, options_.measure);
+    result_.controls.push_back({control, ranking, seed, cost, effect});
+    return cost;
+  }
+
+  // The orders with curves, then others until no criterion needs more. All criteria share them.
+  void compare_with_plain_orders() {
+    std::vector<SequentialTest> tests;
+    for (const PruneVerdict& verdict : result_.verdicts) tests.emplace_back(verdict.damage);
+    const auto add = [&](std::uint64_t seed, const Effect& effect) {
+      const double cost = add_control(PruneControl::kPlain, 0, seed, effect);
+      for (SequentialTest& test : tests) test.add(cost);
     };
-    for (const PruneVerdict& verdict : result_.verdicts) {
-      if (is_random(verdict)) random.push_back(verdict.damage);
-    }
-    for (PruneVerdict& verdict : result_.verdicts) {
-      if (is_random(verdict)) continue;
-      const auto worse = std::ranges::count_if(random, [&](double other) { return other > verdict.damage; });
-      verdict.better_than = static_cast<std::size_t>(worse);
-      if (!random.empty()) {
-        verdict.random_p =
-            static_cast<double>(1 + random.size() - verdict.better_than) / static_cast<double>(1 + random.size());
+    for (const CurvePoint& point : result_.curve) {
+      if (is_random(point.ranking) && point.removed == plan_.count) {
+        add(result_.rankings[point.ranking].seed, point.effect);
       }
+    }
+    const auto open = [&] {
+      for (std::size_t r = 0; r < tests.size(); ++r) {
+        if (!is_random(r) && !tests[r].settled()) return true;
+      }
+      return false;
+    };
+    const std::size_t most = control_orders(options_, result_.tried);
+    for (std::size_t s = options_.seeds; s < most && open(); ++s) {
+      const HeadRanking ranking = order_at_random(plan_, options_.seed + s);
+      add(ranking.seed, measure(std::span(ranking.order).first(plan_.count)));
+    }
+    for (std::size_t r = 0; r < tests.size(); ++r) {
+      if (!is_random(r)) result_.verdicts[r].plain = tests[r].result(result_.tried);
+    }
+  }
+
+  void compare_with_layer_orders() {
+    const std::size_t most = control_orders(options_, result_.tried);
+    for (PruneVerdict& verdict : result_.verdicts) {
+      if (is_random(verdict.ranking) || most == 0) continue;
+      if (plan_.per_layer) {
+        verdict.by_layer = verdict.plain;
+        continue;
+      }
+      const HeadRanking& ranking = result_.rankings[verdict.ranking];
+      SequentialTest test(verdict.damage);
+      for (std::size_t s = 0; s < most && !test.settled(); ++s) {
+        const std::uint64_t seed = options_.seed + s;
+        const std::vector<HeadId> heads =
+            heads_by_layer(plan_, std::span(ranking.order).first(plan_.count), ranking.criterion, seed);
+        test.add(add_control(PruneControl::kByLayer, verdict.ranking, seed, measure(heads)));
+      }
+      verdict.by_layer = test.result(result_.tried);
+    }
+  }
+
+  void judge() {
+    constexpr double kLevel = 0.05;
+    const auto below = [](const std::optional<ControlTest>& test) { return test && test->p_corrected < kLevel; };
+    for (PruneVerdict& verdict : result_.verdicts) {
+      if (is_random(verdict.ranking)) continue;
+      verdict.beats_random = below(verdict.plain) && below(verdict.by_layer);
       if (!result_.best || verdict.damage < result_.verdicts[*result_.best].damage) result_.best = verdict.ranking;
     }
   }
@@ -240,6 +303,10 @@ std::optional<PruneCriterion> parse_prune_criterion(std::string_view name) noexc
     if (to_string(criterion) == name) return criterion;
   }
   return std::nullopt;
+}
+
+std::string_view to_string(PruneControl control) noexcept {
+  return control == PruneControl::kPlain ? "random" : "random-by-layer";
 }
 
 bool is_structural(PruneCriterion criterion) noexcept {

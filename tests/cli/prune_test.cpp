@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -50,7 +51,8 @@ TEST(PruneCommand, WritesTablesAndAModelThatCanBePrunedAgain) {
   const TemporaryFolder folder;
   const std::string ids = write_ids(folder);
   const fs::path run = folder.path() / "run";
-  const Outcome outcome = run_program({"prune", kInduction, "-o", run.string(), "--ids", ids, "--seeds", "3"});
+  const Outcome outcome =
+      run_program({"prune", kInduction, "-o", run.string(), "--ids", ids, "--seeds", "3", "--orders", "5"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("8 of 16 heads removed"));
   EXPECT_THAT(outcome.out, HasSubstr("redundancy"));
@@ -58,8 +60,8 @@ TEST(PruneCommand, WritesTablesAndAModelThatCanBePrunedAgain) {
   EXPECT_EQ(lines(read(run / "curve.csv")), 1 + 7 * 9u);  // four criteria and three seeds; 0, 1, ..., 8 heads
   EXPECT_EQ(lines(read(run / "ranking.csv")), 1 + 7 * 16u);
   const auto manifest = nlohmann::json::parse(read(run / "manifest.json"));
-  for (const char* name :
-       {"ranking.csv", "curve.csv", "prune.json", "pruned.json", "pruned/config.json", "pruned/model.safetensors"}) {
+  for (const char* name : {"ranking.csv", "curve.csv", "orders.csv", "prune.json", "pruned.json", "pruned/config.json",
+                           "pruned/model.safetensors"}) {
     EXPECT_TRUE(fs::exists(run / name)) << name;
     EXPECT_TRUE(manifest["files"].contains(name)) << name;
   }
@@ -77,39 +79,47 @@ TEST(PruneCommand, WritesTablesAndAModelThatCanBePrunedAgain) {
   EXPECT_EQ(json["before"]["loss"], pruned["after"]["loss"]);
 }
 
-TEST(PruneCommand, SaysWhetherStructureBeatsChance) {
+TEST(PruneCommand, SaysWhichCriteriaBeatRandomOrders) {
   const TemporaryFolder folder;
   const std::string ids = write_ids(folder);
-  const auto said = [&](const std::string& criteria, const std::string& seeds) {
-    const fs::path run = folder.path() / ("run" + criteria + seeds);
+  const auto summary = [&](const std::string& criteria, const std::string& orders) {
+    const fs::path run = folder.path() / ("run" + criteria + orders);
     const Outcome outcome = run_program({"prune", kInduction, "-o", run.string(), "--ids", ids, "--criteria", criteria,
-                                         "--seeds", seeds, "--points", "1", "--write", "none"});
+                                         "--seeds", "2", "--orders", orders, "--points", "1", "--write", "none"});
     EXPECT_EQ(outcome.code, 0) << outcome.err;
-    std::string sentence = nlohmann::json::parse(read(run / "prune.json"))["said"];
-    EXPECT_THAT(outcome.out, HasSubstr(sentence));
-    return sentence;
+    auto json = nlohmann::json::parse(read(run / "prune.json"));
+    EXPECT_THAT(outcome.out, testing::StartsWith(json["said"].get<std::string>() + "\n"));
+    EXPECT_EQ(json["verdict"][0], json["said"]);
+    EXPECT_EQ(nlohmann::json::parse(read(run / "manifest.json"))["commands"]["prune"]["verdict"], json["verdict"]);
+    return json;
   };
-  EXPECT_THAT(said("norm,random", "2"), HasSubstr("No structural criterion was requested"));
-  EXPECT_THAT(said("pk,norm", "2"), HasSubstr("Without random orders"));
-  // Whatever these two do, the sentence says what the numbers say.
-  const auto check = [&](const std::string& criteria, const std::string& seeds) {
-    const std::string sentence = said(criteria, seeds);
-    const auto summary = nlohmann::json::parse(read(folder.path() / ("run" + criteria + seeds) / "prune.json"));
-    std::vector<std::string> winners;
-    for (const auto& one : summary["rankings"]) {
-      if (one["structural"] && one["damage"] < summary["random"]["least"]) winners.push_back(one["criterion"]);
+  EXPECT_EQ(summary("random", "2")["said"], "No criterion was tried, only random orders.");
+  EXPECT_THAT(summary("pk,norm", "2")["said"].get<std::string>(), HasSubstr("Without random orders"));
+
+  // 39 orders cannot give two criteria a p below 0.05, 40 can.
+  for (const std::string orders : {"39", "40"}) {
+    const auto found = summary("greedy,pk,random", orders);
+    const std::string said = found["said"];
+    EXPECT_EQ(found["criteria_tried"], 2);
+    EXPECT_THAT(said, HasSubstr("2 tried (greedy and pk)"));
+    EXPECT_THAT(said, HasSubstr("p is corrected for 2 criteria"));
+    std::size_t winners = 0;
+    for (const auto& one : found["rankings"]) {
+      if (one["criterion"] == "random") continue;
+      for (const char* control : {"random", "random_by_layer"}) {
+        EXPECT_EQ(one[control]["p_corrected"], std::min(1.0, 2 * one[control]["p"].get<double>()));
+      }
+      const bool beats = one["random"]["p_corrected"] < 0.05 && one["random_by_layer"]["p_corrected"] < 0.05;
+      EXPECT_EQ(one["beats_random"], beats);
+      winners += beats ? 1U : 0U;
     }
-    for (const std::string& name : winners) EXPECT_THAT(sentence, HasSubstr(name + " ("));
-    if (winners.empty()) {
-      EXPECT_THAT(sentence, testing::StartsWith("No structural criterion does less damage than every one of"));
-    } else if (seeds == "20") {
-      EXPECT_THAT(sentence, HasSubstr("structure beats chance (p = 0.048"));
-    } else {
-      EXPECT_THAT(sentence, HasSubstr("too few orders to tell"));
-    }
-  };
-  check("pk,redundancy,random", "20");
-  check("information,random", "3");
+    EXPECT_EQ(said.starts_with("No criterion beats random orders"), winners == 0) << said;
+    EXPECT_LE(winners, orders == "39" ? 0U : 2U);
+  }
+  const std::string table = read(folder.path() / "rungreedy,pk,random40" / "orders.csv");
+  EXPECT_THAT(table, testing::StartsWith("control,criterion,seed,damage,loss,accuracy,kl,agreement,change\n"));
+  EXPECT_THAT(table, HasSubstr("\nrandom,,0,"));
+  EXPECT_THAT(table, HasSubstr("\nrandom-by-layer,pk,0,"));
 }
 
 TEST(PruneCommand, WritesTheModelOfTheCriterionAskedFor) {

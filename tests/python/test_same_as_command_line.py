@@ -116,6 +116,7 @@ def test_prune(cli: Cli, model: headscope.Model, tmp_path: Path) -> None:
     # In a folder one more line says where the model is.
     assert result.summary.splitlines()[:-2] == printed.splitlines()[:-3]
     assert len(result.removed) == 5 and result.chosen["damage"] is not None
+    assert set(result.orders["control"]) == {"random", "random-by-layer"}
     assert result.checkpoint is None
     saved = headscope.Pruning.open(tmp_path / "saved")
     assert saved.checkpoint is not None

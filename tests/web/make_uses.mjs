@@ -104,7 +104,7 @@ export function addCompare(run, names, tokens, uniform) {
   }
   run.table(
     "comparison.csv",
-    ["a", "b", "feature", "mean_a", "mean_b", "difference", "spread", "p", "p_holm", "paired", "verdict"],
+    ["a", "b", "feature", "mean_a", "mean_b", "difference", "spread", "p", "p_family", "paired", "verdict"],
     rows,
   );
   const distances = names.flatMap((_, i) => names.map((_, j) => (i === j ? 0 : 0.3 + Math.abs(i - j))));

@@ -89,7 +89,7 @@ describe("comparison", () => {
         ],
       ),
       comparison: table(
-        ["a", "b", "feature", "mean_a", "mean_b", "difference", "spread", "p_holm", "verdict"],
+        ["a", "b", "feature", "mean_a", "mean_b", "difference", "spread", "p_family", "verdict"],
         [
           ["a", "b", "decay", 1, 2, -1, 3, 0.5, "none"],
           ["a", "b", "l1", 1, 2, 4, 3, 0.5, "none"],

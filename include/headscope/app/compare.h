@@ -72,6 +72,9 @@ void write(const CompareOutcome& outcome, RunFolder& folder);
 /// Returns in words how many features differ between two runs.
 [[nodiscard]] std::string pair_verdict(const Comparison& comparison, std::size_t a, std::size_t b);
 
+/// Returns what the comparison supports, in sentences: for two runs one, for more a headline and one per pair of runs.
+[[nodiscard]] std::vector<std::string> verdict(const CompareOutcome& outcome);
+
 [[nodiscard]] std::string summary(const CompareOutcome& outcome);
 [[nodiscard]] std::string to_json(const CompareOutcome& outcome);
 

@@ -39,6 +39,7 @@ struct PruneRequest {
   std::size_t skip_first = 0;
   std::string write = "best";  ///< Criterion whose model is written, or best, or none.
   std::size_t seeds = 20;
+  std::optional<std::size_t> orders = {};  ///< As in PruneOptions.
   std::size_t seed = 0;
   OutputTarget output = {};
   Resources resources = {};
@@ -63,17 +64,8 @@ void write(const PruneOutcome& outcome, RunFolder& folder);
 [[nodiscard]] std::string summary(const PruneOutcome& outcome);
 [[nodiscard]] std::string to_json(const PruneOutcome& outcome);
 
-/// One sentence: whether a structural criterion does less damage than every random order.
-[[nodiscard]] std::string chance_sentence(const PruneResult& result);
-
-/// Damages of the random orders at the budget; `orders` is 0 if there are none.
-struct RandomDamage {
-  std::size_t orders = 0;
-  double mean = 0;
-  double min = 0;
-  double median = 0;
-  double max = 0;
-};
-[[nodiscard]] RandomDamage random_damage(const PruneResult& result);
+/// Returns what the comparison with random orders supports, in sentences. The first one is the headline: which criteria
+/// beat random orders, of how many tried, with p corrected for their number; or that none does.
+[[nodiscard]] std::vector<std::string> verdict(const PruneResult& result);
 
 }  // namespace headscope

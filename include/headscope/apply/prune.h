@@ -58,8 +58,11 @@ struct PruneOptions {
   std::size_t points = 10;             ///< Maximum points per curve, not counting the one with nothing removed.
   DamageMeasure measure = DamageMeasure::kLoss;
   std::size_t candidates = 8;  ///< Heads measured per kGreedy step: those that cost least when last measured; 0: all.
-  std::size_t seeds = 20;      ///< Number of random orders; fewer than 20 cannot reach significance at 5 %.
-  std::uint64_t seed = 0;      ///< Seed of the first random order.
+  std::size_t seeds = 20;      ///< Number of random orders that are measured at every point of the curve.
+  /// Maximum number of random orders of each kind (`PruneControl`) at the full budget; if unset, 100, or 20 per
+  /// criterion if that is more: with m criteria and fewer than 20 m orders no corrected p is below 0.05.
+  std::optional<std::size_t> orders = {};
+  std::uint64_t seed = 0;  ///< Seed of the first random order.
   /// The first `choose_on` inputs are used only to choose heads, the others only to measure; 0: all are used for both.
   std::size_t choose_on = 0;
   std::size_t map_inputs = 8;            ///< Maximum number of inputs whose maps are organized.
@@ -82,21 +85,52 @@ struct CurvePoint {
   Effect effect;
 };
 
-/// One ranking at the full budget, compared with the random orders.
+/// Random orders that a criterion is compared with at the full budget.
+enum class PruneControl {
+  kPlain,    ///< Any heads. The first `seeds` are the rankings of kRandom.
+  kByLayer,  ///< As many heads of each layer as the criterion removes, chosen at random within the layer.
+};
+[[nodiscard]] std::string_view to_string(PruneControl control) noexcept;
+
+/// What one random order does at the full budget.
+struct ControlOrder {
+  PruneControl control = PruneControl::kPlain;
+  std::size_t ranking = 0;  ///< For kByLayer: the ranking whose numbers of heads per layer it has.
+  std::uint64_t seed = 0;
+  double damage = 0;
+  Effect effect;
+};
+
+/// One ranking compared with random orders of one kind. No mean and deviation are used: a single indispensable head
+/// makes the damage of random orders bimodal.
+struct ControlTest {
+  std::size_t orders = 0;       ///< Number of random orders.
+  std::size_t better_than = 0;  ///< Number of them that do more damage.
+  double least = 0;             ///< Damage of the random orders: minimum, median and maximum.
+  double median = 0;
+  double most = 0;
+  /// How often chance does as well: (1 + orders that do no more damage) / (1 + orders). Drawing stops once 10 orders do
+  /// no more damage; then p = 10 / orders drawn up to there (sequential Monte Carlo test, Besag and Clifford 1991).
+  double p = 1;
+  double p_corrected = 1;  ///< p times the number of criteria tried, at most 1 (Bonferroni).
+};
+
+/// One ranking at the full budget.
 struct PruneVerdict {
   std::size_t ranking = 0;
   double damage = 0;
-  std::size_t better_than = 0;  ///< Number of random orders that do more damage.
-  /// (1 + random orders that do no more damage) / (1 + random orders): how often chance does as well. Makes no
-  /// assumption about the distribution of their damage, which a single indispensable head makes bimodal. Empty for
-  /// kRandom, or if kRandom was not requested.
-  std::optional<double> random_p = {};
+  std::optional<ControlTest> plain = {};     ///< Empty for kRandom, or if kRandom was not requested.
+  std::optional<ControlTest> by_layer = {};  ///< Likewise, or if `orders` is 0; equals `plain` with a budget per layer.
+  /// Whether p_corrected is below 0.05 against both kinds of random orders.
+  bool beats_random = false;
 };
 
 struct PruneResult {
   std::vector<HeadRanking> rankings;   ///< In the order of the criteria; kRandom once per seed.
   std::vector<CurvePoint> curve;       ///< Ranking by ranking, from nothing removed to the full budget.
   std::vector<PruneVerdict> verdicts;  ///< One per ranking.
+  std::vector<ControlOrder> controls;  ///< Plain ones first, then by ranking.
+  std::size_t tried = 0;               ///< Number of criteria that were requested, not counting kRandom.
   std::vector<HeadId> zero;            ///< Heads that write nothing in the original model.
   std::size_t removed = 0;             ///< Number of heads in the budget.
   std::size_t heads = 0;               ///< Number of query heads in the model.
@@ -119,8 +153,12 @@ struct PruneResult {
 /// `per_layer`, layers take turns, so that at every point of a curve the numbers of heads they have lost differ by at
 /// most one.
 ///
+/// A criterion may do well only because it takes heads of layers that the model does not need. So, if kRandom is
+/// requested, every criterion is compared at the full budget with random orders of both kinds of `PruneControl`.
+///
 /// Cost in forward passes over the inputs: `points` per ranking; the number of heads for kAlone; that plus budget *
-/// candidates for kGreedy. kInformation and kRedundancy share one organization of the maps.
+/// candidates for kGreedy; at most `orders` plus `orders` per criterion for the random orders at the full budget, fewer
+/// for criteria that do no better than chance. kInformation and kRedundancy share one organization of the maps.
 ///
 /// The memory budget applies to one step at a time: an `EffectMeter`, the organization of the maps of one input, or the
 /// affinities for kPk. Not collective: the calling rank does all the work.

@@ -576,11 +576,28 @@ inline constexpr FileSchema kCurve = {
         "What the model does with the first so many heads of a ranking removed: loss and accuracy, KL to the "
         "unpruned output in nats, share of outputs that stayed, relative change.",
     .columns = kCurveColumns};
+inline constexpr std::array kOrderColumns = std::to_array<ColumnSchema>({
+    {"control", ColumnType::kText, "random, or random-by-layer: as many heads of each layer as the criterion removes"},
+    {"criterion", ColumnType::kText, "Criterion whose numbers of heads per layer it has; empty for random"},
+    {"seed", ColumnType::kInteger, "Seed of the order"},
+    {"damage", ColumnType::kDouble, "Damage at the full budget"},
+    {"loss", ColumnType::kDouble, "As in curve.csv"},
+    {"accuracy", ColumnType::kDouble, "As in curve.csv"},
+    {"kl", ColumnType::kDouble, "As in curve.csv"},
+    {"agreement", ColumnType::kDouble, "As in curve.csv"},
+    {"change", ColumnType::kDouble, "As in curve.csv"},
+});
+inline constexpr FileSchema kOrders = {
+    .command = "prune",
+    .path = "orders.csv",
+    .kind = "table",
+    .about = "Every random order at the full budget: the controls that the criteria are compared with.",
+    .columns = kOrderColumns};
 inline constexpr FileSchema kPruning = {
     .command = "prune",
     .path = "prune.json",
     .kind = "summary",
-    .about = "Every criterion at the budget beside the random orders, and whether structure beats chance."};
+    .about = "Every criterion at the budget beside the random orders, and which criteria beat them."};
 inline constexpr FileSchema kPruned = {
     .command = "prune",
     .path = "pruned.json",
@@ -599,10 +616,12 @@ inline constexpr std::array kComparisonColumns = std::to_array<ColumnSchema>({
     {"mean_b", ColumnType::kDouble, "Of the second run"},
     {"difference", ColumnType::kDouble, "Difference of the means; of curves the root mean square"},
     {"spread", ColumnType::kDouble, "Spread over inputs"},
-    {"p", ColumnType::kDouble, "p-value of a permutation test"},
-    {"p_holm", ColumnType::kDouble, "The same, corrected for the number of tests (Holm)"},
+    {"p", ColumnType::kDouble, "p-value of the permutation test of this feature alone"},
+    {"p_family", ColumnType::kDouble,
+     "The same, corrected for the number of features (largest statistic) and of pairs of runs (Bonferroni)", false,
+     "p_holm"},
     {"paired", ColumnType::kFlag, "Whether both runs have the same inputs"},
-    {"verdict", ColumnType::kText, "differs, same or untested"},
+    {"verdict", ColumnType::kText, "none, differs or untested"},
 });
 inline constexpr FileSchema kComparison = {
     .command = "compare",

@@ -70,9 +70,55 @@ TEST(Prune, MeasuredCriteriaKeepTheHeadThatInductionNeeds) {
   EXPECT_LE(result.verdicts[1].damage, result.verdicts[0].damage);
   EXPECT_EQ(result.best, 1u);
   EXPECT_EQ(result.rankings.size(), 2 + 20u);
-  EXPECT_EQ(result.verdicts[1].better_than, 20u);
-  EXPECT_NEAR(*result.verdicts[1].random_p, 1 / 21.0, 1e-15);
-  EXPECT_FALSE(result.verdicts[2].random_p);
+  EXPECT_EQ(result.tried, 2u);
+  EXPECT_TRUE(result.verdicts[1].beats_random);
+  for (const auto& test : {result.verdicts[1].plain, result.verdicts[1].by_layer}) {
+    ASSERT_TRUE(test);
+    EXPECT_EQ(test->orders, 100u);
+    EXPECT_EQ(test->p_corrected, std::min(1.0, 2 * test->p));
+    EXPECT_LT(test->p_corrected, 0.05);
+    EXPECT_LE(test->least, test->median);
+  }
+  EXPECT_FALSE(result.verdicts[2].plain);
+  EXPECT_FALSE(result.verdicts[2].by_layer);
+}
+
+// PK strength keeps L0H6, without which the model fails, and removes all of layer 1. It beats most plain orders, of
+// which eight in nine remove L0H6. But there is only one order that removes all of layer 1.
+TEST(Prune, OrdersByLayerTellTheLayerFromTheHeads) {
+  const Model model = Model::open(kInduction);
+  PruneOptions options = options_for({PruneCriterion::kPk, PruneCriterion::kRandom}, 8);
+  options.removable = {{0, 6}};
+  for (std::size_t head = 0; head < 8; ++head) options.removable.push_back({1, head});
+  options.points = 1;
+  options.orders = 30;
+  const PruneResult result = prune(model, repeated_tokens(2), options);
+  const PruneVerdict& pk = result.verdicts.front();
+  const auto matched = std::ranges::count(result.controls, PruneControl::kByLayer, &ControlOrder::control);
+  ASSERT_TRUE(pk.plain && pk.by_layer);
+  EXPECT_EQ(result.controls.size(), pk.plain->orders + pk.by_layer->orders);
+  EXPECT_EQ(matched, 10);  // drawing stops after ten orders that are as good
+  EXPECT_EQ(pk.by_layer->p, 1);
+  EXPECT_EQ(pk.by_layer->least, pk.damage);
+  EXPECT_EQ(pk.by_layer->most, pk.damage);
+  EXPECT_FALSE(pk.beats_random);
+}
+
+TEST(Prune, ABudgetPerLayerNeedsNoOrdersByLayer) {
+  const Model model = Model::open(kInduction);
+  PruneOptions options = options_for({PruneCriterion::kNorm, PruneCriterion::kRandom}, 4);
+  options.budget.per_layer = true;
+  options.points = 1;
+  options.seeds = 2;
+  options.orders = 5;
+  const PruneResult result = prune(model, repeated_tokens(1), options);
+  EXPECT_EQ(result.controls.size(), 5u);
+  EXPECT_EQ(result.verdicts[0].by_layer->p, result.verdicts[0].plain->p);
+  options.orders = 0;
+  const PruneResult none = prune(model, repeated_tokens(1), options);
+  EXPECT_EQ(none.controls.size(), 2u);
+  EXPECT_FALSE(none.verdicts[0].by_layer);
+  EXPECT_FALSE(none.verdicts[0].beats_random);
 }
 
 TEST(Prune, CurvesAreWhatTheForwardPassSaysWithoutTheHeads) {
@@ -105,6 +151,7 @@ TEST(Prune, RanksEveryHeadOnceAndNeverAProtectedOne) {
   options.kept = {{0, 6}, {1, 0}};
   options.points = 1;
   options.seeds = 2;
+  options.orders = 0;
   const PruneResult result = prune(model, repeated_tokens(2), options);
   ASSERT_EQ(result.rankings.size(), 6u);
   for (const HeadRanking& ranking : result.rankings) {
@@ -127,6 +174,7 @@ TEST(Prune, LayersTakeTurnsWhereTheBudgetIsTheirs) {
   options.points = 1;
   options.candidates = 2;
   options.map_inputs = 1;
+  options.orders = 0;
   const PruneResult result = prune(model, repeated_tokens(1), options);
   EXPECT_EQ(result.removed, 6u);
   for (const HeadRanking& ranking : result.rankings) {

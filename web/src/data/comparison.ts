@@ -11,7 +11,7 @@ export interface Difference {
   meanB: number;
   difference: number;
   spread: number;
-  pHolm: number;
+  pFamily: number;
   verdict: Verdict;
 }
 
@@ -50,7 +50,7 @@ function readDifferences(run: Run, names: string[]): Difference[] {
     meanB: table.number("mean_b", row),
     difference: table.number("difference", row),
     spread: table.number("spread", row),
-    pHolm: table.number("p_holm", row),
+    pFamily: table.number("p_family", row),
     verdict: verdict(table.text("verdict", row)),
   })).filter((one) => one.a >= 0 && one.b >= 0);
 }
