@@ -11,7 +11,8 @@ export interface Difference {
   meanB: number;
   difference: number;
   spread: number;
-  pHolm: number;
+  /** p, corrected for the number of tests. */
+  pCorrected: number;
   verdict: Verdict;
 }
 
@@ -50,7 +51,7 @@ function readDifferences(run: Run, names: string[]): Difference[] {
     meanB: table.number("mean_b", row),
     difference: table.number("difference", row),
     spread: table.number("spread", row),
-    pHolm: table.number("p_holm", row),
+    pCorrected: table.number(table.has("p_family") ? "p_family" : "p_holm", row),
     verdict: verdict(table.text("verdict", row)),
   })).filter((one) => one.a >= 0 && one.b >= 0);
 }

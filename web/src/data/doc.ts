@@ -136,6 +136,8 @@ export interface ManifestCommand {
   arguments?: string[];
   identity?: Record<string, string>;
   circumstances?: Record<string, string>;
+  /** What the results support, in sentences; the first one is the headline. */
+  verdict?: string[];
 }
 
 export interface Doc {

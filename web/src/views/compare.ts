@@ -5,6 +5,7 @@ import { select } from "../ui/controls";
 import { el } from "../ui/dom";
 import { Figure, type FigureSpec } from "../ui/figure";
 import { tableCard } from "../ui/table_card";
+import { verdictOf } from "../ui/verdict";
 import { CompareCurves } from "./compare_curves";
 import { CompareDifferences } from "./compare_differences";
 import { CompareDistances } from "./compare_distances";
@@ -36,6 +37,8 @@ export const compare: View = {
       context.figures.push(figure);
       return figure;
     };
+    const verdict = verdictOf(run, "compare");
+    if (verdict) section.append(verdict);
     section.append(runList(comparison), verdictList(comparison));
     const pair: ChosenPair = { a: 0, b: 1, changed: () => undefined };
     const distances = make(new CompareDistances(comparison, pair));
@@ -104,14 +107,14 @@ function differenceTable(comparison: Comparison, compared: ComparedRuns, pair: C
     title: `${a} and ${b}: ${verdict}`,
     about:
       "Means over inputs. For a curve, the mean is also over its points, and the difference is a root mean square.",
-    columns: ["feature", a, b, "difference", "spread over inputs", "p (Holm)", "verdict"],
+    columns: ["feature", a, b, "difference", "spread over inputs", "p (corrected)", "verdict"],
     rows: found.map((one) => [
       one.feature,
       one.meanA,
       one.meanB,
       one.difference,
       Number.isNaN(one.spread) ? null : one.spread,
-      Number.isNaN(one.pHolm) ? null : one.pHolm,
+      Number.isNaN(one.pCorrected) ? null : one.pCorrected,
       verdictText(one),
     ]),
     digits: 3,

@@ -72,7 +72,7 @@ export class CompareDifferences implements FigureSpec {
             ? "not significant"
             : "no difference"
           : one.verdict;
-      const p = Number.isNaN(one.pHolm) ? "" : `, p ${formatP(one.pHolm)}`;
+      const p = Number.isNaN(one.pCorrected) ? "" : `, p ${formatP(one.pCorrected)}`;
       s.text(`${words}${p}`, right + 16, y, { baseline: "middle", fill: differs ? theme.ink : theme.muted });
     });
   }
@@ -106,7 +106,7 @@ export class CompareDifferences implements FigureSpec {
   data() {
     const name = (at: number) => this.compared.names[at]!;
     return {
-      columns: ["a", "b", "feature", "mean_a", "mean_b", "difference", "spread", "p_holm", "verdict"],
+      columns: ["a", "b", "feature", "mean_a", "mean_b", "difference", "spread", "p_corrected", "verdict"],
       rows: this.found().map((one) => [
         name(one.a),
         name(one.b),
@@ -115,7 +115,7 @@ export class CompareDifferences implements FigureSpec {
         one.meanB,
         one.difference,
         one.spread,
-        one.pHolm,
+        one.pCorrected,
         verdictText(one),
       ]),
     };

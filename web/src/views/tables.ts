@@ -7,6 +7,7 @@ const shown = new Set([
   "heads",
   "attention",
   "edges",
+  "wiring",
   "hubs",
   "informativeness",
   "tokens",

@@ -1,12 +1,13 @@
 import { nestFolders, initiallyOpen, type Folder } from "../data/tree";
 import type { PackedTree } from "../data/doc";
 import type { Run } from "../data/run";
+import { wiringStanding } from "../data/significance";
 import { drawColorBar, drawLegend, formatNumber } from "../draw/axes";
 import { viridis } from "../draw/color";
 import type { Surface } from "../draw/surface";
 import { headTip, type Context, type View } from "../ui/context";
 import { button, segmented, select } from "../ui/controls";
-import { isolated } from "../ui/dom";
+import { el, isolated } from "../ui/dom";
 import { Figure, type FigureSpec, type Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
 import { colorOptions, nodeColors, type NodeColors } from "./node_color";
@@ -30,6 +31,14 @@ export const tree: View = {
     const figure = new Figure(view, context.store);
     context.figures.push(figure);
     view.attach(figure);
+    if (context.run.doc.trees?.communities && wiringStanding(context.run) === "none")
+      section.append(
+        el(
+          "p",
+          { class: "count" },
+          "The tree of heads by weights is made from affinities that are not beyond chance. A tree is found in any data.",
+        ),
+      );
     section.append(figure.element);
   },
 };
