@@ -58,8 +58,12 @@ function addWiring(run, pairs, each, significance) {
     [...pairs.map((pair) => [pair, each, beyond, out]), ["all", each * all, beyond * all, out * all]],
   );
   return significance === "some"
-    ? [`${beyond * all} of ${each * all} pairs are beyond chance, ${out * all} stand out.`, "2 heads are hubs."]
-    : [`No wiring beyond chance: 0 of ${each * all} pairs.`];
+    ? [
+        `${beyond * all} of ${each * all} pairs of heads are beyond chance, ${out * all} stand out`,
+        ...pairs.map((pair) => `${pair}: ${beyond} of ${each} pairs beyond chance; the strongest is L0H3 > L1H1`),
+        "2 of 48 heads have more links than their layers explain, p corrected for 48 heads: L1H5 (p 0.001)",
+      ]
+    : [`No wiring beyond chance (${each * all} pairs of heads tested)`];
 }
 
 /** Adds the files of relate. */
@@ -334,7 +338,7 @@ function addOrganize(run, heads, tokens, uniform, significance = "some") {
       ...figures.flatMap((f) => ["", "_shuffled", "_shuffled_low", "_shuffled_high"].map((end) => f + end)),
       "alpha_low",
       "alpha_high",
-      ...(old ? [] : ["gain_low", "gain_high", "l1_control", "l1_control_low", "l1_control_high"]),
+      ...(old ? [] : ["gain_low", "gain_high", "gain_keys", "gain_shuffled", "control_l1"]),
     ],
     rows.map((name, i) => [
       name,
@@ -346,9 +350,15 @@ function addOrganize(run, heads, tokens, uniform, significance = "some") {
       }),
       0.2,
       0.4,
-      ...(old ? [] : significance === "none" || i % 3 === 2 ? [0.97, 1.04, 8, 7.8, 8.2] : [1.4, 1.7, 8, 7.8, 8.2]),
+      ...(old ? [] : significance === "none" || i % 3 === 2 ? [0.97, 1.04, 1, 1.3, 8] : [1.4, 1.7, 1.3, 1.8, 8]),
     ]),
   );
+  if (!old)
+    run.table(
+      "inputs.csv",
+      ["input", "name", "queries", "keys", "l1", "control_l1", "gain", "gain_keys", "gains", "heads_gaining", "alpha"],
+      [[0, "text", tokens.length, tokens.length, 5, 7.5, 1.5, 1.3, flag(significance === "some"), 30, 0.2]],
+    );
   run.table(
     "convergence.csv",
     ["iteration", "score"],
@@ -426,10 +436,28 @@ function addSoftmax(run, heads, n, uniform) {
 }
 
 function addDetectors(run, heads, uniform) {
-  run.begin("detect");
+  run.begin("detect", {}, ["5 previous-token and 3 induction heads of 48, at both lengths (64 and 128 tokens)"]);
+  const kinds = ["previous", "identity", "duplicate", "induction"];
+  run.table(
+    "detector_lengths.csv",
+    ["detector", "length", "sequences", "chance", "threshold", "heads"],
+    kinds.flatMap((kind) => [64, 128].map((length) => [kind, length, 16, 2 / length, 0.4, 3])),
+  );
   run.table(
     "detectors.csv",
-    ["head", "layer", "index", "previous", "identity", "duplicate", "induction", "threshold", "detected"],
+    [
+      "head",
+      "layer",
+      "index",
+      "previous",
+      "identity",
+      "duplicate",
+      "induction",
+      "threshold",
+      "detected",
+      "at_one_length",
+      ...kinds.flatMap((kind) => [`${kind}_sd`, `${kind}_second`, `${kind}_second_sd`]),
+    ],
     heads.map((head, i) => [
       head,
       /L(\d+)/.exec(head)[1],
@@ -440,6 +468,8 @@ function addDetectors(run, heads, uniform) {
       i % 13 === 9 ? 0.81 : uniform() * 0.15,
       0.4,
       [i % 11 === 2 ? "previous" : "", i % 13 === 9 ? "induction" : ""].filter(Boolean).join(" "),
+      i % 17 === 4 ? "duplicate" : "",
+      ...kinds.flatMap((kind) => [0.02, kind === "previous" && i % 11 === 2 ? 0.88 : uniform() * 0.1, 0.03]),
     ]),
   );
 }

@@ -106,7 +106,8 @@ function figuresOf(context: Context, name: string): [string, number][] {
   for (let row = 0; detectors && row < detectors.rows; ++row) {
     if (detectors.text("head", row) !== name) continue;
     for (const column of detectors.numericColumns())
-      if (!["layer", "index", "threshold"].includes(column)) found.push([column, detectors.number(column, row)]);
+      if (!/^(layer|index|threshold)$|_sd$/.test(column))
+        found.push([column.replace("_second", ", 2nd length"), detectors.number(column, row)]);
   }
   const input = run.doc.inputs?.[0];
   const at = input?.tokens.heads.indexOf(name) ?? -1;

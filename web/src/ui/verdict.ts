@@ -1,22 +1,44 @@
 import type { Run } from "../data/run";
 import { countOf, wiringStanding } from "../data/significance";
+import { headButton, type Context } from "./context";
 import { el } from "./dom";
 
+/** Max number of sentences that are shown at once. The others are shown on request. */
+const maxSentences = 5;
+
+/** Returns a sentence with its names of heads as buttons. */
+export function linkHeads({ run, store }: Context, sentence: string): (string | Node)[] {
+  return sentence
+    .split(/(\bL\d+(?:H|KV)\d+\b)/)
+    .filter((part) => part !== "")
+    .map((part) => (run.hasHead(part) ? headButton(store, part) : part));
+}
+
 /** Returns the sentences that a command concluded with, the headline first; null if it has none. */
-export function verdictOf(run: Run, command: string): HTMLElement | null {
-  const [headline, ...rest] = run.verdict(command);
+export function verdictOf(context: Context, command: string): HTMLElement | null {
+  const [headline, ...rest] = context.run.verdict(command);
   if (headline === undefined) return null;
-  return el("p", { class: "verdict" }, el("strong", {}, headline), ...rest.flatMap((sentence) => [" ", sentence]));
+  const list = (sentences: string[]) =>
+    el("ul", {}, ...sentences.map((sentence) => el("li", {}, ...linkHeads(context, sentence))));
+  const more = rest.slice(maxSentences);
+  return el(
+    "div",
+    { class: "verdict" },
+    el("p", {}, ...linkHeads(context, headline)),
+    rest.length > 0 ? list(rest.slice(0, maxSentences)) : null,
+    more.length > 0 ? el("details", {}, el("summary", {}, `${more.length} more`), list(more)) : null,
+  );
 }
 
 /** Returns the conclusions of all commands; null if there are none. */
-export function conclusions(run: Run): HTMLElement | null {
+export function conclusions(context: Context): HTMLElement | null {
+  const { run } = context;
   const commands = Object.keys(run.doc.manifest.commands).filter((name) => run.verdict(name).length > 0);
   if (commands.length === 0) return null;
   return el(
     "dl",
     { class: "conclusions", "aria-label": "Conclusions" },
-    ...commands.flatMap((name) => [el("dt", {}, name), el("dd", {}, verdictOf(run, name))]),
+    ...commands.flatMap((name) => [el("dt", {}, name), el("dd", {}, verdictOf(context, name))]),
   );
 }
 

@@ -37,7 +37,7 @@ export const compare: View = {
       context.figures.push(figure);
       return figure;
     };
-    const verdict = verdictOf(run, "compare");
+    const verdict = verdictOf(context, "compare");
     if (verdict) section.append(verdict);
     section.append(runList(comparison), verdictList(comparison));
     const pair: ChosenPair = { a: 0, b: 1, changed: () => undefined };

@@ -63,7 +63,7 @@ function hubTable(run: Run): HTMLElement | null {
     title: unknown ? "Heads by sum of z, significance unknown" : found.length > 0 ? "Hubs" : "No significant hubs",
     about: unknown
       ? "This run does not say which of these sums are larger than expected by chance."
-      : `${count} out of ${run.hubs.length}. p is family-wise: the probability that any head reaches such a sum if z is permuted between the same layers.`,
+      : `${count} out of ${run.hubs.length}. p is family-wise: the probability that any head reaches such a sum if links met random heads of the same layers.`,
     columns: ["head", "sum of z", "p", "significant", "edges"],
     rows: shown.map((hub) => [hub.head, hub.strength, formatP(hub.p), hub.significant, hub.reason]),
     faint: shown.map((hub) => hub.significant === "no"),

@@ -4,6 +4,7 @@ import { formatNumber } from "../draw/axes";
 import { headButton, type Context, type View } from "../ui/context";
 import { el } from "../ui/dom";
 import { chanceBanner, conclusions } from "../ui/verdict";
+import { readDetectors } from "./detectors";
 import { klText, readInformativeness } from "./informativeness";
 import { gainCounts } from "./sparsity";
 
@@ -17,7 +18,7 @@ export const overview: View = {
   available: () => true,
   mount(section, context) {
     const commands = Object.entries(context.run.doc.manifest.commands);
-    for (const part of [chanceBanner(context.run), conclusions(context.run)]) if (part) section.append(part);
+    for (const part of [chanceBanner(context.run), conclusions(context)]) if (part) section.append(part);
     section.append(tiles(context.run));
     if (commands.length > 0)
       section.append(
@@ -82,6 +83,7 @@ function tiles(run: Run): HTMLElement {
 
 /** Returns a sentence on the closest heads of each circuit pair (OQ, OK, OV), if they are beyond chance. */
 function wiring({ run, store }: Context): Part[][] {
+  if (run.verdict("relate").length > 0) return [];
   const best = run.edges.filter((edge) => edge.rank === 1 && ["OQ", "OK", "OV"].includes(edge.pair));
   const roles: Record<string, string> = { OQ: "query", OK: "key", OV: "value" };
   return best
@@ -111,7 +113,7 @@ function headlineZ(run: Run, edge: Edge): string {
 /** Names significant hubs only, and none without wiring beyond chance. */
 function hubs({ run, store }: Context): Part[][] {
   const found = run.hubs.filter((hub) => hub.significant === "yes");
-  if (wiringStanding(run) !== "some" || run.hubs.length === 0) return [];
+  if (run.verdict("relate").length > 0 || wiringStanding(run) !== "some" || run.hubs.length === 0) return [];
   if (found.length === 0) return [[`None of ${run.hubs.length} heads is a significant hub.`]];
   return [
     [
@@ -134,29 +136,19 @@ function informative({ run }: Context): Part[][] {
   return [[`Divergence of affinities from those of random subspaces: ${texts.join(", ")}.`]];
 }
 
-const notScores = ["layer", "index", "threshold"];
-
 function detected({ run, store }: Context): Part[][] {
-  const table = run.table("detectors");
-  if (!table) return [];
-  const stated = table.number("threshold", 0);
-  const threshold = Number.isNaN(stated) ? 0.4 : stated;
-  const sentences: Part[][] = [];
-  for (const column of table.numericColumns()) {
-    if (notScores.includes(column) || column.endsWith("threshold")) continue;
-    const rows = Array.from({ length: table.rows }, (_, row) => row)
-      .filter((row) => table.number(column, row) >= threshold)
-      .sort((a, b) => table.number(column, b) - table.number(column, a));
-    if (rows.length === 0) continue;
-    const parts: Part[] = [`${capital(column)} heads by behavior: `];
-    rows.slice(0, 5).forEach((row, i) => {
+  if (run.verdict("detect").length > 0) return [];
+  return readDetectors(run).flatMap(({ name, scores }) => {
+    const found = scores.filter((one) => one.detected).sort((a, b) => b.score - a.score);
+    if (found.length === 0) return [];
+    const parts: Part[] = [`${capital(name)} heads by behavior: `];
+    found.slice(0, 5).forEach((one, i) => {
       if (i > 0) parts.push(", ");
-      parts.push(headButton(store, table.text("head", row)), ` (${formatNumber(table.number(column, row), 2)})`);
+      parts.push(headButton(store, one.head), ` (${formatNumber(one.score, 2)})`);
     });
-    parts.push(rows.length > 5 ? ` and ${rows.length - 5} more at or above ${threshold}.` : ".");
-    sentences.push(parts);
-  }
-  return sentences;
+    parts.push(found.length > 5 ? ` and ${found.length - 5} more.` : ".");
+    return [parts];
+  });
 }
 
 function attention({ run, store }: Context): Part[][] {

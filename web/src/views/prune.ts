@@ -30,7 +30,7 @@ export const prune: View = {
       return figure;
     };
     const said = run.doc.prune?.said;
-    const verdict = verdictOf(run, "prune") ?? (said ? el("p", { class: "verdict" }, said) : null);
+    const verdict = verdictOf(context, "prune") ?? (said ? el("div", { class: "verdict" }, el("p", {}, said)) : null);
     if (verdict) section.append(verdict);
     const curves = new PruneCurves(context, pruned);
     const figure = add(curves);

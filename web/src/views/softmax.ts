@@ -76,7 +76,7 @@ export const softmax: View = {
       section.append(figure.element);
       return figure;
     };
-    const verdict = verdictOf(run, "softmax");
+    const verdict = verdictOf(context, "softmax");
     if (verdict) section.append(verdict);
     if (run.table("invariance")) add(new Strips(context));
     if ((run.doc.paraproducts ?? []).length === 0) return;

@@ -9,6 +9,7 @@ import type { Context, View } from "../ui/context";
 import { select } from "../ui/controls";
 import { el } from "../ui/dom";
 import { Figure, type FigureSpec, type Hit } from "../ui/figure";
+import { tableCard } from "../ui/table_card";
 import type { Theme } from "../ui/theme";
 import { verdictOf } from "../ui/verdict";
 import { HeadValuesFigure, type HeadValues } from "./head_values";
@@ -16,6 +17,8 @@ import { HeadValuesFigure, type HeadValues } from "./head_values";
 /** Labels of the columns of sparsity.csv; other columns are shown by name. */
 const columnLabels: Record<string, string> = {
   gain: "gain over the control",
+  gain_keys: "gain, attention per key kept",
+  gain_shuffled: "l1, shuffled trees / found",
   l1: "l1 norm / l2 norm",
   needed_99: "share for 99% of the energy",
   "top_0.1%": "energy in the top 0.1%",
@@ -46,7 +49,7 @@ export function readGains(run: Run): Gain[] {
     low: table.number("gain_low", row),
     high: table.number("gain_high", row),
     gains: table.text("gains", row) === "yes",
-  }));
+  })).filter((one) => Number.isFinite(one.gain));
 }
 
 /** Returns the number of heads that gain over the control; null if the run does not say. */
@@ -101,7 +104,7 @@ function measures(run: Run): HeadValues[] {
   const name = nameColumn(table);
   return table
     .numericColumns()
-    .filter((column) => !/_shuffled|control|_low$|_high$|^layer$/.test(column))
+    .filter((column) => column === "gain_shuffled" || !/_shuffled|control|_low$|_high$|^layer$/.test(column))
     .map((column) => ({
       label: labelOf(column, table),
       values: new Map(
@@ -122,7 +125,7 @@ export const sparsity: View = {
   id: "sparsity",
   title: "Sparsity",
   about:
-    "How few Haar coefficients on the trees are needed to represent the attention maps. There are two controls: maps with the same mask and row values, organized in the same way, and shuffled trees. The gain is relative to the first one, with its interval; heads without a gain are gray.",
+    "How few Haar coefficients on the trees are needed to represent the attention maps. There are two controls: maps with the same mask and row values, organized in the same way, and shuffled trees. The gain is relative to the first one, with its range over inputs and draws; heads without a gain are gray. Random attention also passes shuffled trees.",
   available: (run) => run.table("decay") !== undefined || measures(run).length > 0,
   mount(section, context) {
     const { run, store } = context;
@@ -130,7 +133,7 @@ export const sparsity: View = {
       context.figures.push(figure);
       section.append(figure.element);
     };
-    const verdict = verdictOf(run, "organize");
+    const verdict = verdictOf(context, "organize");
     if (verdict) section.append(verdict);
     if (gainSentence(run)) section.append(el("p", { class: "count" }, gainSentence(run)));
     if (run.table("decay")) add(new Figure(new Decay(context), store));
@@ -154,8 +157,17 @@ export const sparsity: View = {
       ).element,
     );
     add(figure);
+    for (const name of ["inputs", "stability"]) {
+      const table = run.table(name);
+      const about = run.doc.manifest.files[`${name}.csv`]?.about ?? "";
+      if (table && table.rows > 0)
+        section.append(tableCard({ name, title: titles[name]!, about, columns: table.columns, rows: table.cells() }));
+    }
   },
 };
+
+/** Tables of organize below the figures. */
+const titles: Record<string, string> = { inputs: "Gain per input", stability: "Agreement of the trees of two inputs" };
 
 interface Curve {
   name: string;
