@@ -177,22 +177,6 @@ def test_what_is_saved_can_be_opened_and_saved_again(model: headscope.Model, cap
     headscope.relate(model, top=3).save(tmp_path / "two", force=True)
 
 
-def test_a_verdict_is_the_same_in_memory_and_in_a_folder(model: headscope.Model, tmp_path: Path) -> None:
-    relation = headscope.relate(model)
-    relation.save(tmp_path / "run")
-    opened = headscope.Relation.open(tmp_path / "run")
-    assert opened.verdict == relation.verdict
-    assert all(isinstance(sentence, str) for sentence in relation.verdict)
-    manifest = json.loads((tmp_path / "run/manifest.json").read_text())
-    manifest["commands"]["relate"]["verdict"] = ["No wiring beyond chance", "<b> is escaped"]
-    (tmp_path / "run/manifest.json").write_text(json.dumps(manifest))
-    stated = headscope.Relation.open(tmp_path / "run")
-    assert stated.verdict == ["No wiring beyond chance", "<b> is escaped"]
-    assert repr(stated).startswith("No wiring beyond chance\n<b> is escaped\n<headscope relate")
-    static = _html._static(stated)
-    assert "<b>No wiring beyond chance</b>" in static and "&lt;b&gt; is escaped" in static
-
-
 def test_capture_describes_its_maps(captured: headscope.Capture) -> None:
     assert captured.pattern is not None and captured.scores is not None and captured.output is not None
     assert captured.pattern.shape == (16, 32, 32)
@@ -280,3 +264,19 @@ def test_set_threads_changes_no_result(model: headscope.Model) -> None:
     finally:
         headscope.set_threads(0)
     assert all(one._files.content(name) == three._files.content(name) for name in one.files)
+
+
+def test_a_verdict_is_the_same_in_memory_and_in_a_folder(model: headscope.Model, tmp_path: Path) -> None:
+    relation = headscope.relate(model)
+    relation.save(tmp_path / "run")
+    opened = headscope.Relation.open(tmp_path / "run")
+    assert opened.verdict == relation.verdict
+    assert all(isinstance(sentence, str) for sentence in relation.verdict)
+    manifest = json.loads((tmp_path / "run/manifest.json").read_text())
+    manifest["commands"]["relate"]["verdict"] = ["No wiring beyond chance", "<b> is escaped"]
+    (tmp_path / "run/manifest.json").write_text(json.dumps(manifest))
+    stated = headscope.Relation.open(tmp_path / "run")
+    assert stated.verdict == ["No wiring beyond chance", "<b> is escaped"]
+    assert repr(stated).startswith("No wiring beyond chance\n<b> is escaped\n<headscope relate")
+    static = _html._static(stated)
+    assert "<b>No wiring beyond chance</b>" in static and "&lt;b&gt; is escaped" in static

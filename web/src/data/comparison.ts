@@ -11,8 +11,7 @@ export interface Difference {
   meanB: number;
   difference: number;
   spread: number;
-  /** p, corrected for the number of tests. */
-  pCorrected: number;
+  pFamily: number;
   verdict: Verdict;
 }
 
@@ -51,7 +50,7 @@ function readDifferences(run: Run, names: string[]): Difference[] {
     meanB: table.number("mean_b", row),
     difference: table.number("difference", row),
     spread: table.number("spread", row),
-    pCorrected: table.number(table.has("p_family") ? "p_family" : "p_holm", row),
+    pFamily: table.number("p_family", row),
     verdict: verdict(table.text("verdict", row)),
   })).filter((one) => one.a >= 0 && one.b >= 0);
 }

@@ -148,7 +148,7 @@ export interface Doc {
   manifest: { files: Record<string, ManifestFile>; commands: Record<string, ManifestCommand> };
   tables?: Record<string, PackedTable>;
   affinities?: PackedAffinity[];
-  trees?: Partial<Record<"communities" | "head" | "query" | "key", PackedTree>>;
+  trees?: Partial<Record<"communities" | "head" | "consensus" | "query" | "key", PackedTree>>;
   axes?: Partial<Record<"head" | "query" | "key", Axis>>;
   inputs?: Input[];
   paraproducts?: { head: string; panels: Panel[] }[];

@@ -107,14 +107,14 @@ function differenceTable(comparison: Comparison, compared: ComparedRuns, pair: C
     title: `${a} and ${b}: ${verdict}`,
     about:
       "Means over inputs. For a curve, the mean is also over its points, and the difference is a root mean square.",
-    columns: ["feature", a, b, "difference", "spread over inputs", "p (corrected)", "verdict"],
+    columns: ["feature", a, b, "difference", "spread over inputs", "p (family-wise)", "verdict"],
     rows: found.map((one) => [
       one.feature,
       one.meanA,
       one.meanB,
       one.difference,
       Number.isNaN(one.spread) ? null : one.spread,
-      Number.isNaN(one.pCorrected) ? null : one.pCorrected,
+      Number.isNaN(one.pFamily) ? null : one.pFamily,
       verdictText(one),
     ]),
     digits: 3,

@@ -14,7 +14,7 @@ export class CompareDifferences implements FigureSpec {
   readonly id = "differences";
   readonly title = "Differences relative to the spread";
   readonly caption =
-    "A feature differs if its difference exceeds the spread over inputs (right of the dashed line) and p is below 0.05 (Holm correction over the features).";
+    "A feature differs if its difference exceeds the spread over inputs (right of the dashed line) and p is below 0.05 (permutation test, corrected over the features and pairs of runs).";
   private rows: { y: number; one: Difference }[] = [];
   private cursor = -1;
 
@@ -72,7 +72,7 @@ export class CompareDifferences implements FigureSpec {
             ? "not significant"
             : "no difference"
           : one.verdict;
-      const p = Number.isNaN(one.pCorrected) ? "" : `, p ${formatP(one.pCorrected)}`;
+      const p = Number.isNaN(one.pFamily) ? "" : `, p ${formatP(one.pFamily)}`;
       s.text(`${words}${p}`, right + 16, y, { baseline: "middle", fill: differs ? theme.ink : theme.muted });
     });
   }
@@ -106,7 +106,7 @@ export class CompareDifferences implements FigureSpec {
   data() {
     const name = (at: number) => this.compared.names[at]!;
     return {
-      columns: ["a", "b", "feature", "mean_a", "mean_b", "difference", "spread", "p_corrected", "verdict"],
+      columns: ["a", "b", "feature", "mean_a", "mean_b", "difference", "spread", "p_family", "verdict"],
       rows: this.found().map((one) => [
         name(one.a),
         name(one.b),
@@ -115,7 +115,7 @@ export class CompareDifferences implements FigureSpec {
         one.meanB,
         one.difference,
         one.spread,
-        one.pCorrected,
+        one.pFamily,
         verdictText(one),
       ]),
     };

@@ -12,10 +12,11 @@ import { Figure, type FigureSpec, type Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
 import { colorOptions, nodeColors, type NodeColors } from "./node_color";
 
-type TreeName = "communities" | "head" | "query" | "key";
+type TreeName = "communities" | "head" | "consensus" | "query" | "key";
 const labels: Record<TreeName, string> = {
   communities: "heads, by weights",
   head: "heads, by maps",
+  consensus: "heads, by maps of all inputs",
   query: "queries",
   key: "keys",
 };
@@ -72,7 +73,7 @@ class TreeFigure implements FigureSpec {
 
   constructor(private readonly context: Context) {
     const trees = context.run.doc.trees!;
-    this.names = (["communities", "head", "query", "key"] as const).filter((name) => trees[name]);
+    this.names = (["communities", "head", "consensus", "query", "key"] as const).filter((name) => trees[name]);
     this.name = this.names[0]!;
     this.root = nestFolders(this.packed());
     this.open = initiallyOpen(this.root, initialLines);
@@ -113,7 +114,7 @@ class TreeFigure implements FigureSpec {
     return this.context.run.doc.trees![this.name]!;
   }
   private get ofHeads(): boolean {
-    return this.name === "communities" || this.name === "head";
+    return this.name === "communities" || this.name === "head" || this.name === "consensus";
   }
   private elementName(element: number): string {
     const name = elementNames(this.context.run, this.packed(), this.name)[element];
