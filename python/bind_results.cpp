@@ -172,6 +172,9 @@ void bind_results(nb::module_& m) {
   nb::class_<HeldRun>(m, "Run", "The files that a command wrote, in memory.")
       .def_static("of", &make_run, "command"_a, "identity"_a, "files"_a, "Files that Python made.")
       .def("names", &file_names, "Names of the files.")
+      .def(
+          "verdict", [](const HeldRun& held) { return held.run->command.verdict; },
+          "The sentences that the command concluded with.")
       .def("size", &size, "Bytes of the files that are not tables.")
       .def("content", &content, "name"_a, "The bytes that the file has on disk.")
       .def("table", &table_in_memory, "name"_a)

@@ -18,6 +18,7 @@ class Files(Protocol):
     """``size`` is the memory that they take, ``content`` the bytes that a file has on disk."""
 
     def names(self) -> list[str]: ...
+    def verdict(self) -> list[str]: ...
     def content(self, name: str) -> bytes: ...
     def table(self, name: str) -> _native.Table: ...
     def array(self, name: str) -> NDArray[Any]: ...
@@ -35,6 +36,9 @@ class Held:
 
     def names(self) -> list[str]:
         return [*self._arrays, *self._texts]
+
+    def verdict(self) -> list[str]:
+        return []
 
     def content(self, name: str) -> bytes:
         if name in self._texts:
@@ -71,6 +75,7 @@ class Folder:
         manifest = self._contents.manifest()
         if command not in manifest["commands"]:
             raise ArgumentError(f"{self.path}: holds no result of '{command}'")
+        self._verdict = [str(sentence) for sentence in manifest["commands"][command].get("verdict", [])]
         self._names = [
             name for name, entry in manifest["files"].items()
             if isinstance(entry, dict) and entry.get("command") == command
@@ -78,6 +83,9 @@ class Folder:
 
     def names(self) -> list[str]:
         return list(self._names)
+
+    def verdict(self) -> list[str]:
+        return list(self._verdict)
 
     def content(self, name: str) -> bytes:
         return (self.path / name).read_bytes()

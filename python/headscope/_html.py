@@ -54,9 +54,18 @@ def _figure(result: Result) -> str:
     return re.sub(r"^.*?(?=<svg)", "", svg, flags=re.DOTALL)
 
 
+def _verdict(result: Result) -> str:
+    """The sentences of the verdict, the headline in bold."""
+    sentences = [html.escape(sentence) for sentence in result.verdict]
+    if not sentences:
+        return ""
+    return f"<p><b>{sentences[0]}</b></p>" + "".join(f"<p>{sentence}</p>" for sentence in sentences[1:])
+
+
 def _static(result: Result) -> str:
     table = result._main_table()
-    parts = [f"<pre>{html.escape(result.summary.rstrip())}</pre>" if result.summary else "", _figure(result)]
+    parts = [_verdict(result), f"<pre>{html.escape(result.summary.rstrip())}</pre>" if result.summary else ""]
+    parts.append(_figure(result))
     parts.append(table._repr_html_(5) if table is not None else "")
     return f"<div><b>headscope {result.command}</b>{''.join(parts)}</div>"
 

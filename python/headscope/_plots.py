@@ -59,27 +59,60 @@ def _curve(begin: tuple[int, int], end: tuple[int, int], bend: float) -> NDArray
     return points
 
 
+#: How a line shows what the null models say about an edge: the largest part of its width that z gives, opacity, style.
+_STANDINGS = {"stands out": (3.0, 0.9, "-"), "beyond chance": (1.2, 0.6, "-"), "significance unknown": (1.2, 0.4, "-"),
+              "not beyond chance": (0.0, 0.5, (0, (1, 3)))}
+
+
+def _standings(edges: Table) -> list[str]:
+    """What the null models say about each edge, a key of ``_STANDINGS``."""
+    if "beyond_chance" not in edges:
+        return ["significance unknown"] * len(edges)
+    flags = zip(edges["beyond_chance"], edges["stands_out"], strict=True)
+    return ["stands out" if out else "beyond chance" if beyond else "not beyond chance" for beyond, out in flags]
+
+
+def _counts(relation: Relation, pair: str = "all") -> str:
+    """How many pairs of heads are beyond chance, in words."""
+    table = relation._optional("wiring.csv")  # older runs do not have it
+    row = next((row for row in table if row["pair"] == pair), None) if table is not None else None
+    if row is None:
+        return "significance unknown"
+    if row["beyond_chance"] == 0:
+        return f"no wiring beyond chance (of {row['pairs']} pairs)" if pair == "all" else "no pair beyond chance"
+    return f"{row['beyond_chance']} of {row['pairs']} pairs beyond chance, {row['stands_out']} stand out"
+
+
 def wiring(relation: Relation, ax: Axes | None = None, pairs: list[str] | None = None) -> Axes:
-    """The kept edges, layers from left to right; wider lines for larger z."""
+    """The kept edges, layers from left to right. Wide lines stand out; dotted gray lines are not beyond chance."""
     from matplotlib.collections import LineCollection
 
     ax = _axes(ax, 8, 5)
     edges = relation.edges
     shown = pairs if pairs is not None else list(dict.fromkeys(edges["pair"]))
-    z_name = next((name for name in edges.names if name.startswith("z_")), "score")
-    strength = np.nan_to_num(np.asarray(edges[z_name], dtype=float))
+    # Never the z of the isotropic null: any anisotropy exceeds it.
+    headline = next((name for name in ("z_matched", "z_span") if name in edges), "score")
+    strength = np.nan_to_num(np.asarray(edges[headline], dtype=float))
     widest = max(float(np.max(np.abs(strength), initial=0)), 1e-12)
     busy: Counter[str] = Counter()
-    curves, colors, widths = [], [], []
-    for edge, z in zip(edges, strength, strict=True):
-        if edge["pair"] not in shown:
-            continue
-        busy.update((edge["source"], edge["target"]))
-        number = shown.index(edge["pair"])
-        curves.append(_curve(_place(edge["source"]), _place(edge["target"]), 0.12 * (number - (len(shown) - 1) / 2)))
-        colors.append(_COLORS[number % len(_COLORS)])
-        widths.append(0.3 + 2 * abs(z) / widest)
-    ax.add_collection(LineCollection(curves, colors=colors, linewidths=widths, alpha=0.6))
+    standings = _standings(edges)
+    for standing in [name for name in reversed(_STANDINGS) if name in standings]:  # what stands out is on top
+        most, opacity, style = _STANDINGS[standing]
+        curves, colors, widths = [], [], []
+        for edge, z, found in zip(edges, strength, standings, strict=True):
+            if edge["pair"] not in shown or found != standing:
+                continue
+            chance = standing == "not beyond chance"
+            if not chance:
+                busy.update((edge["source"], edge["target"]))
+            number = shown.index(edge["pair"])
+            bend = 0.12 * (number - (len(shown) - 1) / 2)
+            curves.append(_curve(_place(edge["source"]), _place(edge["target"]), bend))
+            colors.append("#888888" if chance else _COLORS[number % len(_COLORS)])
+            widths.append(0.6 + most * abs(z) / widest)
+        ax.add_collection(LineCollection(curves, colors=colors, linewidths=widths, alpha=opacity, linestyles=[style]))
+        ax.plot([], [], color="#888888" if standing == "not beyond chance" else "#444444", linestyle=style,
+                linewidth=0.6 + most, label=standing)
     names = [str(name) for name in relation.heads["head"]]
     places = np.array([_place(name) for name in names])
     ax.scatter(places[:, 0], places[:, 1], s=[8 + 12 * busy[name] for name in names], color="#444444", zorder=3)
@@ -89,7 +122,7 @@ def wiring(relation: Relation, ax: Axes | None = None, pairs: list[str] | None =
         ax.plot([], [], color=_COLORS[i % len(_COLORS)], label=pair)
     if shown:
         ax.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    ax.set(xlabel="layer", ylabel="head", title="Strongest edges between heads")
+    ax.set(xlabel="layer", ylabel="head", title=f"Wiring: {_counts(relation)}")
     ax.locator_params(integer=True)
     return ax
 
@@ -108,7 +141,9 @@ def affinity_matrix(relation: Relation, ax: Axes | None = None, pair: str | None
         return [str(name) for name in names[kinds == kind]]
 
     _image(ax, values, side(values.shape[0], pair[0]), side(values.shape[1], pair[1]), metric)
-    ax.set(title=f"{metric}, {pair}", ylabel="source head", xlabel="target head")
+    first = metric == name.rpartition("_")[0] and pair in relation.edges["pair"]  # edges are of the first metric
+    ax.set(title=f"{metric}, {pair}" + (f": {_counts(relation, pair)}" if first else ""), ylabel="source head",
+           xlabel="target head")
     return ax
 
 
@@ -130,13 +165,22 @@ def informativeness(relation: Relation, ax: Axes | None = None, pair: str | None
         values[roles.index(row["pair"][0]), roles.index(row["pair"][1])] = row["kl"]
     image = ax.imshow(values, cmap="magma_r")
     ax.figure.colorbar(image, ax=ax, label="KL(random || observed), nats")
-    for i, j in zip(*np.nonzero(~np.isnan(values)), strict=True):
+    for row in table:
+        i, j = roles.index(row["pair"][0]), roles.index(row["pair"][1])
         dark = values[i, j] > 0.6 * np.nanmax(values)
-        ax.text(j, i, f"{values[i, j]:.2f}", ha="center", va="center", color="white" if dark else "black", fontsize=8)
+        ax.text(j, i, _divergence(row), ha="center", va="center", color="white" if dark else "black", fontsize=7)
     ax.set_xticks(range(4), list(roles))
     ax.set_yticks(range(4), list(roles))
     ax.set(xlabel="target role", ylabel="source role", title="Informativeness of role pairs")
     return ax
+
+
+def _divergence(row: dict[str, Any]) -> str:
+    """KL with its interval; at the ceiling no number."""
+    if row.get("at_ceiling", False):
+        return "at the\nceiling"
+    low = row.get("kl_low", np.nan)
+    return f"{row['kl']:.2f}" + ("" if np.isnan(low) else f"\n{low:.2f}-{row['kl_high']:.2f}")
 
 
 def _distributions(relation: Relation, table: Table, ax: Axes, pair: str) -> Axes:
@@ -157,7 +201,7 @@ def _distributions(relation: Relation, table: Table, ax: Axes, pair: str) -> Axe
     ax.plot(x, np.exp(-(((x - row["random_mean"]) / deviation) ** 2) / 2) / (deviation * np.sqrt(2 * np.pi)),
             color=_COLORS[1], label="random")
     ax.legend(frameon=False, loc="upper right")
-    ax.set(xlabel=f"pk, {pair}", ylabel="density", title=f"{pair}: {row['kl']:.2f} nats from random")
+    ax.set(xlabel=f"pk, {pair}", ylabel="density", title=f"{pair}: KL {_divergence(row)}".replace("\n", " "))
     return ax
 
 
@@ -195,11 +239,15 @@ def attention_map(capture: Capture, ax: Axes | None = None, head: str | None = N
 
 
 def detectors(detection: Detection, ax: Axes | None = None) -> Axes:
-    """The scores of all heads by detector."""
-    ax = _axes(ax, 8, 3)
-    values = np.array([detection.scores[name] for name in detection.detectors])
-    _image(ax, values, list(detection.detectors), [str(head) for head in detection.scores["head"]], "score")
-    ax.set(title="What heads are seen doing")
+    """The scores of all heads by detector, and at the second length where there is one."""
+    scores = detection.scores
+    columns = [name for kind in detection.detectors for name in (kind, f"{kind}_second") if name in scores]
+    ax = _axes(ax, 8, 0.6 * len(columns) + 1)
+    values = np.array([scores[name] for name in columns])
+    names = [name.replace("_second", " (2nd)") for name in columns]
+    _image(ax, values, names, [str(head) for head in scores["head"]], "score")
+    found = sum(bool(text) for text in scores["detected"])
+    ax.set(title=f"Behavior: {found} of {len(scores)} heads detected")
     return ax
 
 
@@ -253,18 +301,31 @@ def embedding(organization: Organization, ax: Axes | None = None, axis: str = "h
     return ax
 
 
+def _gain(organization: Organization, name: str) -> str:
+    """The gain over the control with the same mask and row values, in words."""
+    table = organization.sparsity
+    row = next((row for row in table if row["name"] == name), None) if "gain_low" in table else None
+    if row is None or np.isnan(row["gain"]):
+        return "gain unknown"
+    interval = f"{row['gain']:.2f} ({row['gain_low']:.2f}-{row['gain_high']:.2f})"
+    return f"gain {interval}" if row["gains"] else f"no gain over the control, {interval}"
+
+
 def decay(organization: Organization, ax: Axes | None = None, name: str = "network") -> Axes:
-    """Sorted Haar coefficients, beside those under shuffled trees."""
+    """Sorted Haar coefficients, beside those of the controls. The title has the gain of ``name`` over the control."""
     ax = _axes(ax, 5.5, 4)
     chosen = organization.decay["name"] == name
     if not np.any(chosen):
         raise ArgumentError(f"there is no decay curve of '{name}'")
     rank = organization.decay["rank"][chosen]
-    for column, color in (("found", _COLORS[0]), ("shuffled", _COLORS[7])):
+    for column, color in (("found", _COLORS[0]), ("control", _COLORS[1]), ("shuffled", _COLORS[7])):
+        if column not in organization.decay:
+            continue
         values = np.asarray(organization.decay[column], dtype=float)[chosen]
         ax.loglog(rank[values > 0], values[values > 0], color=color, label=column)
     ax.legend(frameon=False, loc="lower left")
-    ax.set(title=f"Decay of Haar coefficients, {name}", xlabel="rank", ylabel="magnitude / norm")
+    ax.set(title=f"Decay of Haar coefficients, {name}: {_gain(organization, name)}", xlabel="rank",
+           ylabel="magnitude / norm")
     return ax
 
 

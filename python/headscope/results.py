@@ -58,6 +58,11 @@ class Result:
         """Names of the files that ``save`` writes."""
         return self._files.names()
 
+    @property
+    def verdict(self) -> list[str]:
+        """What the numbers support, in sentences; the first one is the headline. Empty for commands without one."""
+        return self._files.verdict()
+
     def array(self, file: str) -> NDArray[Any]:
         """One of its .npy files."""
         return self._files.array(file)
@@ -108,7 +113,11 @@ class Result:
         return {}
 
     def __repr__(self) -> str:
-        return self.summary.rstrip() or f"<headscope {self.command}: {len(self.files)} files>"
+        summary = self.summary.rstrip()
+        # The summary begins with the headline.
+        if summary:
+            return summary
+        return "\n".join([*self.verdict, f"<headscope {self.command}: {len(self.files)} files>"])
 
     def _repr_html_(self) -> str:
         from . import _html

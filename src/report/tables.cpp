@@ -50,11 +50,11 @@ Json column_values(const CsvRows& table, std::size_t column, bool text) {
   return texts;
 }
 
-// A table of the schema has all columns of its version, except that those with a placeholder may be absent.
-void check_columns(std::span<const ColumnSpec> columns, const FileSchema& schema, std::size_t version,
-                   const std::string& where) {
+// A table of the schema has all columns of its first version, except that those with a placeholder may be absent. The
+// page says what is unknown without the later ones.
+void check_columns(std::span<const ColumnSpec> columns, const FileSchema& schema, const std::string& where) {
   for (const ColumnSchema& column : schema.columns) {
-    const bool may_be_absent = column.since > version || column.name.find('<') != std::string_view::npos;
+    const bool may_be_absent = column.since > 1 || column.name.find('<') != std::string_view::npos;
     if (may_be_absent || std::ranges::find(columns, column.name, &ColumnSpec::name) != columns.end()) continue;
     throw Error(ErrorKind::kFormat,
                 fmt::format("{}: has no column '{}'; found {} columns", where, column.name, columns.size()));
@@ -80,7 +80,7 @@ void add_tables(PageData& page) {
     const FileSchema* found = find_schema(name);  // null for a table that no command writes
     const FileSchema schema = found == nullptr ? FileSchema{} : *found;
     const std::vector<ColumnSpec> specs = column_types(schema, table.columns);
-    check_columns(specs, schema, page.run.schema_version(), page.run.where(name));
+    check_columns(specs, schema, page.run.where(name));
     if (found == &run_files::kHeads || found == &run_files::kDetectors || found == &run_files::kRanking)
       check_heads(table, page.run.where(name));
     Json columns = Json::array();

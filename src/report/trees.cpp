@@ -42,6 +42,7 @@ void add_trees(PageData& page) {
   };
   Json trees = Json::object();
   for (const Source source : {Source{"tree.json", "communities", true}, Source{"trees/head.json", "head", true},
+                              Source{"trees/head_consensus.json", "consensus", true},
                               Source{"trees/query.json", "query", false}, Source{"trees/key.json", "key", false}}) {
     if (!page.run.has(source.file)) continue;
     const JsonDocument document = page.run.json(source.file);

@@ -51,13 +51,48 @@ def test_on_axes_that_are_there(results: list[headscope.Result]) -> None:
     assert relation.plot("matrix", ax=left, pair="OK") is left
     assert captured.plot(ax=right, head="L1H3", what="scores") is right
     assert right.get_title() == "L1H3, scores"
-    assert left.get_title() == "pk, OK"
+    assert left.get_title().startswith("pk, OK: ")
     pyplot.close(figure)
     assert isinstance(results[0], headscope.Relation)
     results[0].plot("informativeness", pair="OV")
     results[0].tree.plot()
     results[3].plot("embedding", axis="query")
     results[3].plot("decay", name="L0H0")
+    pyplot.close("all")
+
+
+def _collections(relation: headscope.Relation) -> dict[str, float]:
+    """The standings in the legend of the wiring, with the widths of their lines."""
+    axes = relation.plot("wiring")
+    legend = axes.get_legend()
+    assert legend is not None
+    names = [text.get_text() for text in legend.get_texts()]
+    widths = {name: line.get_linewidth() for name, line in zip(names, legend.get_lines(), strict=True)}
+    pyplot.close("all")
+    return {name: width for name, width in widths.items() if len(name) > 2}
+
+
+def test_the_wiring_tells_chance_from_structure(results: list[headscope.Result], tmp_path: Path) -> None:
+    relation = results[0]
+    assert isinstance(relation, headscope.Relation)
+    known = "beyond_chance" in relation.edges
+    standings = _collections(relation)
+    if known:
+        assert standings["stands out"] > standings.get("beyond chance", 0)
+        assert "pairs beyond chance" in relation.plot("wiring").get_title()
+        pyplot.close("all")
+    # Edges of a folder without flags are neither.
+    relation.save(tmp_path / "old")
+    lines = (tmp_path / "old/edges.csv").read_text().splitlines()
+    header = lines[0].split(",")
+    kept = [i for i, name in enumerate(header) if name not in ("beyond_chance", "stands_out")]
+    cut = ["\n".join([",".join(line.split(",")[i] for i in kept) for line in lines]), ""]
+    (tmp_path / "old/edges.csv").write_text("\n".join(cut))
+    manifest = (tmp_path / "old/manifest.json").read_text().replace('"wiring.csv"', '"no_wiring.csv"')
+    (tmp_path / "old/manifest.json").write_text(manifest)
+    old = headscope.Relation.open(tmp_path / "old")
+    assert list(_collections(old)) == ["significance unknown"]
+    assert old.plot("wiring").get_title() == "Wiring: significance unknown"
     pyplot.close("all")
 
 

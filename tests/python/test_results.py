@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 import headscope
 from conftest import IDS
+from headscope import _html
 
 
 def test_a_model_tells_its_heads_and_weights(model: headscope.Model) -> None:
@@ -30,7 +32,6 @@ def test_a_model_tells_its_heads_and_weights(model: headscope.Model) -> None:
 
 
 def test_raw_weights_are_those_of_the_file(model: headscope.Model, model_path: str) -> None:
-    import json
     import struct
 
     data = Path(model_path, "model.safetensors").read_bytes()
@@ -280,3 +281,19 @@ def test_set_threads_changes_no_result(model: headscope.Model) -> None:
     finally:
         headscope.set_threads(0)
     assert all(one._files.content(name) == three._files.content(name) for name in one.files)
+
+
+def test_a_verdict_is_the_same_in_memory_and_in_a_folder(model: headscope.Model, tmp_path: Path) -> None:
+    relation = headscope.relate(model)
+    relation.save(tmp_path / "run")
+    opened = headscope.Relation.open(tmp_path / "run")
+    assert opened.verdict == relation.verdict
+    assert all(isinstance(sentence, str) for sentence in relation.verdict)
+    manifest = json.loads((tmp_path / "run/manifest.json").read_text())
+    manifest["commands"]["relate"]["verdict"] = ["No wiring beyond chance", "<b> is escaped"]
+    (tmp_path / "run/manifest.json").write_text(json.dumps(manifest))
+    stated = headscope.Relation.open(tmp_path / "run")
+    assert stated.verdict == ["No wiring beyond chance", "<b> is escaped"]
+    assert repr(stated).startswith("No wiring beyond chance\n<b> is escaped\n<headscope relate")
+    static = _html._static(stated)
+    assert "<b>No wiring beyond chance</b>" in static and "&lt;b&gt; is escaped" in static

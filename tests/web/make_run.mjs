@@ -1,7 +1,9 @@
 // Writes synthetic RUN folders from a seed, for tests of the report that need every kind of file or more heads than the
 // bundled models have. The numbers have no meaning.
 //
-//   node make_run.mjs FOLDER [full|large|hostile|image|prune|compare]
+//   node make_run.mjs FOLDER [full|large|hostile|image|chance|old|prune|compare]
+//
+// chance: nothing is beyond chance. old: a run without columns on significance.
 
 import { npy, random, zip } from "./file_formats.mjs";
 import { halvedTree } from "./made_up_tree.mjs";
@@ -30,9 +32,44 @@ export const hostileTokens = [
   "constructor",
 ];
 
+const flag = (yes) => (yes ? "yes" : "no");
+const nulls = ["isotropic", "matched", "span"];
+
+/** Returns the columns of edges.csv on null models, and the cells of an edge. */
+function edgeStatistics(z, k, significance) {
+  const columns = ["z", "p", "q"].flatMap((letter) => nulls.map((one) => `${letter}_${one}`));
+  const small = significance === "none" ? 0.2 : 1e-12;
+  const cells = [z, z / 2, z / 3, small, small, 0.001, small, small, 0.2];
+  if (significance === "old") return { columns, cells };
+  const beyond = significance === "some" && k < 20;
+  columns.push(...nulls.map((one) => `log10_p_${one}`), "beyond_chance", "stands_out");
+  cells.push(...(significance === "none" ? [-0.7, -0.7, -3] : [-40 - k, -20 - k, -3]));
+  cells.push(flag(beyond), flag(beyond && k < 5));
+  return { columns, cells };
+}
+
+/** Adds the number of pairs beyond chance per pair of roles. Returns the verdict of relate. */
+function addWiring(run, pairs, each, significance) {
+  const [beyond, out] = significance === "some" ? [20, 5] : [0, 0];
+  const all = pairs.length;
+  run.table(
+    "wiring.csv",
+    ["pair", "pairs", "beyond_chance", "stands_out"],
+    [...pairs.map((pair) => [pair, each, beyond, out]), ["all", each * all, beyond * all, out * all]],
+  );
+  return significance === "some"
+    ? [
+        `${beyond * all} of ${each * all} pairs of heads are beyond chance, ${out * all} stand out`,
+        ...pairs.map((pair) => `${pair}: ${beyond} of ${each} pairs beyond chance; the strongest is L0H3 > L1H1`),
+        "2 of 48 heads have more links than their layers explain, p corrected for 48 heads: L1H5 (p 0.001)",
+      ]
+    : [`No wiring beyond chance (${each * all} pairs of heads tested)`];
+}
+
 /** Adds the files of relate. */
-function addRelate(run, { layers, heads, tokens, top, pairs }, uniform) {
+function addRelate(run, { layers, heads, tokens, top, pairs, significance = "some" }, uniform) {
   run.begin("relate", { metrics: "pk", pairs: pairs.join(",") });
+  const old = significance === "old";
   const names = [];
   for (let layer = 0; layer < layers; ++layer)
     for (let head = 0; head < heads; ++head) names.push({ name: `L${layer}H${head}`, layer, head });
@@ -67,45 +104,28 @@ function addRelate(run, { layers, heads, tokens, top, pairs }, uniform) {
         (Math.floor(i / heads) + 1) * heads + Math.floor(uniform() * heads * (layers - 1 - Math.floor(i / heads))),
       );
       if (marked.some((one) => one.i === i && one.j === j)) continue;
-      values[i * n + j] = 12 - (5 * k) / top;
+      values[i * n + j] = significance === "none" ? 7.6 - (0.4 * k) / top : 12 - (5 * k) / top;
       marked.push({ i, j });
     }
     marked.forEach(({ i, j }, k) => {
-      const z = 40 - (30 * k) / top;
+      const z = significance === "none" ? 3 - k / top : 40 - (30 * k) / top;
       edges.push([
         pair,
         names[i].name,
         names[j].name,
         values[i * n + j],
         k + 1,
-        z,
-        z / 2,
-        z / 3,
-        0,
-        0,
-        0.001,
-        10 ** (-k / 3),
-        10 ** (-k / 5),
-        0.2,
+        ...edgeStatistics(z, k, significance).cells,
       ]);
       strength.set(names[i].name, strength.get(names[i].name) + z);
       strength.set(names[j].name, strength.get(names[j].name) + z);
     });
     run.array(`affinity/pk_${pair}.npy`, values, [n, n]);
   }
-  const nulls = ["isotropic", "matched", "span"];
-  run.table(
-    "edges.csv",
-    [
-      "pair",
-      "source",
-      "target",
-      "score",
-      "rank",
-      ...["z", "p", "q"].flatMap((letter) => nulls.map((one) => `${letter}_${one}`)),
-    ],
-    edges,
-  );
+  const columns = edgeStatistics(0, 0, significance).columns;
+  run.table("edges.csv", ["pair", "source", "target", "score", "rank", ...columns], edges);
+  const each = (n * (n - heads)) / 2;
+  if (!old) run.commands.relate.verdict = addWiring(run, pairs, each, significance);
   const hubs = [...strength].sort((a, b) => b[1] - a[1]);
   run.table(
     "hubs.csv",
@@ -122,6 +142,7 @@ function addRelate(run, { layers, heads, tokens, top, pairs }, uniform) {
       "authority",
       "betweenness",
       "reason",
+      ...(old ? [] : ["p_family", "significant"]),
     ],
     hubs.map(([head, value], i) => [
       i + 1,
@@ -136,6 +157,7 @@ function addRelate(run, { layers, heads, tokens, top, pairs }, uniform) {
       0.1,
       0,
       `writes to heads, most to others (${i + 1})`,
+      ...(old ? [] : [significance === "some" && i < 2 ? 0.001 : 0.4, flag(significance === "some" && i < 2)]),
     ]),
   );
   run.table(
@@ -154,6 +176,7 @@ function addRelate(run, { layers, heads, tokens, top, pairs }, uniform) {
       "fine_width",
       "fine_smoothed",
       "kl_closed_form",
+      ...(old ? [] : ["kl_low", "kl_high", "kl_ceiling", "at_ceiling"]),
     ],
     pairs.map((pair, i) => [
       pair,
@@ -169,6 +192,7 @@ function addRelate(run, { layers, heads, tokens, top, pairs }, uniform) {
       0.15,
       "no",
       0.6,
+      ...(old ? [] : [0.3 + 0.35 * i, 0.5 + 0.35 * i, 1.1, flag(i === 2)]),
     ]),
   );
   run.put(
@@ -184,7 +208,7 @@ function addRelate(run, { layers, heads, tokens, top, pairs }, uniform) {
   );
   run.table(
     "tokens.csv",
-    ["head", "role", "rank", "id", "token", "score"],
+    ["head", "role", "rank", "id", "token", "score", ...(old ? [] : ["log10_p", "q"])],
     hubs
       .slice(0, 24)
       .flatMap(([head]) =>
@@ -196,6 +220,7 @@ function addRelate(run, { layers, heads, tokens, top, pairs }, uniform) {
             k,
             tokens[Math.floor(uniform() * tokens.length)],
             1 - k / 20,
+            ...(old ? [] : [-8 + k, significance === "some" && k < 5 ? 0.001 : 0.3]),
           ]),
         ),
       ),
@@ -272,8 +297,15 @@ function addMaps(run, prefix, heads, tokens, { causal, image, scores }, uniform)
 }
 
 /** Adds the files of organize. */
-function addOrganize(run, heads, tokens, uniform) {
-  run.begin("organize", { what: "pattern", axes: "hqk", mask: "", skip_first: "0", queries: "", keys: "" });
+function addOrganize(run, heads, tokens, uniform, significance = "some") {
+  const verdicts = {
+    some: ["The trees make the network 1.5x sparser than maps with the same mask and row values (1.4-1.7)."],
+    none: ["No gain over the control."],
+    old: [],
+  };
+  const identity = { what: "pattern", axes: "hqk", mask: "", skip_first: "0", queries: "", keys: "" };
+  run.begin("organize", identity, verdicts[significance]);
+  const old = significance === "old";
   for (const [axis, names] of [
     ["head", heads],
     ["query", tokens],
@@ -306,19 +338,27 @@ function addOrganize(run, heads, tokens, uniform) {
       ...figures.flatMap((f) => ["", "_shuffled", "_shuffled_low", "_shuffled_high"].map((end) => f + end)),
       "alpha_low",
       "alpha_high",
+      ...(old ? [] : ["gain_low", "gain_high", "gain_keys", "gain_shuffled", "control_l1"]),
     ],
-    rows.map((name) => [
+    rows.map((name, i) => [
       name,
-      1 + uniform(),
-      "yes",
+      significance === "none" || i % 3 === 2 ? 1.01 : 1.5 + uniform() / 5,
+      flag(significance !== "none" && i % 3 !== 2),
       ...figures.flatMap(() => {
         const v = uniform();
         return [v, v * 1.4, v * 1.3, v * 1.5];
       }),
       0.2,
       0.4,
+      ...(old ? [] : significance === "none" || i % 3 === 2 ? [0.97, 1.04, 1, 1.3, 8] : [1.4, 1.7, 1.3, 1.8, 8]),
     ]),
   );
+  if (!old)
+    run.table(
+      "inputs.csv",
+      ["input", "name", "queries", "keys", "l1", "control_l1", "gain", "gain_keys", "gains", "heads_gaining", "alpha"],
+      [[0, "text", tokens.length, tokens.length, 5, 7.5, 1.5, 1.3, flag(significance === "some"), 30, 0.2]],
+    );
   run.table(
     "convergence.csv",
     ["iteration", "score"],
@@ -331,9 +371,15 @@ function addOrganize(run, heads, tokens, uniform) {
   const ranks = Array.from({ length: 22 }, (_, i) => Math.round(1.5 ** i));
   run.table(
     "decay.csv",
-    ["name", "rank", "found", "shuffled"],
+    ["name", "rank", "found", "shuffled", ...(old ? [] : ["control"])],
     rows.flatMap((name, i) =>
-      ranks.map((rank) => [name, rank, 0.5 * rank ** (-0.8 - (i % 9) / 20), 0.35 * rank ** -0.45]),
+      ranks.map((rank) => [
+        name,
+        rank,
+        0.5 * rank ** (-0.8 - (i % 9) / 20),
+        0.35 * rank ** -0.45,
+        ...(old ? [] : [0.42 * rank ** -0.6]),
+      ]),
     ),
   );
 }
@@ -390,10 +436,28 @@ function addSoftmax(run, heads, n, uniform) {
 }
 
 function addDetectors(run, heads, uniform) {
-  run.begin("detect");
+  run.begin("detect", {}, ["5 previous-token and 3 induction heads of 48, at both lengths (64 and 128 tokens)"]);
+  const kinds = ["previous", "identity", "duplicate", "induction"];
+  run.table(
+    "detector_lengths.csv",
+    ["detector", "length", "sequences", "chance", "threshold", "heads"],
+    kinds.flatMap((kind) => [64, 128].map((length) => [kind, length, 16, 2 / length, 0.4, 3])),
+  );
   run.table(
     "detectors.csv",
-    ["head", "layer", "index", "previous", "identity", "duplicate", "induction", "threshold", "detected"],
+    [
+      "head",
+      "layer",
+      "index",
+      "previous",
+      "identity",
+      "duplicate",
+      "induction",
+      "threshold",
+      "detected",
+      "at_one_length",
+      ...kinds.flatMap((kind) => [`${kind}_sd`, `${kind}_second`, `${kind}_second_sd`]),
+    ],
     heads.map((head, i) => [
       head,
       /L(\d+)/.exec(head)[1],
@@ -404,6 +468,8 @@ function addDetectors(run, heads, uniform) {
       i % 13 === 9 ? 0.81 : uniform() * 0.15,
       0.4,
       [i % 11 === 2 ? "previous" : "", i % 13 === 9 ? "induction" : ""].filter(Boolean).join(" "),
+      i % 17 === 4 ? "duplicate" : "",
+      ...kinds.flatMap((kind) => [0.02, kind === "previous" && i % 11 === 2 ? 0.88 : uniform() * 0.1, 0.03]),
     ]),
   );
 }
@@ -422,17 +488,29 @@ function makeUse(run, kind, uniform) {
 }
 
 export function makeRun(folder, kind = "full") {
-  const uniform = random({ full: 1, large: 2, hostile: 3, image: 4, prune: 5, compare: 6 }[kind]);
+  const uniform = random({ full: 1, large: 2, hostile: 3, image: 4, prune: 5, compare: 6, chance: 7, old: 8 }[kind]);
   const run = new RunWriter(folder, "relate");
   if (kind === "prune" || kind === "compare") return makeUse(run, kind, uniform);
   const large = kind === "large";
+  const significance = { chance: "none", old: "old" }[kind] ?? "some";
   const text = kind === "hostile" ? hostileTokens : words;
   const tokens = Array.from({ length: large ? 512 : 40 }, (_, i) => text[i % text.length]);
   const heads = addRelate(
     run,
-    { layers: large ? 32 : 6, heads: large ? 32 : 8, tokens: text, top: large ? 200 : 30, pairs: ["OQ", "OK", "OV"] },
+    {
+      layers: large ? 32 : 6,
+      heads: large ? 32 : 8,
+      tokens: text,
+      top: large ? 200 : 30,
+      pairs: ["OQ", "OK", "OV"],
+      significance,
+    },
     uniform,
   );
+  if (kind === "chance" || kind === "old") {
+    addOrganize(run, heads, words, uniform, significance);
+    return run.finish();
+  }
   addDetectors(run, heads, uniform);
   run.begin("capture");
   if (kind === "image") {

@@ -9,7 +9,8 @@ import { colorsOf, download, figureIds, launch, makePage, open, quit, require, s
 
 const pages = {};
 before(async () => {
-  for (const kind of ["full", "image", "hostile", "relate", "prune", "compare"]) pages[kind] = makePage(kind);
+  for (const kind of ["full", "image", "hostile", "relate", "prune", "compare", "chance", "old"])
+    pages[kind] = makePage(kind);
   await launch();
 });
 after(quit);
@@ -63,6 +64,23 @@ const sections = {
     "compare",
     "details",
   ],
+  ...Object.fromEntries(
+    ["chance", "old"].map((kind) => [
+      kind,
+      [
+        "overview",
+        "wiring",
+        "graph",
+        "matrices",
+        "informativeness",
+        "tree",
+        "embedding",
+        "convergence",
+        "sparsity",
+        "details",
+      ],
+    ]),
+  ),
   prune: ["overview", "prune", "details"],
   compare: ["overview", "compare", "details"],
   relate: ["overview", "wiring", "graph", "matrices", "informativeness", "tree", "details"],
@@ -182,8 +200,8 @@ describe("the chosen head", () => {
   test("can be chosen in the text and in the matrix", async () => {
     const { page, close } = await open(pages.full);
     const chosen = () => page.locator(".chosen strong").textContent();
-    const named = await page.locator(".story button.head").first().textContent();
-    await page.locator(".story button.head").first().click();
+    const named = await page.locator("#overview button.head").first().textContent();
+    await page.locator("#overview button.head").first().click();
     await page.waitForSelector(".chosen strong");
     assert.equal(await chosen(), named);
     await (await show(page, "matrix")).locator("canvas").click({ position: { x: 200, y: 20 } });
@@ -212,10 +230,16 @@ describe("filters", () => {
     await settle();
     assert.equal(await edges(), 6);
     await page.locator("#figure-wiring input[type=range]").fill("30");
-    await page.locator("#figure-wiring label:text-is('\u2264 0.01')").click();
     await settle();
-    const strict = await edges();
-    assert.ok(strict > 0 && strict < all * 2);
+    const any = await edges();
+    assert.ok(any > all);
+    await page.locator("#figure-wiring label:text-is('beyond chance')").click();
+    await settle();
+    const beyond = await edges();
+    await page.locator("#figure-wiring label:text-is('stand out')").click();
+    await settle();
+    const out = await edges();
+    assert.ok(any > beyond && beyond > out && out > 0, `${any}, ${beyond}, ${out}`);
     await close();
   });
 
@@ -237,6 +261,84 @@ describe("filters", () => {
       /\b48 lines/.test(document.querySelector("#figure-tree canvas").getAttribute("aria-label")),
     );
     assert.equal(await lines(), 48);
+    await close();
+  });
+});
+
+describe("significance", () => {
+  const overview = (page) => page.locator("#overview").innerText();
+
+  test("of the wiring, hubs and gains is the first thing on the page", async () => {
+    const { page, close } = await open(pages.full);
+    const text = await overview(page);
+    assert.match(text, /60 of 2880 pairs of heads are beyond chance, 15 stand out/);
+    assert.match(text, /both lengths \(64 and 128 tokens\)/);
+    assert.match(text, /1\.5x sparser than maps with the same mask/);
+    assert.match(text, /OV at the ceiling/);
+    assert.match(text, /OQ 0\.4 nats \(0\.3 to 0\.5\)/);
+    assert.equal(await page.locator(".banner").count(), 0);
+    for (const id of ["wiring", "graph"])
+      assert.equal(
+        await page.locator(`#${id} .count`).innerText(),
+        "60 of 2,880 pairs are beyond chance, 15 stand out.",
+      );
+    assert.match(await page.locator("#sparsity").innerText(), /32 of 48 heads gain over the control/);
+    assert.equal(await page.locator("#graph table tr:has-text('yes')").count(), 2);
+    assert.ok((await page.locator("#graph table tr.faint").count()) > 0);
+    await close();
+  });
+
+  test("is denied at first sight if nothing is beyond chance", async () => {
+    const { page, close } = await open(pages.chance);
+    assert.match(await page.locator(".banner").innerText(), /^No wiring beyond chance/);
+    assert.equal(await page.locator("#overview button.head, .card button.head").count(), 0);
+    assert.match(await page.locator("#sparsity").innerText(), /no gain over the control/);
+    const figure = await show(page, "wiring");
+    const svg = readFileSync((await download(page, figure, "svg")).path, "utf8");
+    assert.match(svg, />not beyond chance</);
+    const lines = [...svg.matchAll(/<path [^>]*>/g)].map(([path]) => path);
+    assert.ok(lines.length > 10);
+    for (const line of lines) assert.match(line, /stroke-dasharray/);
+    const graph = await show(page, "graph");
+    assert.match(await graph.locator("canvas").getAttribute("aria-label"), /No significant hubs/);
+    assert.match(await page.locator("#graph table").innerText(), /\bno\b/);
+    await page.evaluate(() => (location.hash = "#head=L0H0"));
+    await page.waitForFunction(() => document.querySelector(".card h2")?.textContent === "L0H0");
+    assert.ok(
+      !/significant hub/.test((await page.locator(".card").innerText()).replaceAll("not a significant hub", "")),
+    );
+    await close();
+  });
+
+  test("is called unknown for a run that does not state it", async () => {
+    const { page, faults, close } = await open(pages.old);
+    assert.match(await page.locator(".banner").innerText(), /^Significance unknown/);
+    const text = await page.locator("body").innerText();
+    assert.ok(!/\bsignificant hubs?:/i.test(text), "no head is called a hub");
+    assert.ok(!/\d+ stand out/.test(text));
+    assert.match(await page.locator("#sparsity").innerText(), /Gain unknown/);
+    assert.equal(await page.locator("#figure-wiring label:text-is('stand out')").count(), 0);
+    const figure = await show(page, "wiring");
+    assert.match(readFileSync((await download(page, figure, "svg")).path, "utf8"), />significance unknown</);
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
+  test("shows tiny p only as a power of ten, and names the null of every z", async () => {
+    const { page, close } = await open(pages.full);
+    const figure = await show(page, "wiring");
+    const box = await figure.locator("canvas").boundingBox();
+    let tip = "";
+    for (let y = 20; y < box.height - 100 && !/null/.test(tip); y += 3) {
+      await page.mouse.move(box.x + box.width / 2.55, box.y + y);
+      tip = await page
+        .locator(".tip:not([hidden])")
+        .innerText({ timeout: 50 })
+        .catch(() => "");
+    }
+    assert.match(tip, /matched null/);
+    assert.match(tip, /p 10\^-\d+, q at most 1e-12/);
+    assert.ok(tip.indexOf("matched null") < tip.indexOf("isotropic null"), "the isotropic null is not the headline");
     await close();
   });
 });

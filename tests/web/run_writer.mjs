@@ -28,12 +28,13 @@ export class RunWriter {
   array(name, values, shape, type = "<f4") {
     this.put(name, npy(values, shape, type), { kind: "array", shape, dtype: type === "<f4" ? "float32" : "int64" });
   }
-  begin(command, identity = {}) {
+  begin(command, identity = {}, verdict = []) {
     this.command = command;
     this.commands[command] = {
       arguments: [command, "models/made up", "-o", "run"],
       identity: { model: "0123456789abcdef", weights: "folded", seed: "7", version: "0.0.0", ...identity },
       circumstances: { threads: "2", seconds: "0.25", peak_memory: "52428800" },
+      ...(verdict.length > 0 ? { verdict } : {}),
     };
   }
   finish() {

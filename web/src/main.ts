@@ -19,8 +19,8 @@ function makeStore(run: Run): Store {
     filter: {
       pairs: circuit.length > 0 ? circuit : pairs.slice(0, 4),
       top: Math.min(10, Math.max(1, maxOf(run.edges.map((edge) => edge.rank)))),
-      null_: run.nulls[0] ?? "",
-      q: 1,
+      null_: run.headlineNull ?? "",
+      shown: "all",
     },
     theme: initialTheme(),
   });

@@ -136,6 +136,8 @@ export interface ManifestCommand {
   arguments?: string[];
   identity?: Record<string, string>;
   circumstances?: Record<string, string>;
+  /** What the results support, in sentences; the first one is the headline. */
+  verdict?: string[];
 }
 
 export interface Doc {
@@ -146,7 +148,7 @@ export interface Doc {
   manifest: { files: Record<string, ManifestFile>; commands: Record<string, ManifestCommand> };
   tables?: Record<string, PackedTable>;
   affinities?: PackedAffinity[];
-  trees?: Partial<Record<"communities" | "head" | "query" | "key", PackedTree>>;
+  trees?: Partial<Record<"communities" | "head" | "consensus" | "query" | "key", PackedTree>>;
   axes?: Partial<Record<"head" | "query" | "key", Axis>>;
   inputs?: Input[];
   paraproducts?: { head: string; panels: Panel[] }[];

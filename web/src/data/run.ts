@@ -2,6 +2,7 @@ import { NumberArray } from "./array";
 import { Blocks } from "./blocks";
 import type { Axis, Doc, PackedAffinity, PackedArray } from "./doc";
 import { compareHeads, parseHead, type Head } from "./head";
+import { readStanding, type Standing } from "./significance";
 import { maxOf } from "./stats";
 import { Table } from "./table";
 
@@ -14,6 +15,8 @@ export interface Edge {
   z: Record<string, number>;
   p: Record<string, number>;
   q: Record<string, number>;
+  log10p: Record<string, number>;
+  standing: Standing;
 }
 
 export interface Hub {
@@ -21,6 +24,16 @@ export interface Hub {
   head: string;
   strength: number;
   reason: string;
+  /** Family-wise p; NaN if the run does not state it. */
+  p: number;
+  /** "unknown" if the run does not state it. */
+  significant: "yes" | "no" | "unknown";
+}
+
+/** A token close to a subspace. `q` is NaN if the run does not state it. */
+export interface ProfileToken {
+  text: string;
+  q: number;
 }
 
 /** The data of the page, with lookups for the views. */
@@ -34,7 +47,7 @@ export class Run {
   private readonly byName: Map<string, Head>;
   private readonly compared: Set<string>;
   private readonly arrays = new Map<number, Promise<NumberArray>>();
-  private tokens: Map<string, Map<string, string[]>> | null = null;
+  private tokens: Map<string, Map<string, ProfileToken[]>> | null = null;
 
   constructor(
     readonly doc: Doc,
@@ -76,20 +89,30 @@ export class Run {
     return this.doc.trees?.head?.names ?? this.doc.inputs?.[0]?.tokens.heads ?? [];
   }
 
+  /** Returns the null model of z in texts and widths: matched, else span. The isotropic one is never the headline. */
+  get headlineNull(): string | undefined {
+    return ["matched", "span"].find((one) => this.nulls.includes(one));
+  }
+  /** Returns the sentences that a command concluded with. */
+  verdict(command: string): string[] {
+    return this.doc.manifest.commands[command]?.verdict ?? [];
+  }
+
   /** Returns the tokens closest to the subspaces of a head, best first, by role. */
-  tokensOf(head: string): Map<string, string[]> {
+  tokensOf(head: string): Map<string, ProfileToken[]> {
     if (!this.tokens) {
       this.tokens = new Map();
       const table = this.table("tokens");
       for (let row = 0; table && row < table.rows; ++row) {
         const name = table.text("head", row);
-        const roles = this.tokens.get(name) ?? new Map<string, string[]>();
+        const roles = this.tokens.get(name) ?? new Map<string, ProfileToken[]>();
         const role = table.text("role", row);
-        roles.set(role, [...(roles.get(role) ?? []), table.text("token", row)]);
+        const token = { text: table.text("token", row), q: table.number("q", row) };
+        roles.set(role, [...(roles.get(role) ?? []), token]);
         this.tokens.set(name, roles);
       }
     }
-    return this.tokens.get(head) ?? new Map<string, string[]>();
+    return this.tokens.get(head) ?? new Map<string, ProfileToken[]>();
   }
 
   array(packed: PackedArray): Promise<NumberArray> {
@@ -138,6 +161,8 @@ export class Run {
         z: numbers("z"),
         p: numbers("p"),
         q: numbers("q"),
+        log10p: numbers("log10_p"),
+        standing: readStanding(table, row),
       };
     });
   }
@@ -150,6 +175,8 @@ export class Run {
       head: table.text("head", row),
       strength: table.number("strength", row),
       reason: table.text("reason", row),
+      p: table.number("p_family", row),
+      significant: table.has("significant") ? (table.text("significant", row) === "yes" ? "yes" : "no") : "unknown",
     }));
   }
 }

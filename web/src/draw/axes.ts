@@ -107,7 +107,7 @@ export function drawLegend(
   x: number,
   y: number,
   width: number,
-  entries: { color: string; label: string; line?: boolean; dash?: number[] }[],
+  entries: { color: string; label: string; line?: boolean; dash?: number[]; width?: number }[],
   theme: Theme,
 ): number {
   let left = x;
@@ -121,7 +121,7 @@ export function drawLegend(
     if (entry.line)
       s.line(left, top + 7, left + 16, top + 7, {
         stroke: entry.color,
-        width: 2.5,
+        width: entry.width ?? 2.5,
         ...(entry.dash ? { dash: entry.dash } : {}),
       });
     else s.rect(left + 2, top + 2, 11, 11, { fill: entry.color, radius: 2 });

@@ -12,6 +12,11 @@ export const classColor = (index: number) => classColors[index % classColors.len
 
 export type Ramp = (share: number) => string;
 export const viridis: Ramp = (share) => interpolateViridis(clamp(share));
+/** For values that mean nothing: from light to dark gray. */
+export const grays: Ramp = (share) => {
+  const level = Math.round(225 - 105 * clamp(share));
+  return `rgb(${level}, ${level}, ${level})`;
+};
 export const cividis: Ramp = (share) => interpolateCividis(clamp(share));
 
 const clamp = (share: number) => Math.min(1, Math.max(0, share));

@@ -1,4 +1,4 @@
-import type { Run } from "../data/run";
+import type { Hub, Run } from "../data/run";
 import { categorical, categoryColor } from "../draw/color";
 import { formatNumber } from "../draw/axes";
 import { button } from "./controls";
@@ -49,6 +49,12 @@ export function headButton(store: Store, name: string): HTMLButtonElement {
   return button(name, () => store.choose(name), { class: "head", "data-head": name });
 }
 
+/** Says whether a head is a hub: "significant hub", "not a significant hub", "significance unknown". */
+export function hubText({ significant }: Hub): string {
+  if (significant === "unknown") return "significance unknown";
+  return significant === "yes" ? "significant hub" : "not a significant hub";
+}
+
 /** Returns a short description of a head for a tooltip. */
 export function headTip(run: Run, name: string): TipLine[] {
   const head = run.head(name);
@@ -56,9 +62,12 @@ export function headTip(run: Run, name: string): TipLine[] {
   if (head && head.classes.length > 0) lines.push({ label: "class", value: head.classes.join(", ") });
   const hub = run.hubs.find((one) => one.head === name);
   if (hub && hub.strength > 0)
-    lines.push({ label: "hub", value: `rank ${hub.rank}, strength ${formatNumber(hub.strength)}` });
-  for (const [role, tokens] of run.tokensOf(name))
-    lines.push({ label: `tokens ${role}`, value: tokens.slice(0, 6).map(isolated).join(" ") });
+    lines.push({ label: "sum of z", value: `${formatNumber(hub.strength)}, ${hubText(hub)}` });
+  for (const [role, tokens] of run.tokensOf(name)) {
+    const beyond = tokens.filter((token) => !(token.q > 0.05)).slice(0, 6);
+    const value = beyond.map((token) => isolated(token.text)).join(" ");
+    lines.push({ label: `tokens ${role}`, value: value || "none beyond chance" });
+  }
   return lines;
 }
 

@@ -17,6 +17,8 @@ export interface Hit {
 export interface FigureData {
   columns: string[];
   rows: Cell[][];
+  /** Rows to show faint, if any. */
+  faint?: boolean[];
 }
 
 export interface FigureSpec {
@@ -221,7 +223,13 @@ const maxRows = 200;
 function dataTable(data: FigureData, title: string): HTMLElement {
   const shown = data.rows.slice(0, maxRows);
   const head = el("tr", {}, ...data.columns.map((column) => el("th", { scope: "col" }, column)));
-  const body = shown.map((row) => el("tr", {}, ...row.map((cell) => el("td", {}, cell === null ? "" : String(cell)))));
+  const body = shown.map((row, i) =>
+    el(
+      "tr",
+      data.faint?.[i] ? { class: "faint" } : {},
+      ...row.map((cell) => el("td", {}, cell === null ? "" : String(cell))),
+    ),
+  );
   const caption = `${title}: ${shown.length} of ${data.rows.length} rows`;
   return el(
     "div",

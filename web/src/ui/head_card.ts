@@ -1,6 +1,8 @@
 import { readPruning, type PrunedModel } from "../data/pruning";
+import type { ProfileToken } from "../data/run";
+import { formatP, type Standing } from "../data/significance";
 import { formatNumber } from "../draw/axes";
-import { headButton, type Context } from "./context";
+import { headButton, hubText, type Context } from "./context";
 import { el, visibleToken } from "./dom";
 
 /** Panel next to the sections with all data on the chosen head. */
@@ -18,12 +20,12 @@ function contents(context: Context, name: string | null): Node[] {
   const head = run.head(name);
   if (name !== null && !head && run.hasHead(name)) return [el("h2", {}, name), ...comparedIn(context, name)];
   if (!head || name === null) {
-    const hubs = run.hubs.filter((hub) => hub.strength > 0).slice(0, 5);
+    const hubs = run.hubs.filter((hub) => hub.significant === "yes").slice(0, 5);
     const hint = el("p", {}, "Select a head in any figure to highlight it in all figures.");
     if (hubs.length === 0) return [hint];
     return [
       hint,
-      el("p", {}, "Most connected heads:"),
+      el("p", {}, "Significant hubs:"),
       el("p", { class: "chips" }, ...hubs.map((hub) => headButton(store, hub.head))),
     ];
   }
@@ -33,24 +35,51 @@ function contents(context: Context, name: string | null): Node[] {
   row("layer", `${head.layer} (0 to ${run.layers - 1})`);
   if (head.classes.length > 0) row("class", head.classes.join(", "));
   const hub = run.hubs.find((one) => one.head === name);
-  if (hub && hub.strength > 0) row("hub", `rank ${hub.rank}: ${hub.reason}`);
+  if (hub && hub.strength > 0)
+    row(
+      "sum of z",
+      `${formatNumber(hub.strength)} (${hubText(hub)})${hub.significant === "yes" ? `: ${hub.reason}` : ""}`,
+    );
   for (const [label, value] of figuresOf(context, name)) row(label, formatNumber(value));
   const pruned = readPruning(run);
   if (pruned) row("removed by", removedBy(pruned, name));
   parts.push(list);
-  const edges = run.edges.filter((edge) => edge.source === name || edge.target === name);
-  if (edges.length > 0) {
-    const others = [...new Set(edges.map((edge) => (edge.source === name ? edge.target : edge.source)))].slice(0, 8);
-    parts.push(
-      el("h3", {}, "Connected to"),
-      el("p", { class: "chips" }, ...others.map((one) => headButton(store, one))),
-    );
-  }
-  for (const [role, tokens] of run.tokensOf(name)) {
-    const chips = tokens.slice(0, 10).map((token) => el("bdi", { class: "token" }, visibleToken(token)));
-    parts.push(el("h3", {}, `Tokens closest to ${role}`), el("p", { class: "chips" }, ...chips));
-  }
+  parts.push(...connections(context, name));
+  for (const [role, tokens] of run.tokensOf(name)) parts.push(...profile(role, tokens));
   return parts;
+}
+
+/** Lists the heads at the other ends of the edges, those beyond chance apart from the others. */
+function connections({ run, store }: Context, name: string): Node[] {
+  const titles: [string, Standing[]][] = [
+    ["Connected beyond chance to", ["out", "beyond"]],
+    ["Closest heads, significance unknown", ["unknown"]],
+    ["Not beyond chance", ["not"]],
+  ];
+  const edges = run.edges.filter((edge) => edge.source === name || edge.target === name);
+  return titles.flatMap(([title, standings]) => {
+    const found = edges.filter((edge) => standings.includes(edge.standing));
+    const others = [...new Set(found.map((edge) => (edge.source === name ? edge.target : edge.source)))].slice(0, 8);
+    const faint = standings.includes("not") ? " faint" : "";
+    return others.length === 0
+      ? []
+      : [el("h3", {}, title), el("p", { class: `chips${faint}` }, ...others.map((one) => headButton(store, one)))];
+  });
+}
+
+/** Lists the tokens closest to a subspace. Those that are not beyond chance are faint. */
+function profile(role: string, tokens: readonly ProfileToken[]): Node[] {
+  const known = tokens.some((token) => !Number.isNaN(token.q));
+  const chips = tokens.slice(0, 10).map((token) => {
+    const faint = token.q > 0.05;
+    const title = known ? { title: `q ${formatP(token.q)}${faint ? ", not beyond chance" : ""}` } : {};
+    return el("bdi", { class: faint ? "token faint" : "token", ...title }, visibleToken(token.text));
+  });
+  const none = known && tokens.every((token) => token.q > 0.05);
+  return [
+    el("h3", {}, `Tokens closest to ${role}${none ? " (none beyond chance)" : ""}`),
+    el("p", { class: "chips" }, ...chips),
+  ];
 }
 
 /** Lists the criteria that remove the head within the budget, and its rank: "pk (3), greedy (1)". */
@@ -77,7 +106,8 @@ function figuresOf(context: Context, name: string): [string, number][] {
   for (let row = 0; detectors && row < detectors.rows; ++row) {
     if (detectors.text("head", row) !== name) continue;
     for (const column of detectors.numericColumns())
-      if (!["layer", "index", "threshold"].includes(column)) found.push([column, detectors.number(column, row)]);
+      if (!/^(layer|index|threshold)$|_sd$/.test(column))
+        found.push([column.replace("_second", ", 2nd length"), detectors.number(column, row)]);
   }
   const input = run.doc.inputs?.[0];
   const at = input?.tokens.heads.indexOf(name) ?? -1;

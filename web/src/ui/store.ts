@@ -4,10 +4,13 @@ import type { Theme } from "./theme";
 export interface EdgeFilter {
   pairs: string[];
   top: number;
+  /** Null model whose z gives the widths; empty for the scores. */
   null_: string;
-  /** Max q-value; 1 shows all edges. */
-  q: number;
+  shown: Shown;
 }
+
+/** Edges by what the null models say about them. */
+export type Shown = "all" | "beyond" | "out";
 
 export interface State {
   /** The chosen head; also in the address. */

@@ -15,10 +15,12 @@ export interface TableCard {
   rows: Cell[][];
   /** Significant digits in the page. The CSV file has all digits. */
   digits?: number;
+  /** Rows to show faint, if any. */
+  faint?: boolean[];
 }
 
 /** A table with a title, an explanation, and a button that saves it as CSV. */
-export function tableCard({ name, title, about, columns, rows, digits = 4 }: TableCard): HTMLElement {
+export function tableCard({ name, title, about, columns, rows, digits = 4, faint }: TableCard): HTMLElement {
   const shown = rows.slice(0, maxRows);
   const save = () => saveFile(`${name}.csv`, new Blob([toCsv(columns, rows)], { type: "text/csv" }));
   const numeric = columns.map((_, i) => rows.some((row) => typeof row[i] === "number"));
@@ -51,7 +53,7 @@ export function tableCard({ name, title, about, columns, rows, digits = 4 }: Tab
             ...columns.map((label, i) => el("th", { scope: "col", ...(numeric[i] ? { class: "number" } : {}) }, label)),
           ),
         ),
-        el("tbody", {}, ...shown.map((row) => el("tr", {}, ...row.map(cell)))),
+        el("tbody", {}, ...shown.map((row, i) => el("tr", faint?.[i] ? { class: "faint" } : {}, ...row.map(cell)))),
       ),
     ),
     shown.length < rows.length

@@ -5,6 +5,7 @@ import { select } from "../ui/controls";
 import { el } from "../ui/dom";
 import { Figure, type FigureSpec } from "../ui/figure";
 import { tableCard } from "../ui/table_card";
+import { verdictOf } from "../ui/verdict";
 import { CompareCurves } from "./compare_curves";
 import { CompareDifferences } from "./compare_differences";
 import { CompareDistances } from "./compare_distances";
@@ -36,6 +37,8 @@ export const compare: View = {
       context.figures.push(figure);
       return figure;
     };
+    const verdict = verdictOf(context, "compare");
+    if (verdict) section.append(verdict);
     section.append(runList(comparison), verdictList(comparison));
     const pair: ChosenPair = { a: 0, b: 1, changed: () => undefined };
     const distances = make(new CompareDistances(comparison, pair));

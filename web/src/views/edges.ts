@@ -1,16 +1,23 @@
 import type { Edge, Run } from "../data/run";
+import { countSentence, floorP, formatP, standingLabels, type Standing } from "../data/significance";
 import { formatNumber } from "../draw/axes";
-import type { EdgeFilter, State } from "../ui/store";
+import type { PairStyle } from "../ui/context";
+import { el } from "../ui/dom";
 import type { FigureData } from "../ui/figure";
+import type { EdgeFilter, Shown, State } from "../ui/store";
+import type { Theme } from "../ui/theme";
 import type { TipLine } from "../ui/tooltip";
 
-/** Returns the edges that pass a filter, weakest first, so that strong edges are drawn last. */
+const order: Standing[] = ["not", "unknown", "beyond", "out"];
+const passing: Record<Shown, Standing[]> = { all: order, beyond: ["beyond", "out"], out: ["out"] };
+
+/** Returns the edges that pass a filter. Those that stand out and the strongest ones are last, so they are on top. */
 export function filterEdges(edges: readonly Edge[], filter: EdgeFilter): Edge[] {
   const pairs = new Set(filter.pairs);
   return edges
     .filter((edge) => pairs.has(edge.pair) && edge.rank <= filter.top)
-    .filter((edge) => filter.q >= 1 || (edge.q[filter.null_] ?? 1) <= filter.q)
-    .sort((a, b) => strength(a, filter) - strength(b, filter));
+    .filter((edge) => passing[filter.shown].includes(edge.standing))
+    .sort((a, b) => order.indexOf(a.standing) - order.indexOf(b.standing) || strength(a, filter) - strength(b, filter));
 }
 
 /** Returns z under the chosen null model; the score if there is no null model. */
@@ -25,27 +32,75 @@ export function chosenIn(edges: readonly Edge[], { hover, head }: Pick<State, "h
   return touched(hover) ? hover : touched(head) ? head : null;
 }
 
-/** Returns the line width of an edge, from its strength relative to the strongest edge. */
-export function edgeWidth(edge: Edge, filter: EdgeFilter, strongest: number): number {
-  const share = strongest > 0 ? Math.max(0, strength(edge, filter)) / strongest : 1;
-  return 1 + 3 * Math.sqrt(share);
+const faintDash = [2, 4];
+
+/** Style of a line per standing: edges that stand out are wide and opaque, others thinner, chance gray and dotted. */
+export function edgeStyle(edge: Edge, pair: PairStyle, share: number, touched: boolean, theme: Theme) {
+  const reach = Math.sqrt(Math.min(1, Math.max(0, share)));
+  const shown = {
+    out: { stroke: pair.color, dash: pair.dash ?? [], width: 2 + 3 * reach, opacity: 0.95 },
+    beyond: { stroke: pair.color, dash: pair.dash ?? [], width: 0.8 + 1.4 * reach, opacity: 0.7 },
+    not: { stroke: theme.faint, dash: faintDash, width: 1, opacity: 0.6 },
+    unknown: { stroke: pair.color, dash: pair.dash ?? [], width: 0.8 + 1.2 * reach, opacity: 0.45 },
+  }[edge.standing];
+  return { ...shown, opacity: touched ? shown.opacity : shown.opacity / 8 };
+}
+
+/** Returns the legend of the standings that occur. */
+export function standingLegend(edges: readonly Edge[], theme: Theme) {
+  const line = {
+    out: { color: theme.ink, width: 4.5 },
+    beyond: { color: theme.ink, width: 1.4 },
+    not: { color: theme.faint, width: 1.2, dash: faintDash },
+    unknown: { color: theme.muted, width: 1.4 },
+  };
+  return [...order]
+    .reverse()
+    .filter((standing) => edges.some((edge) => edge.standing === standing))
+    .map((standing) => ({ ...line[standing], label: standingLabels[standing], line: true }));
+}
+
+/** Returns the counts of all pairs of heads, as a line above a figure. */
+export function countLine(run: Run): HTMLElement {
+  return el("p", { class: "count" }, countSentence(run));
 }
 
 export function edgeTip(edge: Edge, run: Run): TipLine[] {
   const lines: TipLine[] = [
     `${edge.source} \u2192 ${edge.target}, ${edge.pair}`,
-    { label: "affinity", value: `${formatNumber(edge.score)} (rank ${edge.rank})` },
+    { label: "edge", value: standingLabels[edge.standing] },
+    { label: "affinity", value: `${formatNumber(edge.score)} (rank ${edge.rank} of ${edge.pair})` },
   ];
-  for (const null_ of run.nulls)
-    lines.push({ label: null_, value: `z ${formatNumber(edge.z[null_]!)}, q ${formatNumber(edge.q[null_]!, 2)}` });
+  const headline = run.headlineNull;
+  const nulls = [...run.nulls].sort((a, b) => Number(b === headline) - Number(a === headline));
+  for (const null_ of nulls) {
+    const p = formatP(edge.p[null_]!, edge.log10p[null_]);
+    lines.push({
+      label: `${null_} null`,
+      value: `z ${formatNumber(edge.z[null_]!)}, p ${p}, q ${formatP(edge.q[null_]!)}`,
+    });
+  }
   return lines;
 }
 
 export function edgeData(edges: readonly Edge[], run: Run): FigureData {
+  const known = edges.some((edge) => edge.standing !== "unknown");
+  const flag = (yes: boolean) => (yes ? "yes" : "no");
+  const flags = (standing: Standing) =>
+    known ? [flag(standing === "beyond" || standing === "out"), flag(standing === "out")] : [];
+  const logarithms = run.nulls.filter((n) => edges.some((edge) => Number.isFinite(edge.log10p[n])));
+  const listed = [...edges].reverse();
   return {
-    columns: ["pair", "source", "target", "score", "rank", ...run.nulls.flatMap((n) => [`z_${n}`, `q_${n}`])],
-    rows: [...edges]
-      .reverse()
-      .map((e) => [e.pair, e.source, e.target, e.score, e.rank, ...run.nulls.flatMap((n) => [e.z[n]!, e.q[n]!])]),
+    columns: [
+      ...["pair", "source", "target", "score", "rank"],
+      ...(known ? ["beyond_chance", "stands_out"] : []),
+      ...run.nulls.flatMap((n) => [`z_${n}`, `q_${n}`, ...(logarithms.includes(n) ? [`log10_p_${n}`] : [])]),
+    ],
+    rows: listed.map((e) => [
+      ...[e.pair, e.source, e.target, e.score, e.rank],
+      ...flags(e.standing),
+      ...run.nulls.flatMap((n) => [e.z[n]!, floorP(e.q[n]!), ...(logarithms.includes(n) ? [e.log10p[n]!] : [])]),
+    ]),
+    faint: listed.map((e) => e.standing === "not"),
   };
 }

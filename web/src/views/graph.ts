@@ -10,7 +10,8 @@ import {
   type SimulationLinkDatum,
   type SimulationNodeDatum,
 } from "d3-force";
-import type { Edge } from "../data/run";
+import type { Edge, Run } from "../data/run";
+import { formatP } from "../data/significance";
 import { maxOf } from "../data/stats";
 import { drawColorBar, drawLegend, formatNumber } from "../draw/axes";
 import { viridis } from "../draw/color";
@@ -18,8 +19,9 @@ import type { Surface } from "../draw/surface";
 import { headTip, pairStyles, type Context, type PairStyle, type View } from "../ui/context";
 import { select } from "../ui/controls";
 import { Figure, type FigureSpec, type Hit } from "../ui/figure";
+import { tableCard } from "../ui/table_card";
 import type { Theme } from "../ui/theme";
-import { chosenIn, edgeData, edgeWidth, filterEdges, strength } from "./edges";
+import { chosenIn, countLine, edgeData, edgeStyle, filterEdges, standingLegend, strength } from "./edges";
 import { colorOptions, nodeColors, type NodeColors } from "./node_color";
 
 interface Node extends SimulationNodeDatum {
@@ -35,16 +37,38 @@ export const graph: View = {
   id: "graph",
   title: "Head graph",
   about:
-    "The same edges as in the wiring, with the same filters, as a force-directed graph: connected heads are close together. Size is hub strength: the sum of z over the edges of a head. Drag heads to move them.",
+    "The same edges as in the wiring, with the same filters, as a force-directed graph: connected heads are close together. Large and named: heads whose sum of z over all their edges is significant (hubs). Drag heads to move them.",
   available: (run) => run.edges.length > 0,
   mount(section, context) {
     const view = new Graph(context);
     const figure = new Figure(view, context.store);
     context.figures.push(figure);
     view.attach(figure);
-    section.append(figure.element);
+    section.append(countLine(context.run), figure.element);
+    const hubs = hubTable(context.run);
+    if (hubs) section.append(hubs);
   },
 };
+
+/** Heads by the sum of z over their edges; those that are no significant hubs are faint. */
+function hubTable(run: Run): HTMLElement | null {
+  const hubs = run.hubs.filter((hub) => hub.strength > 0);
+  if (hubs.length === 0) return null;
+  const found = hubs.filter((hub) => hub.significant === "yes");
+  const shown = [...found, ...hubs.filter((hub) => hub.significant !== "yes")].slice(0, Math.max(10, found.length));
+  const unknown = hubs.every((hub) => hub.significant === "unknown");
+  const count = found.length === 1 ? "1 head is a significant hub" : `${found.length} heads are significant hubs`;
+  return tableCard({
+    name: "hubs",
+    title: unknown ? "Heads by sum of z, significance unknown" : found.length > 0 ? "Hubs" : "No significant hubs",
+    about: unknown
+      ? "This run does not say which of these sums are larger than expected by chance."
+      : `${count} out of ${run.hubs.length}. p is family-wise: the probability that any head reaches such a sum if links met random heads of the same layers.`,
+    columns: ["head", "sum of z", "p", "significant", "edges"],
+    rows: shown.map((hub) => [hub.head, hub.strength, formatP(hub.p), hub.significant, hub.reason]),
+    faint: shown.map((hub) => hub.significant === "no"),
+  });
+}
 
 /** Number of steps after which the simulation stops. */
 const restAfter = 260;
@@ -101,7 +125,8 @@ class Graph implements FigureSpec {
     if (signature === this.shown) return;
     this.shown = signature;
     const before = new Map(this.nodes.map((node) => [node.name, node]));
-    const hubs = new Map(run.hubs.map((hub) => [hub.head, hub.strength]));
+    // Only significant hubs are large. Without significance, no head is.
+    const hubs = new Map(run.hubs.filter((hub) => hub.significant === "yes").map((hub) => [hub.head, hub.strength]));
     const names = [...new Set(edges.flatMap((edge) => [edge.source, edge.target]))].sort();
     const maxStrength = Math.max(1e-9, ...names.map((name) => hubs.get(name) ?? 0));
     this.nodes = names.map((name) => {
@@ -145,8 +170,10 @@ class Graph implements FigureSpec {
   }
 
   describe(): string {
-    const top = [...this.nodes].sort((a, b) => b.strength - a.strength).slice(0, 3);
-    return `Graph of ${this.nodes.length} heads and ${this.links.length} edges. Strongest hubs: ${top.map((node) => node.name).join(", ")}.`;
+    const hubs = this.nodes.filter((node) => node.strength > 0).sort((a, b) => b.strength - a.strength);
+    const named = hubs.slice(0, 3).map((node) => node.name);
+    const text = named.length > 0 ? `Significant hubs: ${named.join(", ")}.` : "No significant hubs.";
+    return `Graph of ${this.nodes.length} heads and ${this.links.length} edges. ${text}`;
   }
 
   height(width: number): number {
@@ -181,9 +208,14 @@ class Graph implements FigureSpec {
         this.links.map((link) => link.edge),
         store.state,
       ),
+      theme,
     );
     this.drawNodes(s, theme);
     const entries = [
+      ...standingLegend(
+        this.links.map((link) => link.edge),
+        theme,
+      ),
       ...store.state.filter.pairs.map((pair) => ({ ...this.pairs.get(pair)!, label: pair, line: true })),
       ...this.colors.legend,
     ];
@@ -200,11 +232,13 @@ class Graph implements FigureSpec {
       );
   }
 
-  private drawLinks(s: Surface, chosen: string | null): void {
+  private drawLinks(s: Surface, chosen: string | null, theme: Theme): void {
     const { filter } = this.context.store.state;
     const strongest = Math.max(0, maxOf(this.links.map((link) => strength(link.edge, filter))));
     for (const { edge, source, target } of this.links) {
       const touched = chosen === null || edge.source === chosen || edge.target === chosen;
+      const pair = this.pairs.get(edge.pair)!;
+      const style = edgeStyle(edge, pair, strength(edge, filter) / (strongest || 1), touched, theme);
       const a = this.at(source as Node);
       const b = this.at(target as Node);
       // Bend edges by pair of roles, so that several edges between two heads do not overlap.
@@ -213,28 +247,15 @@ class Graph implements FigureSpec {
       const my = (a.y + b.y) / 2 + (b.x - a.x) * bend;
       s.path(
         `M${a.x.toFixed(1)},${a.y.toFixed(1)}Q${mx.toFixed(1)},${my.toFixed(1)} ${b.x.toFixed(1)},${b.y.toFixed(1)}`,
-        {
-          stroke: this.pairs.get(edge.pair)!.color,
-          dash: this.pairs.get(edge.pair)!.dash ?? [],
-          width: edgeWidth(edge, filter, strongest) * 0.8,
-          opacity: touched ? 0.9 : 0.1,
-        },
+        style,
       );
-      s.path(arrow(mx, my, b.x, b.y, (target as Node).radius + 1), {
-        fill: this.pairs.get(edge.pair)!.color,
-        opacity: touched ? 0.9 : 0.1,
-      });
+      s.path(arrow(mx, my, b.x, b.y, (target as Node).radius + 1), { fill: style.stroke, opacity: style.opacity });
     }
   }
 
   private drawNodes(s: Surface, theme: Theme): void {
     const { state } = this.context.store;
-    const named = new Set(
-      [...this.nodes]
-        .sort((a, b) => b.strength - a.strength)
-        .slice(0, 24)
-        .map((node) => node.name),
-    );
+    const named = this.namedHeads();
     for (const node of this.nodes) {
       const { x, y } = this.at(node);
       const marked = node.name === state.head || node.name === state.hover;
@@ -262,6 +283,16 @@ class Graph implements FigureSpec {
         fill: theme.ink,
       });
     }
+  }
+
+  /** Returns the heads with a name: significant hubs and the ends of edges that stand out, 24 at most. */
+  private namedHeads(): Set<string> {
+    const hubs = this.nodes.filter((node) => node.strength > 0).sort((a, b) => b.strength - a.strength);
+    const ends = [...this.links]
+      .reverse()
+      .filter(({ edge }) => edge.standing === "out")
+      .flatMap(({ edge }) => [edge.source, edge.target]);
+    return new Set([...new Set([...hubs.map((node) => node.name), ...ends])].slice(0, 24));
   }
 
   private nearest(x: number, y: number): Node | null {
@@ -309,7 +340,8 @@ class Graph implements FigureSpec {
     const at = order.indexOf(this.context.store.state.head ?? "");
     const next = order[at < 0 ? 0 : (at + step + order.length) % order.length]!;
     this.context.store.set({ head: next });
-    return `${next}, hub ${order.indexOf(next) + 1} of ${order.length}`;
+    const hub = this.nodes.find((node) => node.name === next)!.strength > 0;
+    return `${next}, ${order.indexOf(next) + 1} of ${order.length}${hub ? ", a significant hub" : ""}`;
   }
 
   data() {

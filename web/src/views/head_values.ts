@@ -12,6 +12,10 @@ export interface HeadValues {
   values: Map<string, number>;
   /** Ends of the color scale; default: min and max of the values. */
   ends?: [number, number];
+  /** Heads whose value is not beyond chance; they are drawn in gray. */
+  unsure?: Set<string>;
+  /** More about a value, for the tooltip. */
+  notes?: Map<string, string>;
 }
 
 /** Space below a grid for its labels and color bar. */
@@ -87,15 +91,20 @@ export class HeadValuesFigure implements FigureSpec {
       const value = one.values.get(head.name);
       const x = box.left + head.layer * wide;
       const y = box.top + head.index * tall;
-      const fill = value === undefined ? theme.blank : cividis((value - low) / (high - low));
+      const unsure = one.unsure?.has(head.name) === true;
+      const fill = value === undefined || unsure ? theme.blank : cividis((value - low) / (high - low));
       s.rect(x + 0.5, y + 0.5, wide - 1, tall - 1, {
         fill,
-        opacity: value === undefined ? 0.4 : 1,
+        opacity: value === undefined ? 0.4 : unsure ? 0.7 : 1,
         radius: wide > 14 ? 2 : 0,
       });
       if (value !== undefined && wide >= 28 && tall >= 14) {
-        const style = { anchor: "middle", baseline: "middle", size: 10, fill: inkOn(fill) } as const;
-        s.text(low >= 0 && high <= 1 ? value.toFixed(2) : formatNumber(value, 2), x + wide / 2, y + tall / 2, style);
+        const style = { anchor: "middle", baseline: "middle", size: 10 } as const;
+        const ink = unsure ? theme.muted : inkOn(fill);
+        s.text(low >= 0 && high <= 1 ? value.toFixed(2) : formatNumber(value, 2), x + wide / 2, y + tall / 2, {
+          ...style,
+          fill: ink,
+        });
       }
     }
     for (const head of run.heads) {
@@ -147,7 +156,11 @@ export class HeadValuesFigure implements FigureSpec {
     const [name, ...rest] = headTip(this.context.run, head);
     return {
       head,
-      tip: [name!, { label: one.label, value: formatNumber(one.values.get(head) ?? NaN, 4) }, ...rest],
+      tip: [
+        name!,
+        { label: one.label, value: one.notes?.get(head) ?? formatNumber(one.values.get(head) ?? NaN, 4) },
+        ...rest,
+      ],
     };
   }
   key(key: string): string | null {
@@ -155,7 +168,7 @@ export class HeadValuesFigure implements FigureSpec {
     if (next === null) return null;
     this.context.store.set({ head: next });
     return `${next}: ${this.all()
-      .map(({ label, values }) => `${label} ${formatNumber(values.get(next) ?? NaN, 2)}`)
+      .map(({ label, values, notes }) => `${label} ${notes?.get(next) ?? formatNumber(values.get(next) ?? NaN, 2)}`)
       .join(", ")}`;
   }
   data() {

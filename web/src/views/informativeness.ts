@@ -10,26 +10,46 @@ import type { Theme } from "../ui/theme";
 
 const roles = ["Q", "K", "V", "O"];
 
-interface Row {
+/** A row of informativeness.csv. Numbers that the run does not state are NaN. */
+export interface InformativenessRow {
   pair: string;
   kl: number;
+  /** Interval of kl by bootstrap over heads. */
+  low: number;
+  high: number;
+  /** Largest value that kl can have with this number of pairs. */
+  ceiling: number;
+  atCeiling: boolean;
   fine: number;
   mean: number;
   randomMean: number;
   randomSd: number;
 }
 
-function read(run: Run): Row[] {
+type Row = InformativenessRow;
+
+export function readInformativeness(run: Run): Row[] {
   const table = run.table("informativeness");
   if (!table) return [];
   return Array.from({ length: table.rows }, (_, row) => ({
     pair: table.text("pair", row),
     kl: table.number("kl", row),
+    low: table.number("kl_low", row),
+    high: table.number("kl_high", row),
+    ceiling: table.number("kl_ceiling", row),
+    atCeiling: table.text("at_ceiling", row) === "yes",
     fine: table.number("kl_fine", row),
     mean: table.number("observed_mean", row),
     randomMean: table.number("random_mean", row),
     randomSd: table.number("random_sd", row),
   }));
+}
+
+/** Formats a divergence with its interval: "1.2 nats (0.9 to 1.5)", "at the ceiling of 5.1 nats". */
+export function klText({ kl, low, high, ceiling, atCeiling }: Row): string {
+  if (atCeiling) return `at the ceiling${Number.isNaN(ceiling) ? "" : ` of ${formatNumber(ceiling)} nats`}`;
+  const interval = Number.isNaN(low) ? "" : ` (${formatNumber(low, 2)} to ${formatNumber(high, 2)})`;
+  return `${formatNumber(kl)} nats${interval}`;
 }
 
 /** The pair of roles that both figures show. */
@@ -42,10 +62,10 @@ export const informativeness: View = {
   id: "informativeness",
   title: "Informativeness",
   about:
-    "How much the affinities between earlier and later heads differ from those of random subspaces: KL(random \u2016 observed) in nats per pair of roles, and both distributions for the selected pair.",
-  available: (run) => read(run).length > 0,
+    "How much the affinities between earlier and later heads differ from those of random subspaces: KL(random \u2016 observed) in nats per pair of roles, and both distributions for the selected pair. The interval is a bootstrap over heads (95%). At the ceiling: as large as this number of pairs can show, so no number is given.",
+  available: (run) => readInformativeness(run).length > 0,
   mount(section, context) {
-    const best = read(context.run).reduce((a, b) => (b.kl > a.kl ? b : a));
+    const best = readInformativeness(context.run).reduce((a, b) => (b.kl > a.kl ? b : a));
     const chosen: Chosen = { pair: best.pair, changed: () => undefined };
     const matrix = new Figure(new Matrix(context.run, chosen), context.store);
     const distribution = new Figure(new Distribution(context, chosen), context.store);
@@ -68,12 +88,12 @@ class Matrix implements FigureSpec {
     run: Run,
     private readonly chosen: Chosen,
   ) {
-    this.rows = read(run);
+    this.rows = readInformativeness(run);
   }
 
   describe(): string {
-    const values = this.rows.map((row) => `${row.pair} ${formatNumber(row.kl)}`).join(", ");
-    return `Informativeness in nats: ${values}. Arrow keys select a pair.`;
+    const values = this.rows.map((row) => `${row.pair} ${klText(row)}`).join(", ");
+    return `Informativeness: ${values}. Arrow keys select a pair.`;
   }
   height(): number {
     return 400;
@@ -112,7 +132,16 @@ class Matrix implements FigureSpec {
     s.rect(x + 1, y + 1, cell - 2, cell - 2, { fill, radius: 3, opacity: row ? 1 : 0.35 });
     if (!row) return;
     const style = { anchor: "middle", baseline: "middle", size: 13, fill: inkOn(fill) } as const;
-    s.text(formatNumber(row.kl), x + cell / 2, y + cell / 2, style);
+    const small = { ...style, size: 10 };
+    if (row.atCeiling) {
+      s.text("at the", x + cell / 2, y + cell / 2 - 6, small);
+      s.text("ceiling", x + cell / 2, y + cell / 2 + 6, small);
+    } else {
+      const interval = !Number.isNaN(row.low);
+      s.text(formatNumber(row.kl), x + cell / 2, y + cell / 2 - (interval ? 7 : 0), style);
+      if (interval)
+        s.text(`${formatNumber(row.low, 2)}\u2013${formatNumber(row.high, 2)}`, x + cell / 2, y + cell / 2 + 9, small);
+    }
     if (pair === this.chosen.pair) s.rect(x, y, cell, cell, { stroke: theme.mark, width: 2.5, radius: 4 });
   }
 
@@ -131,7 +160,8 @@ class Matrix implements FigureSpec {
     return {
       tip: [
         row.pair,
-        { label: "KL, bins as in the paper", value: `${formatNumber(row.kl)} nats` },
+        { label: "KL, bins as in the paper", value: klText(row) },
+        ...(Number.isNaN(row.low) ? [{ label: "interval", value: "not in this run" }] : []),
         { label: "KL, finer bins", value: `${formatNumber(row.fine)} nats` },
         { label: "mean, observed", value: formatNumber(row.mean) },
         { label: "mean, random", value: formatNumber(row.randomMean) },
@@ -148,12 +178,26 @@ class Matrix implements FigureSpec {
     const at = this.rows.findIndex((row) => row.pair === this.chosen.pair);
     const row = this.rows[(at + step + this.rows.length) % this.rows.length]!;
     this.choose(row);
-    return `${row.pair}, ${formatNumber(row.kl)} nats`;
+    return `${row.pair}, ${klText(row)}`;
   }
   data() {
     return {
-      columns: ["pair", "kl", "kl_fine", "observed_mean", "random_mean", "random_sd"],
-      rows: this.rows.map((r) => [r.pair, r.kl, r.fine, r.mean, r.randomMean, r.randomSd]),
+      columns: [
+        "pair",
+        "kl",
+        "kl_low",
+        "kl_high",
+        "kl_ceiling",
+        "at_ceiling",
+        "kl_fine",
+        "observed_mean",
+        "random_mean",
+        "random_sd",
+      ],
+      rows: this.rows.map((r) => [
+        ...[r.pair, r.kl, r.low, r.high, r.ceiling, r.atCeiling ? "yes" : "no"],
+        ...[r.fine, r.mean, r.randomMean, r.randomSd],
+      ]),
     };
   }
 }
@@ -181,7 +225,7 @@ class Distribution implements FigureSpec {
   }
 
   describe(): string {
-    const row = read(this.context.run).find((one) => one.pair === this.chosen.pair);
+    const row = readInformativeness(this.context.run).find((one) => one.pair === this.chosen.pair);
     const means = `observed mean ${formatNumber(row?.mean ?? NaN)}, random mean ${formatNumber(row?.randomMean ?? NaN)}`;
     return `Distribution of ${this.chosen.pair} affinities: ${means}.`;
   }

@@ -1,15 +1,18 @@
 import type { NumberArray } from "../data/array";
 import type { PackedArray } from "../data/doc";
 import type { Head } from "../data/head";
-import type { Run } from "../data/run";
+import type { Edge, Run } from "../data/run";
+import { countOf, countSentence, standingLabels, type Standing } from "../data/significance";
 import { drawColorBar, formatNumber, type Box } from "../draw/axes";
-import { lookup, viridis } from "../draw/color";
+import { grays, lookup, viridis } from "../draw/color";
 import { colorCells, minMax, orderedMatrix, range } from "../draw/heatmap";
 import type { Cells, Surface } from "../draw/surface";
 import type { Context, View } from "../ui/context";
 import { segmented, select } from "../ui/controls";
 import { Figure, type FigureSpec, type Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
+import type { TipLine } from "../ui/tooltip";
+import { edgeTip } from "./edges";
 import { labelStep } from "./grid";
 
 /** A matrix of heads that can be shown. */
@@ -19,12 +22,16 @@ interface Choice {
   rows: Head[];
   columns: Head[];
   array: PackedArray;
+  /** The pair of roles whose edges the run contains, if they are edges of this matrix. */
+  pair: string | null;
   /** Rows and columns are the same subspaces, so the diagonal contains no information. */
   same: boolean;
 }
 
 function choices(run: Run): Choice[] {
   const found: Choice[] = [];
+  // Edges are pairs of heads by the first metric.
+  const first = run.doc.affinities?.[0]?.metric;
   for (const one of run.doc.affinities ?? []) {
     if (!one.array) continue;
     found.push({
@@ -33,6 +40,7 @@ function choices(run: Run): Choice[] {
       rows: run.headsOf(one.rows),
       columns: run.headsOf(one.columns),
       array: one.array,
+      pair: one.metric === first && run.edges.some((edge) => edge.pair === one.pair) ? one.pair : null,
       same: one.pair[0] === one.pair[1],
     });
   }
@@ -45,6 +53,7 @@ function choices(run: Run): Choice[] {
       rows: heads,
       columns: heads,
       array: organized,
+      pair: null,
       same: true,
     });
   }
@@ -65,7 +74,7 @@ export const matrices: View = {
   id: "matrices",
   title: "Affinity matrices",
   about:
-    "Affinity of every pair of heads. Rows are sources, columns are targets. The affinity of a head with itself is blank.",
+    "Affinity of every pair of heads. Rows are sources, columns are targets. The affinity of a head with itself is blank. Of the kept edges, those that stand out have a filled mark and those that are beyond chance a hollow one. A gray matrix has no pair beyond chance.",
   available: (run) => choices(run).length > 0,
   async mount(section, context) {
     const view = new Matrices(context);
@@ -89,6 +98,7 @@ class Matrices implements FigureSpec {
   private ends: [number, number] = [0, 1];
   private box: Box = { left: 0, top: 0, width: 0, height: 0 };
   private readonly colors = lookup(viridis);
+  private readonly unsureColors = lookup(grays);
 
   constructor(private readonly context: Context) {
     this.all = choices(context.run);
@@ -100,7 +110,7 @@ class Matrices implements FigureSpec {
     const orders = [{ value: "layer", label: "layer" }];
     if (run.doc.trees?.communities?.names) orders.push({ value: "communities", label: "tree of weights" });
     if (run.doc.trees?.head?.names) orders.push({ value: "maps", label: "tree of maps" });
-    if (run.hubs.length > 0) orders.push({ value: "hubs", label: "hub rank" });
+    if (run.hubs.some((hub) => hub.significant !== "no")) orders.push({ value: "hubs", label: "hub rank" });
     const show = async () => {
       this.array = await run.array(this.chosen.array);
       this.rows = headOrder(run, this.chosen.rows, this.by);
@@ -133,12 +143,24 @@ class Matrices implements FigureSpec {
     const value = (row: number, column: number) =>
       this.chosen.same && this.rows[row] === this.columns[column] ? NaN : inner(row, column);
     this.ends = minMax(this.rows.length, this.columns.length, value);
-    this.cells = colorCells(this.rows.length, this.columns.length, value, this.ends, this.colors);
+    this.cells = colorCells(
+      this.rows.length,
+      this.columns.length,
+      value,
+      this.ends,
+      this.unsure() ? this.unsureColors : this.colors,
+    );
+  }
+  /** Whether no pair of heads in this matrix is beyond chance. */
+  private unsure(): boolean {
+    return this.chosen.pair !== null && countOf(this.context.run, this.chosen.pair)?.beyond === 0;
   }
 
   describe(): string {
     const { rows, columns, label } = this.chosen;
-    return `Matrix ${label}: ${rows.length} by ${columns.length} heads, ordered by ${this.by}. Arrow keys select a row.`;
+    const { pair } = this.chosen;
+    const count = pair === null ? "" : ` ${countSentence(this.context.run, pair)}`;
+    return `Matrix ${label}: ${rows.length} by ${columns.length} heads, ordered by ${this.by}.${count} Arrow keys select a row.`;
   }
 
   private side(width: number): number {
@@ -162,9 +184,56 @@ class Matrices implements FigureSpec {
     s.rect(box.left, box.top, box.width, box.height, { stroke: theme.axis });
     s.text("target", box.left + box.width / 2, box.top + box.height + 52, { anchor: "middle" });
     s.text("source", 12, box.top + box.height / 2, { anchor: "middle", rotate: -90 });
+    this.drawEdges(s);
     this.drawChosen(s);
     const ends: [string, string] = [formatNumber(this.ends[0]), formatNumber(this.ends[1])];
-    drawColorBar(s, box.left + box.width + 24, box.top, `affinity: ${this.chosen.label}`, ends, viridis, theme);
+    const ramp = this.unsure() ? grays : viridis;
+    drawColorBar(s, box.left + box.width + 24, box.top, `affinity: ${this.chosen.label}`, ends, ramp, theme);
+    this.drawMarkKey(s, box.left + box.width + 24, box.top + 60, theme);
+  }
+
+  /** Returns the kept edges of this matrix that are beyond chance. */
+  private marked(): Edge[] {
+    const { pair } = this.chosen;
+    return this.context.run.edges.filter(
+      (edge) => edge.pair === pair && (edge.standing === "out" || edge.standing === "beyond"),
+    );
+  }
+
+  /** Marks the kept edges that stand out and those that are beyond chance. */
+  private drawEdges(s: Surface): void {
+    const { box } = this;
+    const place = (heads: readonly Head[], order: readonly number[]) =>
+      new Map(order.map((i, at) => [heads[i]!.name, at]));
+    const rows = place(this.chosen.rows, this.rows);
+    const columns = place(this.chosen.columns, this.columns);
+    const wide = box.width / this.columns.length;
+    const high = box.height / this.rows.length;
+    for (const edge of this.marked()) {
+      const row = rows.get(edge.source);
+      const column = columns.get(edge.target);
+      if (row === undefined || column === undefined) continue;
+      drawMark(s, box.left + (column + 0.5) * wide, box.top + (row + 0.5) * high, Math.min(5, wide / 3), edge.standing);
+    }
+  }
+
+  private drawMarkKey(s: Surface, x: number, y: number, theme: Theme): void {
+    const { run } = this.context;
+    const { pair } = this.chosen;
+    const count = pair === null ? null : countOf(run, pair);
+    const style = { size: 11, fill: theme.muted };
+    if (pair === null) return;
+    if (count === null) s.text("significance unknown", x, y, style);
+    else if (count.beyond === 0) s.text("no pair beyond chance", x, y, style);
+    else {
+      s.text(`${count.beyond} of ${count.pairs} beyond chance,`, x, y, style);
+      s.text(`${count.out} stand out`, x, y + 15, style);
+      (["out", "beyond"] as const).forEach((standing, i) => {
+        s.rect(x, y + 27 + 18 * i, 12, 12, { fill: viridis(0.5) });
+        drawMark(s, x + 6, y + 33 + 18 * i, 4, standing);
+        s.text(standingLabels[standing], x + 20, y + 37 + 18 * i, style);
+      });
+    }
   }
 
   /** Draws lines between layers, and layer numbers if there is no room for names of heads. */
@@ -226,7 +295,11 @@ class Matrices implements FigureSpec {
     const source = this.chosen.rows[this.rows[row]!]!.name;
     const target = this.chosen.columns[this.columns[column]!]!.name;
     const value = formatNumber(this.value(row, column), 4);
-    return { head: source, tip: [`${source} \u2192 ${target}`, { label: this.chosen.label, value }] };
+    const edge = this.context.run.edges.find(
+      (one) => one.pair === this.chosen.pair && one.source === source && one.target === target,
+    );
+    const tip: TipLine[] = edge ? edgeTip(edge, this.context.run) : [`${source} \u2192 ${target}`];
+    return { head: source, tip: [...tip, { label: this.chosen.label, value }] };
   }
 
   key(key: string): string | null {
@@ -249,6 +322,12 @@ class Matrices implements FigureSpec {
       ]),
     };
   }
+}
+
+/** Draws the mark of an edge: filled if it stands out, otherwise hollow. Black and white are visible on every color. */
+function drawMark(s: Surface, x: number, y: number, radius: number, standing: Standing): void {
+  s.circle(x, y, radius, { stroke: "#000000", width: 2.5 });
+  s.circle(x, y, radius, { stroke: "#ffffff", width: 1.2, ...(standing === "out" ? { fill: "#ffffff" } : {}) });
 }
 
 /** Returns the start of each layer along a side, as a fraction of it, and whether there is room for its label. */

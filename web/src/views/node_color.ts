@@ -22,7 +22,7 @@ export function headNumbers(run: Run): Map<string, Map<string, number>> {
     if (!numbers.has(label)) numbers.set(label, new Map());
     numbers.get(label)!.set(head, value);
   };
-  for (const hub of run.hubs) add("hub strength", hub.head, hub.strength);
+  for (const hub of run.hubs) add("sum of z", hub.head, hub.strength);
   const input = run.doc.inputs?.[0];
   input?.tokens.heads.forEach((head, i) => {
     if (!input.summary) return;
@@ -32,7 +32,8 @@ export function headNumbers(run: Run): Map<string, Map<string, number>> {
   for (const name of ["detectors", "attention", "sparsity"]) {
     const table = run.table(name);
     for (const column of table?.numericColumns() ?? []) {
-      if (["layer", "index", "heads"].includes(column) || /threshold|_shuffled|_low$|_high$/.test(column)) continue;
+      if (["layer", "index", "heads"].includes(column) || /threshold|_shuffled|control|_low$|_high$|_sd$/.test(column))
+        continue;
       for (let row = 0; row < table!.rows; ++row)
         add(
           `${name}: ${column.replaceAll("_", " ")}`,

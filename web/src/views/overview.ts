@@ -1,7 +1,12 @@
+import type { Edge, Run } from "../data/run";
+import { countOf, standingLabels, wiringStanding } from "../data/significance";
 import { formatNumber } from "../draw/axes";
-import type { Run } from "../data/run";
 import { headButton, type Context, type View } from "../ui/context";
 import { el } from "../ui/dom";
+import { chanceBanner, conclusions } from "../ui/verdict";
+import { readDetectors } from "./detectors";
+import { klText, readInformativeness } from "./informativeness";
+import { gainCounts } from "./sparsity";
 
 type Part = string | Node;
 
@@ -13,6 +18,7 @@ export const overview: View = {
   available: () => true,
   mount(section, context) {
     const commands = Object.entries(context.run.doc.manifest.commands);
+    for (const part of [chanceBanner(context.run), conclusions(context)]) if (part) section.append(part);
     section.append(tiles(context.run));
     if (commands.length > 0)
       section.append(
@@ -56,7 +62,13 @@ function tiles(run: Run): HTMLElement {
     const kv = run.heads.length - query.length;
     if (kv > 0) entries.push(["KV heads", String(kv)]);
   }
-  if (run.edges.length > 0) entries.push(["edges kept", String(run.edges.length)]);
+  if (run.edges.length > 0) {
+    const count = countOf(run);
+    const of = count ? `of ${count.pairs.toLocaleString("en-US")} ${run.table("wiring") ? "pairs" : "kept edges"}` : "";
+    if (count) entries.push([`${of} beyond chance`, count.beyond.toLocaleString("en-US")]);
+    if (count && count.beyond > 0) entries.push(["stand out", count.out.toLocaleString("en-US")]);
+    if (!count) entries.push(["edges kept, significance unknown", String(run.edges.length)]);
+  }
   const input = run.doc.inputs?.[0];
   if (input) entries.push([input.tokens.kind === "image" ? "patches" : "tokens", String(input.tokens.tokens.length)]);
   if ((run.doc.inputs?.length ?? 0) > 1) entries.push(["inputs", String(run.doc.inputs!.length)]);
@@ -69,70 +81,74 @@ function tiles(run: Run): HTMLElement {
   );
 }
 
-/** Returns a sentence on the strongest edge of each circuit pair (OQ, OK, OV). */
+/** Returns a sentence on the closest heads of each circuit pair (OQ, OK, OV), if they are beyond chance. */
 function wiring({ run, store }: Context): Part[][] {
-  const null_ = run.nulls[0];
+  if (run.verdict("relate").length > 0) return [];
   const best = run.edges.filter((edge) => edge.rank === 1 && ["OQ", "OK", "OV"].includes(edge.pair));
   const roles: Record<string, string> = { OQ: "query", OK: "key", OV: "value" };
-  return best.map((edge) => {
-    const z = null_ ? edge.z[null_] : undefined;
-    return [
-      `${edge.pair}: the output subspace of `,
+  return best
+    .filter((edge) => edge.standing !== "not")
+    .map((edge) => [
+      `${edge.pair}: ${ofPairs(run, edge.pair)}the output subspace of `,
       headButton(store, edge.source),
-      ` is closest to the ${roles[edge.pair]} subspace of `,
+      ` and the ${roles[edge.pair]} subspace of `,
       headButton(store, edge.target),
-      `: affinity ${formatNumber(edge.score)}` +
-        (z === undefined
-          ? "."
-          : `, ${formatNumber(Math.abs(z))} standard deviations ${z < 0 ? "below" : "above"} the ${null_} null.`),
-    ];
-  });
+      ` have the largest affinity: ${formatNumber(edge.score)}${headlineZ(run, edge)}; ${standingLabels[edge.standing]}.`,
+    ]);
 }
 
+/** Returns how many pairs of heads there are: "of 120 pairs of heads, ". */
+function ofPairs(run: Run, pair: string): string {
+  const count = run.table("wiring") ? countOf(run, pair) : null;
+  return count ? `of ${count.pairs.toLocaleString("en-US")} pairs of heads, ` : "";
+}
+
+/** Returns z of an edge that is beyond chance, and the null that it refers to. */
+function headlineZ(run: Run, edge: Edge): string {
+  const null_ = run.headlineNull;
+  const z = null_ && edge.standing !== "unknown" ? edge.z[null_] : undefined;
+  return z === undefined || Number.isNaN(z) ? "" : `, z ${formatNumber(z)} under the ${null_} null`;
+}
+
+/** Names significant hubs only, and none without wiring beyond chance. */
 function hubs({ run, store }: Context): Part[][] {
-  const hub = run.hubs[0];
-  if (!hub || !(hub.strength > 0)) return [];
-  return [["The most connected head is ", headButton(store, hub.head), `: ${hub.reason}.`]];
-}
-
-function informative({ run }: Context): Part[][] {
-  const table = run.table("informativeness");
-  if (!table || table.rows < 2) return [];
-  const rows = Array.from({ length: table.rows }, (_, row) => row).sort(
-    (a, b) => table.number("kl", b) - table.number("kl", a),
-  );
-  const name = (row: number) => `${table.text("pair", row)} (${formatNumber(table.number("kl", row))} nats)`;
+  const found = run.hubs.filter((hub) => hub.significant === "yes");
+  if (run.verdict("relate").length > 0 || wiringStanding(run) !== "some" || run.hubs.length === 0) return [];
+  if (found.length === 0) return [[`None of ${run.hubs.length} heads is a significant hub.`]];
   return [
     [
-      `Of ${table.rows} pairs of roles, ${name(rows[0]!)} differs most from random subspaces and ` +
-        `${name(rows.at(-1)!)} least.`,
+      `${found.length} of ${run.hubs.length} heads ${found.length === 1 ? "is a significant hub" : "are significant hubs"}: `,
+      ...found.slice(0, 5).flatMap((hub, i): Part[] => [i > 0 ? ", " : "", headButton(store, hub.head)]),
+      `${found.length > 5 ? ` and ${found.length - 5} more` : ""}. ${found[0]!.head} ${found[0]!.reason}.`,
     ],
   ];
 }
 
-const notScores = ["layer", "index", "threshold"];
+/** Max number of pairs of roles in the sentence on informativeness. */
+const maxRoles = 4;
+
+function informative({ run }: Context): Part[][] {
+  const rows = readInformativeness(run);
+  if (rows.length === 0) return [];
+  const circuit = rows.filter((row) => ["OQ", "OK", "OV"].includes(row.pair));
+  const shown = (circuit.length > 0 ? circuit : rows).slice(0, maxRoles);
+  const texts = shown.map((row) => `${row.pair} ${klText(row)}`);
+  return [[`Divergence of affinities from those of random subspaces: ${texts.join(", ")}.`]];
+}
 
 function detected({ run, store }: Context): Part[][] {
-  const table = run.table("detectors");
-  if (!table) return [];
-  const stated = table.number("threshold", 0);
-  const threshold = Number.isNaN(stated) ? 0.4 : stated;
-  const sentences: Part[][] = [];
-  for (const column of table.numericColumns()) {
-    if (notScores.includes(column) || column.endsWith("threshold")) continue;
-    const rows = Array.from({ length: table.rows }, (_, row) => row)
-      .filter((row) => table.number(column, row) >= threshold)
-      .sort((a, b) => table.number(column, b) - table.number(column, a));
-    if (rows.length === 0) continue;
-    const parts: Part[] = [`${capital(column)} heads by behavior: `];
-    rows.slice(0, 5).forEach((row, i) => {
+  if (run.verdict("detect").length > 0) return [];
+  return readDetectors(run).flatMap(({ name, scores }) => {
+    const found = scores.filter((one) => one.detected).sort((a, b) => b.score - a.score);
+    if (found.length === 0) return [];
+    const parts: Part[] = [`${capital(name)} heads by behavior: `];
+    found.slice(0, 5).forEach((one, i) => {
       if (i > 0) parts.push(", ");
-      parts.push(headButton(store, table.text("head", row)), ` (${formatNumber(table.number(column, row), 2)})`);
+      parts.push(headButton(store, one.head), ` (${formatNumber(one.score, 2)})`);
     });
-    parts.push(rows.length > 5 ? ` and ${rows.length - 5} more at or above ${threshold}.` : ".");
-    sentences.push(parts);
-  }
-  return sentences;
+    parts.push(found.length > 5 ? ` and ${found.length - 5} more.` : ".");
+    return [parts];
+  });
 }
 
 function attention({ run, store }: Context): Part[][] {
@@ -145,7 +161,7 @@ function attention({ run, store }: Context): Part[][] {
   const name = (i: number) => headButton(store, input.tokens.heads[i]!);
   return [
     [
-      "Attention is most concentrated in ",
+      `Of ${entropy.length} heads, attention is most concentrated in `,
       name(narrowest),
       ` (entropy ${formatNumber(entropy[narrowest]!, 2)} nats per query) and least concentrated in `,
       name(widest),
@@ -157,18 +173,18 @@ function attention({ run, store }: Context): Part[][] {
 function organized({ run }: Context): Part[][] {
   const tree = run.doc.trees?.head;
   if (!tree) return [];
-  const level = tree.levels[1];
-  return [
-    [
-      `The attention maps organize ${tree.n} heads into a tree of ${tree.levels.length} levels` +
-        (level && level.length < tree.n ? ` with ${level.length} folders at the top.` : "."),
-    ],
-  ];
+  const gains = gainCounts(run);
+  const control = gains
+    ? `: attention of ${gains.gaining} of ${gains.heads} heads is sparser on the trees than the control`
+    : "; whether the trees make attention sparser than chance is unknown";
+  return [[`The attention maps organize ${tree.n} heads into a tree of ${tree.levels.length} levels${control}.`]];
 }
 
 function pruned({ run }: Context): Part[][] {
   const result = run.doc.prune;
-  return result ? [[`Pruned to ${result.heads - result.removed} of ${result.heads} heads: ${result.said}`]] : [];
+  if (!result) return [];
+  const said = run.verdict("prune").length > 0 ? "." : `: ${result.said}`;
+  return [[`Pruned to ${result.heads - result.removed} of ${result.heads} heads${said}`]];
 }
 
 /** Max number of pairs in the overview. The comparison section has the others. */
@@ -176,6 +192,7 @@ const maxPairs = 6;
 
 function compared({ run }: Context): Part[][] {
   const found = run.doc.comparison;
+  if (run.verdict("compare").length > 0) return [];
   return (found?.pairs ?? []).slice(0, maxPairs).map(({ a, b, verdict }) => {
     const name = (at: number) => el("bdi", {}, found!.runs[at]!.name);
     return ["Compared: ", name(a), " and ", name(b), `: ${verdict}.`];

@@ -10,6 +10,7 @@ import type { Context, View } from "../ui/context";
 import { select } from "../ui/controls";
 import { Figure, type FigureSpec, type Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
+import { verdictOf } from "../ui/verdict";
 
 /** A line of the dot plot: one value per head, and the control with shuffled trees if there is one. */
 interface Strip {
@@ -65,7 +66,7 @@ export const softmax: View = {
   id: "softmax",
   title: "Softmax invariance",
   about:
-    "Does the softmax preserve the organization of the scores? The figure shows the error of the paraproduct approximation, the H\u00f6lder exponents on the trees (in theory, the exponent of the residual is twice that of the scores), and the agreement of the trees before and after the softmax. One dot per head. Hollow dots: shuffled trees.",
+    "Does the softmax preserve the organization of the scores? The figure shows the error of the paraproduct approximation, the H\u00f6lder exponents on the trees (a negative one means that no regularity was found), and the agreement of the trees before and after the softmax. One dot per head. Hollow dots: shuffled trees.",
   available: (run) => run.table("invariance") !== undefined || (run.doc.paraproducts ?? []).length > 0,
   async mount(section, context) {
     const { run, store } = context;
@@ -75,6 +76,8 @@ export const softmax: View = {
       section.append(figure.element);
       return figure;
     };
+    const verdict = verdictOf(context, "softmax");
+    if (verdict) section.append(verdict);
     if (run.table("invariance")) add(new Strips(context));
     if ((run.doc.paraproducts ?? []).length === 0) return;
     const panels = new Panels(run);
@@ -160,7 +163,10 @@ class Strips implements FigureSpec {
     const near = this.dots
       .filter((dot) => Math.hypot(dot.x - x, dot.y - y) < 7)
       .sort((a, b) => Math.hypot(a.x - x, a.y - y) - Math.hypot(b.x - x, b.y - y))[0];
-    return near ? { head: near.head, tip: [near.head, { label: near.label, value: formatNumber(near.value) }] } : null;
+    if (!near) return null;
+    const none = near.label.startsWith("H\u00f6lder") && near.value < 0;
+    const value = none ? "no regularity found" : formatNumber(near.value);
+    return { head: near.head, tip: [near.head, { label: near.label, value }] };
   }
   data() {
     const table = this.context.run.table("invariance")!;

@@ -1,20 +1,22 @@
 import { nestFolders, initiallyOpen, type Folder } from "../data/tree";
 import type { PackedTree } from "../data/doc";
 import type { Run } from "../data/run";
+import { wiringStanding } from "../data/significance";
 import { drawColorBar, drawLegend, formatNumber } from "../draw/axes";
 import { viridis } from "../draw/color";
 import type { Surface } from "../draw/surface";
 import { headTip, type Context, type View } from "../ui/context";
 import { button, segmented, select } from "../ui/controls";
-import { isolated } from "../ui/dom";
+import { el, isolated } from "../ui/dom";
 import { Figure, type FigureSpec, type Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
 import { colorOptions, nodeColors, type NodeColors } from "./node_color";
 
-type TreeName = "communities" | "head" | "query" | "key";
+type TreeName = "communities" | "head" | "consensus" | "query" | "key";
 const labels: Record<TreeName, string> = {
   communities: "heads, by weights",
   head: "heads, by maps",
+  consensus: "heads, by maps of all inputs",
   query: "queries",
   key: "keys",
 };
@@ -30,6 +32,14 @@ export const tree: View = {
     const figure = new Figure(view, context.store);
     context.figures.push(figure);
     view.attach(figure);
+    if (context.run.doc.trees?.communities && wiringStanding(context.run) === "none")
+      section.append(
+        el(
+          "p",
+          { class: "count" },
+          "The tree of heads by weights is made from affinities that are not beyond chance. A tree is found in any data.",
+        ),
+      );
     section.append(figure.element);
   },
 };
@@ -63,7 +73,7 @@ class TreeFigure implements FigureSpec {
 
   constructor(private readonly context: Context) {
     const trees = context.run.doc.trees!;
-    this.names = (["communities", "head", "query", "key"] as const).filter((name) => trees[name]);
+    this.names = (["communities", "head", "consensus", "query", "key"] as const).filter((name) => trees[name]);
     this.name = this.names[0]!;
     this.root = nestFolders(this.packed());
     this.open = initiallyOpen(this.root, initialLines);
@@ -104,7 +114,7 @@ class TreeFigure implements FigureSpec {
     return this.context.run.doc.trees![this.name]!;
   }
   private get ofHeads(): boolean {
-    return this.name === "communities" || this.name === "head";
+    return this.name === "communities" || this.name === "head" || this.name === "consensus";
   }
   private elementName(element: number): string {
     const name = elementNames(this.context.run, this.packed(), this.name)[element];

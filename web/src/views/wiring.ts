@@ -1,4 +1,5 @@
-import type { Edge } from "../data/run";
+import type { Edge, Run } from "../data/run";
+import { countSentence, wiringCounts } from "../data/significance";
 import { maxOf } from "../data/stats";
 import { drawColorBar, drawLegend, formatNumber, type Box } from "../draw/axes";
 import { inkOn, viridis } from "../draw/color";
@@ -6,8 +7,9 @@ import { LayerCache, type Surface } from "../draw/surface";
 import { headTip, pairStyles, stepHead, type Context, type PairStyle, type View } from "../ui/context";
 import { segmented, select, slider, toggles } from "../ui/controls";
 import { Figure, type FigureSpec, type Hit } from "../ui/figure";
+import { tableCard } from "../ui/table_card";
 import type { Theme } from "../ui/theme";
-import { chosenIn, edgeData, edgeTip, edgeWidth, filterEdges, strength } from "./edges";
+import { chosenIn, countLine, edgeData, edgeStyle, edgeTip, filterEdges, standingLegend, strength } from "./edges";
 import { HeadGrid, labelStep } from "./grid";
 import { colorOptions, nodeColors, type NodeColors } from "./node_color";
 
@@ -15,14 +17,16 @@ export const wiring: View = {
   id: "wiring",
   title: "Wiring",
   about:
-    "Heads by layer and number. A line connects an earlier head to a later head if the affinity of their subspaces is high. Color: pair of roles. Width: deviation from the null model.",
+    "Heads by layer and number. A line connects an earlier head to a later head if the affinity of their subspaces is among the largest. Color: pair of roles. Wide lines stand out: they are beyond chance and unusual among pairs of the same roles and layer distance. Gray dotted lines are not beyond chance.",
   available: (run) => run.edges.length > 0,
   mount(section, context) {
     const view = new Wiring(context);
     const figure = new Figure(view, context.store);
     context.figures.push(figure);
     figure.controls.append(...edgeControls(context), ...view.controls(figure));
-    section.append(figure.element);
+    section.append(countLine(context.run), figure.element);
+    const counts = wiringTable(context.run);
+    if (counts) section.append(counts);
   },
 };
 
@@ -41,25 +45,39 @@ export function edgeControls({ run, store }: Context): HTMLElement[] {
     ),
     slider("Max edges per pair", { min: 1, max: maxRank, value: filter.top }, (top) => set({ top })),
   ];
-  if (run.nulls.length > 0) {
-    const nulls = run.nulls.map((value) => ({ value, label: value }));
-    controls.push(select("Null model", nulls, filter.null_, (null_) => set({ null_ })).element);
-    const levels = [
-      ["1", "any"],
-      ["0.05", "\u2264 0.05"],
-      ["0.01", "\u2264 0.01"],
-      ["0.001", "\u2264 0.001"],
-    ] as const;
+  if (run.edges.some((edge) => edge.standing !== "unknown"))
     controls.push(
       segmented(
-        "q-value",
-        levels.map(([value, label]) => ({ value, label })),
-        String(filter.q),
-        (q) => set({ q: Number(q) }),
+        "Edges",
+        [
+          { value: "all", label: "all" },
+          { value: "beyond", label: "beyond chance" },
+          { value: "out", label: "stand out" },
+        ],
+        filter.shown,
+        (shown) => set({ shown: shown as typeof filter.shown }),
       ),
     );
+  if (run.nulls.length > 0) {
+    const nulls = run.nulls.map((value) => ({ value, label: `z of the ${value} null` }));
+    const widths = [...nulls, { value: "", label: "affinity" }];
+    controls.push(select("Width", widths, filter.null_, (null_) => set({ null_ })).element);
   }
   return controls;
+}
+
+/** Table of the pairs of heads beyond chance per pair of roles. */
+function wiringTable(run: Run): HTMLElement | null {
+  const counts = wiringCounts(run);
+  if (counts.length === 0) return null;
+  return tableCard({
+    name: "wiring",
+    title: "Pairs of heads beyond chance",
+    about:
+      "Beyond chance: q at most 0.05 under the isotropic and the matched null. Stands out: also under the span null, among the pairs of the same roles and layer distance. The q-values correct for the number of pairs.",
+    columns: ["roles", "pairs of heads", "beyond chance", "stand out"],
+    rows: counts.map(({ pair, pairs, beyond, out }) => [pair, pairs, beyond, out]),
+  });
 }
 
 class Wiring implements FigureSpec {
@@ -92,7 +110,7 @@ class Wiring implements FigureSpec {
   describe(): string {
     const { filter } = this.context.store.state;
     const edges = filterEdges(this.context.run.edges, filter);
-    return `Wiring of heads: ${edges.length} edges of ${filter.pairs.join(", ")}. Arrow keys move between heads, Escape clears the selection.`;
+    return `Wiring of heads: ${edges.length} edges of ${filter.pairs.join(", ")}. ${countSentence(this.context.run)} Arrow keys move between heads, Escape clears the selection.`;
   }
 
   height(width: number): number {
@@ -115,7 +133,7 @@ class Wiring implements FigureSpec {
     const { state } = this.context.store;
     this.layout(width, height);
     this.edges = filterEdges(this.context.run.edges, state.filter);
-    this.drawEdges(s, chosenIn(this.edges, state));
+    this.drawEdges(s, chosenIn(this.edges, state), theme);
     // Cache the heads: 1,000 of them take longer to draw than the edges, and they change less often.
     s.layer(this.nodes, `${theme.name} ${this.by}`, (layer) => {
       this.drawLabels(layer, theme);
@@ -159,7 +177,7 @@ class Wiring implements FigureSpec {
     return [x1, from.y, (x1 + x2) / 2, (x1 + x2) / 2, x2, to.y];
   }
 
-  private drawEdges(s: Surface, chosen: string | null): void {
+  private drawEdges(s: Surface, chosen: string | null, theme: Theme): void {
     const { filter } = this.context.store.state;
     const strongest = Math.max(0, maxOf(this.edges.map((edge) => strength(edge, filter))));
     for (const pass of [false, true]) {
@@ -170,12 +188,7 @@ class Wiring implements FigureSpec {
         const [x1, y1, c1, c2, x2, y2] = curve;
         s.path(
           `M${x1.toFixed(1)},${y1.toFixed(1)}C${c1.toFixed(1)},${y1.toFixed(1)} ${c2.toFixed(1)},${y2.toFixed(1)} ${x2.toFixed(1)},${y2.toFixed(1)}`,
-          {
-            stroke: this.pairs.get(edge.pair)!.color,
-            dash: this.pairs.get(edge.pair)!.dash ?? [],
-            width: edgeWidth(edge, filter, strongest),
-            opacity: touched ? 0.9 : 0.1,
-          },
+          edgeStyle(edge, this.pairs.get(edge.pair)!, strength(edge, filter) / (strongest || 1), touched, theme),
         );
       }
     }
@@ -221,7 +234,7 @@ class Wiring implements FigureSpec {
       8,
       height - 40,
       this.colors.ends ? room - 180 : room,
-      [...pairs, ...this.colors.legend],
+      [...standingLegend(this.edges, theme), ...pairs, ...this.colors.legend],
       theme,
     );
     if (used > 40) return;
