@@ -13,14 +13,22 @@ namespace {
 
 using namespace run_files;
 
-constexpr std::array kSchema = std::to_array<const FileSchema*>(
-    {&kHeads,          &kAffinity,    &kEdges,           &kGraphMl,       &kGexf,          &kDot,
-     &kHubs,           &kCommunities, &kInformativeness, &kLabels,        &kTokenProfiles, &kPattern,
-     &kScores,         &kOutput,      &kTokens,          &kAttention,     &kEffect,        &kDetectors,
-     &kDetectedLabels, &kAxisTree,    &kAxisAffinity,    &kAxisEmbedding, &kAxisOrder,     &kHaar,
-     &kSparsity,       &kDecay,       &kConvergence,     &kSpectrum,      &kInvariance,    &kInvarianceLevels,
-     &kParaproduct,    &kRanking,     &kCurve,           &kPruning,       &kPruned,        &kPrunedCheckpoint,
-     &kComparison,     &kFeatures,    &kDistances,       &kCompared,      &kComparedTree,  &kComparedAffinity});
+constexpr std::array kSchema =
+    std::to_array<const FileSchema*>({&kHeads,          &kAffinity,      &kEdges,
+                                      &kGraphMl,        &kGexf,          &kDot,
+                                      &kHubs,           &kCommunities,   &kInformativeness,
+                                      &kLabels,         &kTokenProfiles, &kPattern,
+                                      &kScores,         &kOutput,        &kTokens,
+                                      &kAttention,      &kEffect,        &kDetectors,
+                                      &kDetectedLabels, &kConsensusTree, &kAxisTree,
+                                      &kAxisAffinity,   &kAxisEmbedding, &kAxisOrder,
+                                      &kHaar,           &kSparsity,      &kOrganizedInputs,
+                                      &kStability,      &kDecay,         &kConvergence,
+                                      &kSpectrum,       &kInvariance,    &kInvarianceLevels,
+                                      &kParaproduct,    &kRanking,       &kCurve,
+                                      &kPruning,        &kPruned,        &kPrunedCheckpoint,
+                                      &kComparison,     &kFeatures,      &kDistances,
+                                      &kCompared,       &kComparedTree,  &kComparedAffinity});
 
 constexpr std::string_view kInputs = "inputs/";
 
@@ -148,7 +156,7 @@ Table make_table(const FileSchema& file,
 }
 
 const ColumnSchema* find_column(const FileSchema& file, std::string_view name) noexcept {
-  // Exact names come first: alpha_low is not <figure>_low.
+  // Exact names come first: gain_shuffled is not <figure>_shuffled.
   for (const ColumnSchema& column : file.columns) {
     if (column.name == name || (!column.former_name.empty() && column.former_name == name)) return &column;
   }
