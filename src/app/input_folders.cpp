@@ -1,5 +1,7 @@
 #include "app/input_folders.h"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <system_error>
 
@@ -34,6 +36,19 @@ InputFolders find_input_folders(const MapSelection& selection, std::size_t most,
 MapSelection in_folder(MapSelection selection, const fs::path& folder) {
   selection.source.file = folder;
   return selection;
+}
+
+std::string fingerprint_of_others(const InputFolders& folders, MapKind what) {
+  std::string others;
+  for (std::size_t i = 1; i < folders.used.size(); ++i) {
+    others += (i == 1 ? "" : ",") + fingerprint(ArrayInput{.file = folders.used[i] / map_file(what)});
+  }
+  return others;
+}
+
+std::string left_out_text(const InputFolders& folders) {
+  return fmt::format("{} more inputs; --inputs {} includes them", folders.left_out,
+                     folders.used.size() + folders.left_out);
 }
 
 }  // namespace headscope::app

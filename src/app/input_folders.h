@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "headscope/app/map_selection.h"
@@ -21,5 +22,12 @@ struct InputFolders {
 
 /// Returns a selection of the same heads and positions in the maps of another folder.
 [[nodiscard]] MapSelection in_folder(MapSelection selection, const std::filesystem::path& folder);
+
+/// The fingerprints of the maps of all inputs but the first, for the identity of a command; empty if there are none.
+/// \throws Error  as reading the arrays.
+[[nodiscard]] std::string fingerprint_of_others(const InputFolders& folders, MapKind what);
+
+/// "3 more inputs; --inputs 11 includes them"
+[[nodiscard]] std::string left_out_text(const InputFolders& folders);
 
 }  // namespace headscope::app

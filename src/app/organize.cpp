@@ -55,11 +55,7 @@ RunCommand describe_run(const OrganizeRequest& request, const MapSource& source,
                         const QuestionnaireOptions& options) {
   RunCommand command = describe_command(request);
   describe_maps(command.identity, source);
-  std::string others;
-  for (std::size_t i = 1; i < folders.used.size(); ++i) {
-    const std::filesystem::path file = folders.used[i] / map_file(request.maps.what);
-    others += (others.empty() ? "" : ",") + fingerprint(ArrayInput{.file = file});
-  }
+  const std::string others = fingerprint_of_others(folders, request.maps.what);
   if (!others.empty()) command.identity["other_inputs"] = others;
   // The defaults of these depend on the maps.
   command.identity["iterations"] = std::to_string(options.iterations);
@@ -193,10 +189,7 @@ std::optional<OrganizeOutcome> run(const OrganizeRequest& request, const Context
   }();
   source.tensor = {};
   for (std::size_t i = 1; i < folders.used.size(); ++i) work.add_input(i, folders.used[i], source.info, outcome);
-  if (folders.left_out > 0) {
-    outcome.left_out.push_back(fmt::format("{} more inputs; --inputs {} includes them", folders.left_out,
-                                           folders.used.size() + folders.left_out));
-  }
+  if (folders.left_out > 0) outcome.left_out.push_back(left_out_text(folders));
   const std::map<std::string, std::string> shared = describe_ranks(ranks);
   if (!output) return std::nullopt;
   compare_inputs(outcome);

@@ -101,8 +101,7 @@ Context InputWork::of_maps(std::size_t input, const TensorShare& tensor) const {
 OrganizedInput InputWork::with_controls(std::size_t input, const MapSource& source, const TensorShare& tensor,
                                         const QuestionnaireOptions& options, const Organization& organization,
                                         SparsityValues found) const {
-  const std::string& name = source.description.source;
-  OrganizedInput result{.name = printable(name.empty() ? source.info.file : name, 60),
+  OrganizedInput result{.name = name_of(source),
                         .queries = tensor.own().queries(),
                         .keys = tensor.own().keys(),
                         .found = std::move(found),
