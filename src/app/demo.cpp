@@ -162,6 +162,7 @@ class Demo {
     step(organize);
     SoftmaxRequest softmax;
     softmax.maps.source.file = run;
+    softmax.inputs = 1;  // ten times the time of organize
     softmax.output = {.run = run, .force = true};
     step(softmax);
   }

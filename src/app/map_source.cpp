@@ -264,6 +264,11 @@ MapSource load_maps(const MapSelection& selection, bool keep_absent, const Conte
   return source;
 }
 
+std::string name_of(const MapSource& source) {
+  const std::string& name = source.description.source;
+  return printable(name.empty() ? source.info.file : name, 60);
+}
+
 void describe_maps(std::map<std::string, std::string>& identity, const MapSource& source) {
   identity["source"] = source.fingerprint;
   if (!source.mask_fingerprint.empty()) identity["mask_array"] = source.mask_fingerprint;

@@ -42,6 +42,9 @@ struct MapSource {
 ///                otherwise as `make_network_tensor`.
 [[nodiscard]] MapSource load_maps(const MapSelection& selection, bool keep_absent, const Context& context);
 
+/// Where the input came from, for people: what its tokens.json says, else its file.
+[[nodiscard]] std::string name_of(const MapSource& source);
+
 /// Adds to an identity what determines the maps besides the options.
 void describe_maps(std::map<std::string, std::string>& identity, const MapSource& source);
 

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
 #include "app/device_choice.h"
+#include "app/input_folders.h"
 #include "app/map_source.h"
+#include "app/organize_inputs.h"
 #include "app/run_output.h"
 #include "app/shared_work.h"
 #include "headscope/base/error.h"
@@ -48,17 +51,12 @@ QuestionnaireOptions questionnaire_options(const OrganizeRequest& request, const
   return options;
 }
 
-// Returns what is left of the budget for copies of the tensor, on the rank that has the largest part of it, beside the
-// tensor itself and the buffer for its coefficients.
-std::size_t memory_for_copies(std::size_t budget, const TensorShare& tensor) {
-  const NetworkTensor& own = tensor.own();
-  const std::size_t held = tensor.ranks().all_reduce_max(2 * own.values.size() * sizeof(float) + own.present.size());
-  return budget > held ? budget - held : 0;
-}
-
-RunCommand describe_run(const OrganizeRequest& request, const MapSource& source, const QuestionnaireOptions& options) {
+RunCommand describe_run(const OrganizeRequest& request, const MapSource& source, const InputFolders& folders,
+                        const QuestionnaireOptions& options) {
   RunCommand command = describe_command(request);
   describe_maps(command.identity, source);
+  const std::string others = fingerprint_of_others(folders, request.maps.what);
+  if (!others.empty()) command.identity["other_inputs"] = others;
   // The defaults of these depend on the maps.
   command.identity["iterations"] = std::to_string(options.iterations);
   command.identity["alpha"] = fmt::format("{}", options.weights.alpha);
@@ -158,7 +156,13 @@ void describe(OrganizeRequest& request, OptionList& options) {
   options.add("dimensions", request.dimensions, "Coordinates of an embedding").between(1, 1000);
   options.add("time", request.time, "Diffusion time of the embeddings");
   options.add("draws", request.draws, "Shuffled trees that sparsity is compared with").between(2, 1000);
-  options.add("seed", request.seed, "Seed of the shuffled trees");
+  options
+      .add("controls", request.controls,
+           "Controls of each kind per input: maps with permuted rows, organized again; each takes as long as the maps")
+      .between(0, 1000);
+  options.add("inputs", request.inputs, "Organize at most this many of the inputs that 'capture' wrote")
+      .between(1, 1000000);
+  options.add("seed", request.seed, "Seed of the controls and of the shuffled trees");
   describe_device(request.resources, options);
   describe(request.output, options);
   describe(request.resources, options);
@@ -170,18 +174,29 @@ std::optional<OrganizeOutcome> run(const OrganizeRequest& request, const Context
   Ranks& ranks = context.ranks;
   context.tree_distance = choose_tree_distance(request.resources, context);
   MapSource source = load_maps(request.maps, /*keep_absent=*/false, context);
-  const TensorShare tensor = source.share(ranks);
-  QuestionnaireOptions options = ranks.run_and_agree([&] { return questionnaire_options(request, tensor); });
+  const InputFolders folders = find_input_folders(request.maps, request.inputs, ranks);
+  const InputWork work(request, std::max<std::size_t>(1, folders.used.size()), context);
   std::optional<RunOutput> output;
-  if (ranks.is_root()) output.emplace(request.output, describe_run(request, source, options), watch);
-  OrganizeOutcome outcome =
-      compute(request, tensor, std::move(options), context.with_memory(memory_for_copies(context.memory, tensor)));
-  write_coefficients(output ? &output->folder() : nullptr, tensor, outcome.organization);
+  OrganizeOutcome outcome = [&] {
+    const TensorShare tensor = source.share(ranks);
+    QuestionnaireOptions options = ranks.run_and_agree([&] { return questionnaire_options(request, tensor); });
+    if (ranks.is_root()) output.emplace(request.output, describe_run(request, source, folders, options), watch);
+    OrganizeOutcome first = compute(request, tensor, std::move(options), work.of_maps(0, tensor));
+    write_coefficients(output ? &output->folder() : nullptr, tensor, first.organization);
+    first.inputs.push_back(
+        work.with_controls(0, source, tensor, first.options, first.organization, values_of(first.sparsity)));
+    return first;
+  }();
+  source.tensor = {};
+  for (std::size_t i = 1; i < folders.used.size(); ++i) work.add_input(i, folders.used[i], source.info, outcome);
+  if (folders.left_out > 0) outcome.left_out.push_back(left_out_text(folders));
   const std::map<std::string, std::string> shared = describe_ranks(ranks);
   if (!output) return std::nullopt;
+  compare_inputs(outcome);
   output->folder().circumstances().insert(shared.begin(), shared.end());
   outcome.maps = std::move(source.info);
   write(outcome, output->folder());
+  output->folder().verdict() = verdict(outcome);
   outcome.files = output->finish(context);
   return outcome;
 }

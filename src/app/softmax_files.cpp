@@ -1,7 +1,9 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -20,6 +22,9 @@ using app::Json;
 constexpr std::array<const char*, 4> kParts = {"scores", "softmax", "approximation", "residual"};
 constexpr std::array<const char*, 3> kPairs = {"scores_softmax", "scores_approximation", "softmax_approximation"};
 
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr InvarianceControl kNoControl = {kNone, kNone, kNone, kNone};
+
 // In the order of kParts.
 std::array<const Regularity*, kParts.size()> regularities(const ParaproductFigures& figures) {
   return {&figures.scores, &figures.softmax, &figures.approximation, &figures.residual};
@@ -36,7 +41,10 @@ Table invariance_table(const SoftmaxOutcome& outcome) {
   for (const HeadInvariance& head : outcome.heads) {
     std::vector<Cell> cells = {head.head, head.found.error_first, head.found.error_second, head.shuffled.error_first,
                                head.shuffled.error_second};
-    for (const Regularity* one : regularities(head.found)) cells.insert(cells.end(), {one->alpha, one->low, one->high});
+    const InvarianceControl control = head.control.value_or(kNoControl);
+    cells.insert(cells.end(),
+                 {control.error_first, control.error_second, control.cophenetic_query, control.cophenetic_key});
+    for (const Regularity* one : regularities(head.found)) cells.emplace_back(one->alpha);
     for (const Regularity* one : regularities(head.shuffled)) cells.emplace_back(one->alpha);
     for (const OrganizationAgreement* one : agreements(head)) {
       cells.insert(cells.end(), {one->affinity_query, one->affinity_key, one->rand_query, one->rand_key,
@@ -82,20 +90,35 @@ double mean_of(const Table& table, const std::string& column) {
 void write(const SoftmaxOutcome& outcome, RunFolder& folder) {
   folder.add_table(run_files::kInvariance, invariance_table(outcome));
   add_levels(folder, outcome);
+  Table inputs = make_table(run_files::kInvarianceInputs);
+  for (const SoftmaxInput& input : outcome.inputs) {
+    inputs.add_row({inputs.rows(), input.name, input.queries, input.keys, input.error, input.error_shuffled,
+                    input.error_control, input.agreement, input.agreement_control});
+  }
+  folder.add_table(run_files::kInvarianceInputs, std::move(inputs));
 }
 
 std::string summary(const SoftmaxOutcome& outcome) {
   const Table table = invariance_table(outcome);
   const auto mean = [&](const std::string& column) { return mean_of(table, column); };
-  std::string text = fmt::format("{:<12} {} heads, {} queries x {} keys\n", "scores", outcome.heads.size(),
-                                 outcome.maps.query_names.size(), outcome.maps.key_names.size());
-  text += fmt::format("{:<12} {:.3g} first order, {:.3g} second (shuffled trees {:.3g}, {:.3g})\n", "error",
+  const std::string control =
+      std::isnan(outcome.inputs.front().error_control)
+          ? ""
+          : fmt::format("; permuted scores {:.3g}, {:.3g}", mean("error_first_control"), mean("error_second_control"));
+  const std::vector<std::string> concluded = verdict(outcome);
+  std::string text = concluded.empty() ? "" : fmt::format("{}\n\n", fmt::join(concluded, "\n"));
+  text += fmt::format("{:<12} {} heads, {} queries x {} keys\n", "scores", outcome.heads.size(),
+                      outcome.maps.query_names.size(), outcome.maps.key_names.size());
+  if (outcome.inputs.size() > 1) {
+    text += fmt::format("{:<12} {}; the rest is of the first\n", "inputs", outcome.inputs.size());
+  }
+  text += fmt::format("{:<12} {:.3g} first order, {:.3g} second (shuffled trees {:.3g}, {:.3g}{})\n", "error",
                       mean("error_first"), mean("error_second"), mean("error_first_shuffled"),
-                      mean("error_second_shuffled"));
-  text += fmt::format(
-      "{:<12} scores {:.2f}, softmax {:.2f}, residual {:.2f} (theory: {:.2f}); shuffled {:.2f}, {:.2f}, {:.2f}\n",
-      "alpha", mean("alpha_scores"), mean("alpha_softmax"), mean("alpha_residual"), 2 * mean("alpha_scores"),
-      mean("alpha_scores_shuffled"), mean("alpha_softmax_shuffled"), mean("alpha_residual_shuffled"));
+                      mean("error_second_shuffled"), control);
+  text += fmt::format("{:<12} scores {:.2f}, softmax {:.2f}, residual {:.2f}; shuffled {:.2f}, {:.2f}, {:.2f}{}\n",
+                      "alpha", mean("alpha_scores"), mean("alpha_softmax"), mean("alpha_residual"),
+                      mean("alpha_scores_shuffled"), mean("alpha_softmax_shuffled"), mean("alpha_residual_shuffled"),
+                      mean("alpha_scores") <= 0 ? ": no regularity found" : "");
   for (const std::string pair : kPairs) {
     text += fmt::format("{:<12} {}: affinities {:.2f} {:.2f}, Rand index {:.2f} {:.2f}, cophenetic {:.2f} {:.2f}\n",
                         pair == kPairs.front() ? "agreement" : "", pair, mean(pair + "_affinity_query"),
@@ -103,6 +126,7 @@ std::string summary(const SoftmaxOutcome& outcome) {
                         mean(pair + "_cophenetic_query"), mean(pair + "_cophenetic_key"));
   }
   if (outcome.heads.size() > 1) text += fmt::format("{:<12} means over heads; query, then key\n", "");
+  for (const std::string& one : outcome.left_out) text += fmt::format("{:<12} left out: {}\n", "note", one);
   for (const std::string& note : outcome.maps.notes) text += fmt::format("{:<12} {}\n", "note", note);
   return text + "\n" + app::files_line(outcome.files);
 }
@@ -117,10 +141,20 @@ std::string to_json(const SoftmaxOutcome& outcome) {
     }
     heads.push_back(std::move(object));
   }
-  Json root = {{"queries", outcome.maps.query_names.size()},
-               {"keys", outcome.maps.key_names.size()},
-               {"invariance", heads},
-               {"notes", outcome.maps.notes}};
+  Json inputs = Json::array();
+  for (const SoftmaxInput& input : outcome.inputs) {
+    inputs.push_back({{"name", input.name},
+                      {"queries", input.queries},
+                      {"keys", input.keys},
+                      {"error", app::number(input.error)},
+                      {"error_shuffled", app::number(input.error_shuffled)},
+                      {"error_control", app::number(input.error_control)},
+                      {"agreement", app::number(input.agreement)},
+                      {"agreement_control", app::number(input.agreement_control)}});
+  }
+  Json root = {
+      {"verdict", verdict(outcome)},           {"inputs", inputs},    {"queries", outcome.maps.query_names.size()},
+      {"keys", outcome.maps.key_names.size()}, {"invariance", heads}, {"notes", outcome.maps.notes}};
   return app::json_text(std::move(root), outcome.files);
 }
 

@@ -84,7 +84,7 @@ class Questionnaire {
       if (!one_head()) refine(TensorAxis::kHead);
       refine(TensorAxis::kQuery);
       refine(TensorAxis::kKey);
-      scores.push_back(score());
+      if (options_.keep_scores || options_.stop_below) scores.push_back(score());
       finish_step();
       stopped = i > 0 && i + 1 < options_.iterations && options_.stop_below &&
                 std::abs(scores[i] - scores[i - 1]) <= *options_.stop_below * scores[i - 1];

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "headscope/base/error.h"
+#include "headscope/organize/row_permutation.h"
 #include "headscope/organize/tensor_haar.h"
 
 namespace headscope {
@@ -128,6 +129,28 @@ double mean_rand_index(std::span<const LevelAgreement> levels) {
   return levels.empty() ? std::numeric_limits<double>::quiet_NaN() : sum / static_cast<double>(levels.size());
 }
 
+// The scores of one head, permuted within each row. The draw depends on the head's position in the tensor.
+NetworkTensor permuted_map(const NetworkTensor& scores, std::size_t head, std::uint64_t seed) {
+  const auto map = scores.map(head);
+  const NetworkTensor one = one_map(scores, head, std::vector<double>(map.begin(), map.end()), MapKind::kScores);
+  return permute_rows(one, RowPermutation::kRows, seed, head);
+}
+
+InvarianceControl analyze_control(const NetworkTensor& scores, std::size_t head, const SoftmaxOptions& options,
+                                  const Context& context) {
+  const NetworkTensor permuted = permuted_map(scores, head, options.seed);
+  const Organization by_scores = organize(permuted, options.questionnaire, context.part(0, 0.5));
+  const DoubleMatrix g = log_softmax(permuted, 0);
+  const auto mask = permuted.mask(0);
+  const Paraproduct parts =
+      paraproduct(g, by_scores.query.tree, by_scores.key.tree, exponential(), {options.boundary, mask});
+  const Organization by_softmax = organize(one_map(permuted, 0, parts.target.values(), MapKind::kPattern),
+                                           options.questionnaire, context.part(0.5, 1));
+  return {relative_error(parts.target, parts.first_order, mask), relative_error(parts.target, parts.second_order, mask),
+          cophenetic_correlation(by_scores.query.tree, by_softmax.query.tree),
+          cophenetic_correlation(by_scores.key.tree, by_softmax.key.tree)};
+}
+
 }  // namespace
 
 OrganizationAgreement agreement(const Organization& a, const Organization& b) {
@@ -178,22 +201,27 @@ HeadInvariance softmax_invariance(const NetworkTensor& scores, std::size_t head,
   const std::vector<double> f(map.begin(), map.end());
   const auto mask = scores.mask(head);
 
-  const Organization by_scores = organize_map(f, MapKind::kScores, context.part(0, 0.25));
+  const Organization by_scores = organize_map(f, MapKind::kScores, context.part(0, 0.2));
   const PartitionTree& query = by_scores.query.tree;
   const PartitionTree& key = by_scores.key.tree;
   const DoubleMatrix g = log_softmax(scores, head);
   Paraproduct parts = paraproduct(g, query, key, exponential(), {options.boundary, mask});
   const ParaproductFigures found = figures(g, parts, query, key, mask);
-  const ParaproductFigures shuffled = control(g, query, key, mask, options, context.part(0.25, 0.5));
-  const Organization by_softmax = organize_map(parts.target.values(), MapKind::kPattern, context.part(0.5, 0.75));
+  const ParaproductFigures shuffled = control(g, query, key, mask, options, context.part(0.2, 0.3));
+  const Organization by_softmax = organize_map(parts.target.values(), MapKind::kPattern, context.part(0.3, 0.5));
   const Organization by_approximation =
-      organize_map(parts.second_order.values(), MapKind::kPattern, context.part(0.75, 1));
+      organize_map(parts.second_order.values(), MapKind::kPattern, context.part(0.5, 0.7));
+
+  std::optional<InvarianceControl> permuted;
+  if (options.control) permuted = analyze_control(scores, head, options, context.part(0.7, 1));
+  context.report(1);
 
   DoubleMatrix kept(scores.queries(), scores.keys());
   std::copy(f.begin(), f.end(), kept.values().begin());
   return {scores.head_names[head],
           found,
           shuffled,
+          permuted,
           agreement(by_scores, by_softmax),
           agreement(by_scores, by_approximation),
           agreement(by_softmax, by_approximation),

@@ -77,8 +77,6 @@ SparsityRow compare(const Measured& found, std::span<const Measured> draws, cons
                     std::size_t coefficients) {
   SparsityRow row;
   row.found = pick(found).figures;
-  row.alpha_low = pick(found).regularity.low;
-  row.alpha_high = pick(found).regularity.high;
   const auto n = static_cast<double>(draws.size());
   std::vector<double> mean(kNames.size(), 0);
   std::vector<double> square(kNames.size(), 0);
@@ -114,8 +112,6 @@ std::vector<std::byte> pack(std::span<const SparsityRow> rows) {
   MessageWriter message;
   for (const SparsityRow& row : rows) {
     for (const SparsityFigures& figures : {row.found, row.mean, row.low, row.high}) message.put(figures);
-    message.put(row.alpha_low);
-    message.put(row.alpha_high);
     message.put(row.decay.size());
     message.put_all(std::span(row.decay));
   }
@@ -127,8 +123,6 @@ SparsityRow unpack(MessageReader& message) {
   for (SparsityFigures* figures : {&row.found, &row.mean, &row.low, &row.high}) {
     *figures = message.take<SparsityFigures>();
   }
-  row.alpha_low = message.take<double>();
-  row.alpha_high = message.take<double>();
   row.decay.resize(message.take<std::size_t>());
   message.take_all(std::span(row.decay));
   return row;
@@ -147,16 +141,12 @@ std::vector<SparsityRow> gather_heads(const TensorShare& tensor, std::vector<Spa
   return rows;
 }
 
-void check(const TensorShare& tensor, const Trees& trees, const SparsityOptions& options) {
+void check(const TensorShare& tensor, const Trees& trees) {
   for (const TensorAxis axis : kTensorAxes) {
     const auto a = static_cast<std::size_t>(axis);
     if (trees[a]->size() == tensor.extents()[a]) continue;
     throw Error(ErrorKind::kInvalidArgument, fmt::format("sparsity: the {} tree has {} elements, the tensor {}",
                                                          to_string(axis), trees[a]->size(), tensor.extents()[a]));
-  }
-  if (options.draws < 2) {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("sparsity: {} draws of shuffled trees, expected at least 2", options.draws));
   }
 }
 
@@ -173,7 +163,11 @@ std::vector<double> as_list(const SparsityFigures& f) {
 std::optional<Sparsity> measure_sparsity(const TensorShare& tensor, const PartitionTree& head,
                                          const PartitionTree& query, const PartitionTree& key,
                                          const SparsityOptions& options, const Context& context) {
-  check(tensor, {&head, &query, &key}, options);
+  check(tensor, {&head, &query, &key});
+  if (options.draws < 2) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("sparsity: {} draws of shuffled trees, expected at least 2", options.draws));
+  }
   Buffer<float> work;
   const auto report = [&](std::size_t done) {
     context.report(static_cast<double>(done) / static_cast<double>(options.draws + 1));
@@ -199,6 +193,25 @@ std::optional<Sparsity> measure_sparsity(const TensorShare& tensor, const Partit
   result.network = compare(
       found, draws, [](const Measured& m) -> const Figures& { return m.network; }, tensor.size());
   result.network.name = "network";
+  return result;
+}
+
+SparsityValues measure_figures(const TensorShare& tensor, const PartitionTree& head, const PartitionTree& query,
+                               const PartitionTree& key, std::size_t entropy_terms) {
+  check(tensor, {&head, &query, &key});
+  Buffer<float> work;
+  const Measured measured = measure(tensor, {&head, &query, &key}, entropy_terms, work);
+  SparsityValues result;
+  for (const Figures& figures : measured.heads) result.heads.push_back(figures.figures);
+  Ranks& ranks = tensor.ranks();
+  MessageWriter message;
+  if (!ranks.is_root()) message.put_all(std::span<const SparsityFigures>(result.heads));
+  ranks.gather(message.bytes(), [&](std::size_t, std::span<const std::byte> bytes) {
+    MessageReader reader(bytes);
+    while (reader.remaining() > 0) result.heads.push_back(reader.take<SparsityFigures>());
+  });
+  if (!ranks.is_root()) return {};
+  result.network = measured.network.figures;
   return result;
 }
 

@@ -35,12 +35,15 @@ constexpr std::array kSchema = std::to_array<const FileSchema*>({&kHeads,
                                                                  &kDetectors,
                                                                  &kDetectorLengths,
                                                                  &kDetectedLabels,
+                                                                 &kConsensusTree,
                                                                  &kAxisTree,
                                                                  &kAxisAffinity,
                                                                  &kAxisEmbedding,
                                                                  &kAxisOrder,
                                                                  &kHaar,
                                                                  &kSparsity,
+                                                                 &kOrganizedInputs,
+                                                                 &kStability,
                                                                  &kDecay,
                                                                  &kConvergence,
                                                                  &kSpectrum,
@@ -50,6 +53,7 @@ constexpr std::array kSchema = std::to_array<const FileSchema*>({&kHeads,
                                                                  &kRanking,
                                                                  &kCurve,
                                                                  &kOrders,
+                                                                 &kInvarianceInputs,
                                                                  &kPruning,
                                                                  &kPruned,
                                                                  &kPrunedCheckpoint,
@@ -186,7 +190,7 @@ Table make_table(const FileSchema& file,
 }
 
 const ColumnSchema* find_column(const FileSchema& file, std::string_view name) noexcept {
-  // Exact names come first: alpha_low is not <figure>_low.
+  // Exact names come first: gain_shuffled is not <figure>_shuffled.
   for (const ColumnSchema& column : file.columns) {
     if (column.name == name || (!column.former_name.empty() && column.former_name == name)) return &column;
   }

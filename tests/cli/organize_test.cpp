@@ -26,6 +26,7 @@ using test::Outcome;
 using test::run_program;
 using test::TemporaryFolder;
 using testing::HasSubstr;
+using testing::Not;
 
 std::string read(const fs::path& path) {
   std::ostringstream text;
@@ -44,7 +45,8 @@ TEST(Organize, WritesEverythingTheManifestLists) {
   const Outcome outcome = run_program({"organize", maps.string(), "--axes", "lhqk", "-o", run.string()});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("8 heads x 20 queries x 24 keys, pattern, no mask"));
-  EXPECT_THAT(outcome.out, HasSubstr("the organization gains"));
+  EXPECT_THAT(outcome.out, testing::StartsWith("The trees make the network "));
+  EXPECT_THAT(outcome.out, HasSubstr("sparser than maps with the same mask and row values (one input, one draw)."));
   const auto manifest = nlohmann::json::parse(read(run / "manifest.json"));
   for (const std::string& axis : std::vector<std::string>{"head", "query", "key"}) {
     const std::size_t n = axis == "head" ? 8 : axis == "query" ? 20 : 24;
@@ -166,6 +168,8 @@ TEST(Organize, PrintsJson) {
   EXPECT_EQ(root["heads"], 6);
   EXPECT_EQ(root["stopped_early"], true);
   EXPECT_EQ(root["sparsity"].size(), 6u);
+  EXPECT_EQ(root["inputs"].size(), 1u);
+  EXPECT_THAT(root["verdict"][0].get<std::string>(), HasSubstr("the same mask and row values"));
 }
 
 TEST(Organize, AcceptsConstantMapsAndSaysSo) {
@@ -176,7 +180,46 @@ TEST(Organize, AcceptsConstantMapsAndSaysSo) {
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("one value throughout in H0, H1, H2, H3"));
   EXPECT_THAT(outcome.out, HasSubstr("all head slices are equal"));
-  EXPECT_THAT(outcome.out, HasSubstr("no gain over shuffled trees"));
+  EXPECT_THAT(outcome.out, testing::StartsWith("No gain over the control: the trees make the network 1.00x sparser"));
+}
+
+// Adds another input to a folder of captured maps.
+void add_input(const fs::path& run, std::size_t number, const fs::path& other) {
+  const fs::path folder = run / "inputs" / std::to_string(number);
+  fs::create_directories(folder);
+  for (const char* name : {"pattern.npy", "scores.npy", "tokens.json"}) fs::copy_file(other / name, folder / name);
+}
+
+TEST(Organize, WorksOnAllInputsOfAFolder) {
+  const TemporaryFolder folder;
+  const TemporaryFolder second;
+  const fs::path captured = test::write_run(folder, 2, 2, 16);
+  add_input(captured, 1, captured);
+  add_input(captured, 2, test::write_run(second, 2, 2, 12));
+  const fs::path run = folder.path() / "run";
+  Outcome outcome = run_program({"organize", captured.string(), "-o", run.string(), "--draws", "2"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("over 3 inputs)"));
+  EXPECT_EQ(lines(read(run / "inputs.csv")), 1 + 3u);
+  // Heads in all pairs of inputs, queries and keys in the one pair of equal length, which are the same maps.
+  EXPECT_EQ(lines(read(run / "stability.csv")), 1 + 3 + 1 + 1u);
+  EXPECT_THAT(read(run / "stability.csv"), HasSubstr("\nhead,0,1,1,1\n"));
+  EXPECT_THAT(read(run / "stability.csv"), HasSubstr("\nquery,0,1,1,1\n"));
+  const JsonDocument consensus = JsonDocument::open(run / "trees/head_consensus.json");
+  EXPECT_EQ(tree_from_json(consensus.root(), "consensus").size(), 4u);
+  const auto manifest = nlohmann::json::parse(read(run / "manifest.json"));
+  EXPECT_THAT(outcome.out, testing::StartsWith(manifest["commands"]["organize"]["verdict"][0].get<std::string>()));
+  EXPECT_TRUE(manifest["commands"]["organize"]["identity"].contains("other_inputs"));
+
+  outcome = run_program({"organize", captured.string(), "-o", (folder.path() / "two").string(), "--inputs", "2",
+                         "--draws", "2", "--controls", "2", "--queries", "0-13"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("left out: 1 more inputs; --inputs 3 includes them"));
+  outcome = run_program({"organize", captured.string(), "-o", (folder.path() / "short").string(), "--draws", "2",
+                         "--controls", "0", "--queries", "0-13"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("left out: input 2: "));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("sparser than")));
 }
 
 TEST(Organize, FailsWithOneLineAndTheRightCodeOnWrongInput) {
@@ -262,6 +305,8 @@ TEST(Softmax, WritesInvarianceAndTheArraysOfChosenHeads) {
   outcome = run_program({"softmax", captured.string(), "-o", (folder.path() / "all").string(), "--json"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(nlohmann::json::parse(outcome.out)["invariance"].size(), 4u);
+  EXPECT_EQ(nlohmann::json::parse(outcome.out)["verdict"].size(), 2u);
+  EXPECT_EQ(lines(read(folder.path() / "all/invariance_inputs.csv")), 1 + 1u);
   EXPECT_FALSE(fs::exists(folder.path() / "all/paraproduct"));
 }
 

@@ -29,19 +29,36 @@ struct SoftmaxRequest {
   BoundaryOrder boundary = BoundaryOrder::kFirst;
   std::optional<KeptArrays> paraproduct = {};  ///< Nothing: all if heads were selected, else none.
   std::size_t draws = 3;
+  bool control = true;     ///< Whether to analyze scores permuted within rows, too.
+  std::size_t inputs = 4;  ///< At most this many of the inputs of a folder.
   std::size_t seed = 0;
   OutputTarget output = {};
   Resources resources = {.memory = std::size_t{8} << 30};
 };
 void describe(SoftmaxRequest& request, OptionList& options);
 
+/// Medians over the heads of one input.
+struct SoftmaxInput {
+  std::string name;  ///< Where it came from.
+  std::size_t queries = 0;
+  std::size_t keys = 0;
+  double error = 0;  ///< Of the second-order paraproduct.
+  double error_shuffled = 0;
+  double error_control = 0;      ///< NaN without a control.
+  double agreement = 0;          ///< Cophenetic correlation of scores and softmax, mean of queries and keys.
+  double agreement_control = 0;  ///< NaN without a control.
+};
+
 struct SoftmaxOutcome {
-  MapInfo maps;
-  std::vector<HeadInvariance> heads;  ///< Without `scores` and `parts`, which `run` writes to files.
+  MapInfo maps;                       ///< Of the first input.
+  std::vector<HeadInvariance> heads;  ///< Of the first input, without `scores` and `parts`, which are in files.
+  std::vector<SoftmaxInput> inputs = {};
+  std::vector<std::string> left_out = {};  ///< Inputs that were not analyzed, and why.
   RunFiles files = {};
 };
 
-/// Runs the request: loads the scores and analyzes one head after the other. Not collective.
+/// Runs the request: loads the scores of one input after the other and analyzes one head after the other. Not
+/// collective.
 ///
 /// \throws Error  as `softmax_invariance`, `make_network_tensor` and `RunFolder`; kIo, kFormat, kUnsupported, kResource
 ///                if the maps cannot be read or do not fit the budget.
@@ -50,6 +67,8 @@ struct SoftmaxOutcome {
 /// Adds the tables of an outcome to a folder. `run` adds the arrays of a head when it is done.
 void write(const SoftmaxOutcome& outcome, RunFolder& folder);
 
+/// What the outcome supports, in sentences; the first one is the headline. Empty without a control.
+[[nodiscard]] std::vector<std::string> verdict(const SoftmaxOutcome& outcome);
 [[nodiscard]] std::string summary(const SoftmaxOutcome& outcome);
 [[nodiscard]] std::string to_json(const SoftmaxOutcome& outcome);
 

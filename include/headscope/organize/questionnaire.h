@@ -30,6 +30,8 @@ struct QuestionnaireOptions {
   std::optional<PartitionTree> key_start = {};
   /// Stops before `iterations` if the relative change of the score between two iterations is at most this.
   std::optional<double> stop_below = {};
+  /// Computes `Organization::scores`. They take a few percent of the time; `stop_below` needs them.
+  bool keep_scores = true;
 
   /// The settings of the published runs on a single matrix: alpha = 1, beta = 0, 10 iterations.
   [[nodiscard]] static QuestionnaireOptions for_one_map();
@@ -46,7 +48,7 @@ struct Organization {
   AxisOrganization query;
   AxisOrganization key;
   /// Score after each iteration: the sum of magnitudes of all Haar coefficients. Smaller means that the trees fit
-  /// better.
+  /// better. Not an objective: no step minimizes it, and it may rise. Empty without `keep_scores`.
   std::vector<double> scores;
   bool stopped_early = false;
   std::vector<std::string> notes;

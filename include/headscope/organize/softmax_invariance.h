@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,9 @@ namespace headscope {
 struct SoftmaxOptions {
   QuestionnaireOptions questionnaire = QuestionnaireOptions::for_one_map();
   BoundaryOrder boundary = BoundaryOrder::kFirst;
-  std::size_t draws = 3;  ///< Number of shuffled trees for the control.
+  std::size_t draws = 3;  ///< Number of shuffled trees for comparison.
+  /// Analyzes also a control: the scores permuted within each row (`permute_rows`), organized again.
+  bool control = true;
   std::uint64_t seed = 0;
 };
 
@@ -43,10 +46,19 @@ struct OrganizationAgreement {
 };
 [[nodiscard]] OrganizationAgreement agreement(const Organization& a, const Organization& b);
 
+/// The same analysis of scores permuted within each row, on trees of their own.
+struct InvarianceControl {
+  double error_first = 0;
+  double error_second = 0;
+  double cophenetic_query = 0;  ///< Between the organizations of the permuted scores and of their softmax.
+  double cophenetic_key = 0;
+};
+
 struct HeadInvariance {
   std::string head;
   ParaproductFigures found;
   ParaproductFigures shuffled;  ///< Mean over the draws, including the interval bounds.
+  std::optional<InvarianceControl> control;
   OrganizationAgreement scores_softmax;
   OrganizationAgreement scores_approximation;
   OrganizationAgreement softmax_approximation;
@@ -66,6 +78,8 @@ struct HeadInvariance {
 ///
 /// If entries are absent, folder means and errors are over present entries and organizations skip absent ones; the
 /// mixed differences of g are then no longer exactly those of f.
+///
+/// The control tells what trees fitted to noise give: the same row values, at random keys.
 ///
 /// Not collective. What counts against the memory budget is as in `organize`.
 ///

@@ -435,25 +435,85 @@ inline constexpr FileSchema kHaar = {
     .axes = {"head coefficient", "query coefficient", "key coefficient"}};
 inline constexpr std::array kSparsityColumns = std::to_array<ColumnSchema>({
     {"name", ColumnType::kText, "network, or the name of a head"},
-    {"gain", ColumnType::kDouble, "l1 under shuffled trees divided by l1 under the trees that were found"},
-    {"gains", ColumnType::kFlag, "Whether l1 is below the interval of the shuffled trees"},
+    {"gain", ColumnType::kDouble,
+     "control_l1 / l1: how much sparser the trees make the maps than maps with the same mask and row values, organized "
+     "again; empty without a control"},
+    {"gain_low", ColumnType::kDouble, "The smallest gain over the inputs and draws", false, {}, 2},
+    {"gain_high", ColumnType::kDouble, "The largest", false, {}, 2},
+    {"gain_keys",
+     ColumnType::kDouble,
+     "The same over maps that also keep, nearly, the mean attention to every key: entries move among keys of similar "
+     "mean attention",
+     false,
+     {},
+     2},
+    {"gains", ColumnType::kFlag,
+     "Whether gain and gain_keys both reach 1.15 (network) or 1.2 (a head), more than random weights do"},
+    {"gain_shuffled", ColumnType::kDouble, "l1_shuffled / l1; random causal maps reach 1.15 to 1.37", false, {}, 2},
     {"<figure>", ColumnType::kDouble,
      "l1 (norm over the l2 norm), needed_99 (fraction of coefficients that holds 99 % of the energy), top_x% (energy "
      "of the largest), error_x% (of keeping only the largest), entropy, alpha (regularity)"},
+    {"control_<figure>", ColumnType::kDouble, "Mean over the controls with the same mask and row values", true, {}, 2},
     {"<figure>_shuffled", ColumnType::kDouble, "Mean over shuffled trees", true},
     {"<figure>_shuffled_low", ColumnType::kDouble, "Where another draw lies with 95 %: lower end", true},
     {"<figure>_shuffled_high", ColumnType::kDouble, "Upper end", true},
-    {"alpha_low", ColumnType::kDouble, "95 % interval of alpha: lower end"},
-    {"alpha_high", ColumnType::kDouble, "Upper end"},
 });
 inline constexpr FileSchema kSparsity = {
     .command = "organize",
     .path = "sparsity.csv",
     .kind = "table",
     .about =
-        "How few Haar coefficients hold the network (tri-Haar) and each head (bi-Haar), beside shuffled trees: "
-        "mean and where another draw lies with 95 %; gain is l1 shuffled over l1 found.",
+        "How few Haar coefficients hold the network (tri-Haar) and each head (bi-Haar) of the first input, beside "
+        "controls: maps with the same mask and row values, organized again, and shuffled trees (mean and where another "
+        "draw lies with 95 %).",
     .columns = kSparsityColumns};
+inline constexpr std::array kOrganizedInputColumns = std::to_array<ColumnSchema>({
+    {"input", ColumnType::kInteger, "Number, from 0", false, {}, 2},
+    {"name", ColumnType::kText, "Where it came from", false, {}, 2},
+    {"queries", ColumnType::kInteger, "Queries that were organized", false, {}, 2},
+    {"keys", ColumnType::kInteger, "Keys", false, {}, 2},
+    {"l1", ColumnType::kDouble, "Of the network, under the trees of this input", false, {}, 2},
+    {"control_l1", ColumnType::kDouble, "Of the controls with the same mask and row values", false, {}, 2},
+    {"gain", ColumnType::kDouble, "control_l1 / l1", false, {}, 2},
+    {"gain_keys",
+     ColumnType::kDouble,
+     "The same over controls that also keep the mean attention to every key",
+     false,
+     {},
+     2},
+    {"gains", ColumnType::kFlag, "As in sparsity.csv", false, {}, 2},
+    {"heads_gaining", ColumnType::kInteger, "Heads that gain on this input", false, {}, 2},
+    {"alpha", ColumnType::kDouble, "Regularity of the network; negative: no regularity found", false, {}, 2},
+});
+inline constexpr FileSchema kOrganizedInputs = {
+    .command = "organize",
+    .path = "inputs.csv",
+    .kind = "table",
+    .about = "The inputs that were organized, and the gain of the network on each.",
+    .columns = kOrganizedInputColumns};
+inline constexpr std::array kStabilityColumns = std::to_array<ColumnSchema>({
+    {"axis", ColumnType::kText, "head, query or key; the latter two for inputs of equal length", false, {}, 2},
+    {"input_a", ColumnType::kInteger, "Number of an input", false, {}, 2},
+    {"input_b", ColumnType::kInteger, "Number of another input", false, {}, 2},
+    {"cophenetic", ColumnType::kDouble, "Cophenetic correlation of the trees of the two inputs", false, {}, 2},
+    {"cophenetic_control",
+     ColumnType::kDouble,
+     "Of the trees of their controls with the same mask and row values",
+     false,
+     {},
+     2},
+});
+inline constexpr FileSchema kStability = {
+    .command = "organize",
+    .path = "stability.csv",
+    .kind = "table",
+    .about = "How well the trees of different inputs agree, for every pair of inputs.",
+    .columns = kStabilityColumns};
+inline constexpr FileSchema kConsensusTree = {
+    .command = "organize",
+    .path = "trees/head_consensus.json",
+    .kind = "tree",
+    .about = "The tree of heads from the geometric mean of their affinities over all inputs."};
 inline constexpr std::array kDecayColumns = std::to_array<ColumnSchema>({
     {"name", ColumnType::kText, "network, or the name of a head"},
     {"rank", ColumnType::kInteger, "1 is the largest coefficient"},
@@ -495,9 +555,22 @@ inline constexpr std::array kInvarianceColumns = std::to_array<ColumnSchema>({
     {"error_second", ColumnType::kDouble, "Of the second-order one"},
     {"error_first_shuffled", ColumnType::kDouble, "The same under shuffled trees"},
     {"error_second_shuffled", ColumnType::kDouble, "The same under shuffled trees"},
-    {"alpha_<part>", ColumnType::kDouble, "Regularity of scores, softmax, approximation and residual"},
-    {"alpha_<part>_low", ColumnType::kDouble, "95 % interval: lower end", true},
-    {"alpha_<part>_high", ColumnType::kDouble, "Upper end", true},
+    {"error_first_control",
+     ColumnType::kDouble,
+     "The same of scores permuted within each row, on trees of their own; empty without a control",
+     false,
+     {},
+     2},
+    {"error_second_control", ColumnType::kDouble, "Likewise", false, {}, 2},
+    {"cophenetic_query_control",
+     ColumnType::kDouble,
+     "Cophenetic correlation of the query trees of permuted scores and of their softmax",
+     false,
+     {},
+     2},
+    {"cophenetic_key_control", ColumnType::kDouble, "Of the key trees", false, {}, 2},
+    {"alpha_<part>", ColumnType::kDouble,
+     "Regularity of scores, softmax, approximation and residual; negative: no regularity found"},
     {"alpha_<part>_shuffled", ColumnType::kDouble, "Under shuffled trees"},
     {"<pair>_affinity_query", ColumnType::kDouble,
      "Agreement of two organizations (scores_softmax, scores_approximation, softmax_approximation): correlation of "
@@ -513,9 +586,31 @@ inline constexpr FileSchema kInvariance = {
     .path = "invariance.csv",
     .kind = "table",
     .about =
-        "For each head: errors of the paraproduct, fitted exponents with their 95 % intervals, both beside "
-        "shuffled trees; agreement of the organizations of scores, softmax and approximation.",
+        "For each head of the first input: errors of the paraproduct and fitted exponents, beside shuffled trees and "
+        "scores permuted within rows; agreement of the organizations of scores, softmax and approximation.",
     .columns = kInvarianceColumns};
+inline constexpr std::array kInvarianceInputColumns = std::to_array<ColumnSchema>({
+    {"input", ColumnType::kInteger, "Number, from 0", false, {}, 2},
+    {"name", ColumnType::kText, "Where it came from", false, {}, 2},
+    {"queries", ColumnType::kInteger, "Queries", false, {}, 2},
+    {"keys", ColumnType::kInteger, "Keys", false, {}, 2},
+    {"error", ColumnType::kDouble, "Median over heads of error_second", false, {}, 2},
+    {"error_shuffled", ColumnType::kDouble, "Of error_second_shuffled", false, {}, 2},
+    {"error_control", ColumnType::kDouble, "Of error_second_control", false, {}, 2},
+    {"agreement",
+     ColumnType::kDouble,
+     "Median over heads of the cophenetic correlation of scores and softmax, mean of queries and keys",
+     false,
+     {},
+     2},
+    {"agreement_control", ColumnType::kDouble, "The same for scores permuted within rows", false, {}, 2},
+});
+inline constexpr FileSchema kInvarianceInputs = {
+    .command = "softmax",
+    .path = "invariance_inputs.csv",
+    .kind = "table",
+    .about = "The inputs that were analyzed, with medians over their heads.",
+    .columns = kInvarianceInputColumns};
 inline constexpr std::array kInvarianceLevelColumns = std::to_array<ColumnSchema>({
     {"head", ColumnType::kText, "Name"},
     {"pair", ColumnType::kText, "The two organizations, e.g. scores_softmax"},

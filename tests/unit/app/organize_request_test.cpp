@@ -44,7 +44,7 @@ TEST(OrganizeRequest, GivesTheSameBytesInMemoryOnDiskAndOnAnyNumberOfRanks) {
   request.maps.skip_first = 1;
   const OrganizeOutcome held = run(request).value();
   EXPECT_EQ(held.files.names.front(), "haar/network.npy");
-  EXPECT_EQ(held.files.names.size(), 17U);
+  EXPECT_EQ(held.files.names.size(), 18U);
   request.output.run = folder.path() / "run";
   EXPECT_EQ(bytes_of(run(request).value().files), bytes_of(held.files));
   request.output.run.clear();
@@ -106,7 +106,7 @@ TEST(OrganizeRequest, SummaryAndJsonAgree) {
   EXPECT_EQ(json["what"], "pattern");
   EXPECT_EQ(json["network"]["l1"]["found"], outcome.sparsity.network.found.l1);
   EXPECT_EQ(json["scores"], outcome.organization.scores);
-  EXPECT_EQ(json["files"].size(), 17U);
+  EXPECT_EQ(json["files"].size(), 18U);
 }
 
 TEST(OrganizeRequest, ReportsProgressAndEndsIfItIsCancelled) {

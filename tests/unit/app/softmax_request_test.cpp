@@ -37,17 +37,19 @@ TEST(SoftmaxRequest, WritesArraysOfSelectedHeadsUnlessItIsToldOtherwise) {
   const TemporaryFolder folder;
   SoftmaxRequest request = request_for(test::write_run(folder, 1, 2, 10));
   const SoftmaxOutcome all = run(request).value();
-  EXPECT_THAT(all.files.names, ElementsAre("invariance.csv", "invariance_levels.csv"));
+  EXPECT_THAT(all.files.names, ElementsAre("invariance.csv", "invariance_levels.csv", "invariance_inputs.csv"));
   EXPECT_EQ(all.files.memory->command.identity.at("paraproduct"), "none");
   request.maps.selection.heads = {{0, 1}};
   const SoftmaxOutcome one = run(request).value();
-  EXPECT_THAT(one.files.names, ElementsAre("paraproduct/L0H1.npz", "invariance.csv", "invariance_levels.csv"));
+  EXPECT_THAT(one.files.names,
+              ElementsAre("paraproduct/L0H1.npz", "invariance.csv", "invariance_levels.csv", "invariance_inputs.csv"));
   EXPECT_EQ(one.files.memory->command.identity.at("paraproduct"), "all");
   request.output.run = folder.path() / "run";
   EXPECT_EQ(bytes_of(run(request).value().files), bytes_of(one.files));
   request.paraproduct = KeptArrays::kNone;
   request.output.force = true;
-  EXPECT_THAT(run(request).value().files.names, ElementsAre("invariance.csv", "invariance_levels.csv"));
+  EXPECT_THAT(run(request).value().files.names,
+              ElementsAre("invariance.csv", "invariance_levels.csv", "invariance_inputs.csv"));
 }
 
 TEST(SoftmaxRequest, TakesAllKeysUnlessAMaskIsGiven) {

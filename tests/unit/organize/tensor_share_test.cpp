@@ -142,7 +142,7 @@ TEST(TensorShare, GivesTheScoreOfTheWhole) {
 void expect_same(const SparsityRow& found, const SparsityRow& expected) {
   EXPECT_EQ(found.name, expected.name);
   const auto figures = [](const SparsityRow& row) {
-    std::vector<double> all = {row.alpha_low, row.alpha_high};
+    std::vector<double> all;
     for (const SparsityFigures& some : {row.found, row.mean, row.low, row.high}) {
       const auto list = as_list(some);
       all.insert(all.end(), list.begin(), list.end());

@@ -1,0 +1,51 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "headscope/app/softmax.h"
+#include "headscope/base/median.h"
+
+namespace headscope {
+namespace {
+
+// The trees of scores and softmax agree more than those of permuted scores by at least this.
+constexpr double kAgreement = 0.1;
+// The error of the paraproduct is below that of permuted scores by at least this fraction.
+constexpr double kError = 0.05;
+
+template <typename Figure>
+double median_over_inputs(const SoftmaxOutcome& outcome, const Figure& figure) {
+  std::vector<double> values;
+  for (const SoftmaxInput& input : outcome.inputs) values.push_back(figure(input));
+  return median(std::move(values));
+}
+
+}  // namespace
+
+std::vector<std::string> verdict(const SoftmaxOutcome& outcome) {
+  if (outcome.inputs.empty() || std::isnan(outcome.inputs.front().error_control)) return {};
+  const double error = median_over_inputs(outcome, [](const SoftmaxInput& one) { return one.error; });
+  const double error_control = median_over_inputs(outcome, [](const SoftmaxInput& one) { return one.error_control; });
+  const double shuffled = median_over_inputs(outcome, [](const SoftmaxInput& one) { return one.error_shuffled; });
+  const double agree = median_over_inputs(outcome, [](const SoftmaxInput& one) { return one.agreement; });
+  const double chance = median_over_inputs(outcome, [](const SoftmaxInput& one) { return one.agreement_control; });
+  const std::size_t inputs = outcome.inputs.size();
+  const std::string scope = fmt::format("medians over {} heads{}", outcome.heads.size(),
+                                        inputs > 1 ? fmt::format(" and {} inputs", inputs) : "");
+  const std::string trees = fmt::format(
+      "the trees of scores and softmax agree with a cophenetic correlation of {:.2f} (permuted scores {:.2f}; {})",
+      agree, chance, scope);
+  const std::string terms = fmt::format(
+      "has a relative error of {:.2f} (permuted scores {:.2f}, shuffled trees {:.2f})", error, error_control, shuffled);
+  std::vector<std::string> sentences;
+  sentences.push_back(agree >= chance + kAgreement ? fmt::format("The organization survives the softmax: {}.", trees)
+                                                   : fmt::format("No gain over the control: {}.", trees));
+  const bool informative = error <= (1 - kError) * error_control && error <= (1 - kError) * shuffled;
+  sentences.push_back(informative ? fmt::format("The paraproduct {}.", terms)
+                                  : fmt::format("The paraproduct is uninformative here: it {}.", terms));
+  return sentences;
+}
+
+}  // namespace headscope
