@@ -15,8 +15,11 @@ def main(model_path: str, run: str) -> None:
 
     relation = headscope.relate(model, top=5)
     for edge in relation.edges:
-        print(f"{edge['pair']} {edge['source']} -> {edge['target']}  pk {edge['score']:.2f}")
-    print("hub:", relation.hubs["head"][0], "-", relation.hubs["reason"][0])
+        faint = "" if edge["beyond_chance"] else "  (not beyond chance)"
+        print(f"{edge['pair']} {edge['source']} -> {edge['target']}  pk {edge['score']:.2f}{faint}")
+    for hub in relation.hubs:
+        if hub["significant"]:
+            print(f"hub: {hub['head']} (p {hub['p_family']:.2g}) - {hub['reason']}")
     print("mean affinity:", float(np.nanmean(relation.affinity("OQ"))))
 
     detection = headscope.detect(model, sequences=4)

@@ -11,11 +11,11 @@ cmake --install "$build" --component library --prefix "$work/prefix" > "$work/in
 cmake -S "$source/examples/cpp" -B "$work/examples" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" > "$work/configure.log"
 cmake --build "$work/examples" > "$work/build.log" || { tail -30 "$work/build.log" >&2; exit 1; }
 
-# The same edges as the program finds, the strongest first.
+# The same edges as the program finds, the largest z under the matched null first.
 edges=$("$work/examples/strongest_edges" "$source/models/demo")
 [ "$(wc -l <<< "$edges")" = 10 ] || { echo "expected ten edges, found: $edges" >&2; exit 1; }
 "$source/build/headscope" relate "$source/models/demo" -o "$work/run" --quiet > /dev/null
-best=$(tail -n +2 "$work/run/edges.csv" | sort -t, -k6,6gr | awk -F, 'NR == 1 {print $1 "," $2 "," $3}')
+best=$(tail -n +2 "$work/run/edges.csv" | sort -t, -k7,7gr | awk -F, 'NR == 1 {print $1 "," $2 "," $3}')
 [ "$(awk 'NR == 1 {print $1 "," $2 "," $4}' <<< "$edges")" = "$best" ] || { echo "expected $best first, found: $edges" >&2; exit 1; }
 "$work/examples/attention_maps" "$source/models/demo" "Mary had a ball." "$work/maps" > "$work/maps.log" 2>&1
 [ -s "$work/maps/pattern.npy" ] || { echo "attention_maps wrote no maps" >&2; exit 1; }

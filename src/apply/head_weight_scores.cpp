@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
-#include "headscope/relate/relate.h"
+#include "headscope/relate/null_model.h"
 
 namespace headscope {
 namespace {
@@ -66,14 +67,25 @@ std::vector<double> pk_strengths(const Model& model, const AffinityOptions& opti
                 fmt::format("{}: has one layer, so no head is earlier than another and none has a PK strength",
                             model.checkpoint().path().string()));
   }
-  RelateOptions related;
-  related.affinity = options;
-  related.affinity.earlier_only = true;
-  const RelateResult result = relate(model, related, context.on_one_rank()).value();
+  constexpr std::array<RolePair, 3> kPairs = {RolePair{Role::kO, Role::kQ}, RolePair{Role::kO, Role::kK},
+                                              RolePair{Role::kO, Role::kV}};
+  constexpr double kLevel = 0.05;
+  AffinityOptions later = options;
+  later.earlier_only = true;
+  const auto affinities = compute_affinities(model, Metric::kPk, kPairs, later, context.on_one_rank()).value();
   std::vector<double> strengths(sizes.layers * sizes.heads);
-  for (const Hub& hub : result.hubs) {
-    const HeadId id = result.graph.nodes()[hub.node];
-    for (const std::size_t head : query_heads(id, sizes)) strengths[head] += hub.strength;
+  for (const Affinities& one : affinities) {
+    const Significance found =
+        significance(one, NullModel::kIsotropic, isotropic_dimension(model.info(), options.weights));
+    for (std::size_t i = 0; i < one.source.heads.size(); ++i) {
+      for (std::size_t j = 0; j < one.target.heads.size(); ++j) {
+        if (!(one.source.heads[i].layer < one.target.heads[j].layer)) continue;
+        if (!(static_cast<double>(found.log10_q(i, j)) < std::log10(kLevel))) continue;
+        for (const HeadId id : {one.source.heads[i], one.target.heads[j]}) {
+          for (const std::size_t head : query_heads(id, sizes)) strengths[head] += static_cast<double>(found.z(i, j));
+        }
+      }
+    }
   }
   return strengths;
 }

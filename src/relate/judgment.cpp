@@ -126,10 +126,12 @@ std::vector<WiringCount> count_wiring(std::span<const Affinities> affinities, st
 std::vector<std::string> judgment_warnings(std::span<const Affinities> affinities, const NullPlan& plan) {
   std::vector<std::string> warnings;
   const Metric metric = affinities.front().metric;
-  if (is_defined(NullModel::kMatched, metric) && !plan.uses(NullModel::kMatched)) {
-    warnings.emplace_back(
-        "beyond_chance rests on the isotropic null alone, because the matched null was not requested: in a trained "
-        "model, most pairs of heads are beyond it");
+  if (!plan.uses(NullModel::kMatched)) {
+    warnings.push_back(fmt::format(
+        "beyond_chance rests on the isotropic null alone, because {}: in a trained model, most pairs of heads are "
+        "beyond it",
+        is_defined(NullModel::kMatched, metric) ? "the matched null was not requested"
+                                                : fmt::format("metric {} has no matched null", info(metric).name)));
   }
   std::size_t classes = 0;
   std::size_t small = 0;
