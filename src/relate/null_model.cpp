@@ -9,6 +9,7 @@
 #include "headscope/base/median.h"
 #include "headscope/base/parallel.h"
 #include "headscope/base/tails.h"
+#include "headscope/model/processing_steps.h"
 #include "relate/benjamini_hochberg.h"
 #include "relate/later_pairs.h"
 
@@ -172,8 +173,7 @@ bool is_defined(NullModel null, Metric metric) noexcept {
 }
 
 std::size_t isotropic_dimension(const ModelInfo& model, WeightProcessing weights) noexcept {
-  const bool centered = weights == WeightProcessing::kFolded && model.order == NormOrder::kPre &&
-                        model.norm == NormKind::kLayerNorm && model.sizes.d_model > 1;
+  const bool centered = steps_of(weights, model).center && model.sizes.d_model > 1;
   return model.sizes.d_model - (centered ? 1 : 0);
 }
 

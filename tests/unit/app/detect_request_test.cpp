@@ -88,7 +88,7 @@ TEST(DetectRequest, TheTableAgreesWithTheScores) {
 
 TEST(DetectRequest, SummaryAndJsonHaveTheSameScores) {
   const DetectOutcome outcome = run(small_request()).value();
-  EXPECT_THAT(summary(outcome), testing::StartsWith("1 previous-token and "));
+  EXPECT_THAT(summary(outcome), testing::StartsWith("1 previous-token, "));
   EXPECT_THAT(summary(outcome), testing::HasSubstr("induction heads of 16 at threshold 0.4, at both lengths (64 and 32 "
                                                    "tokens).\n4 random sequences of 64 tokens (8 of 32); "));
   EXPECT_THAT(summary(outcome), testing::HasSubstr("\ndetectors.csv and detector_lengths.csv ("));
