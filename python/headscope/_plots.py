@@ -163,11 +163,14 @@ def informativeness(relation: Relation, ax: Axes | None = None, pair: str | None
     values = np.full((4, 4), np.nan)
     for row in table:
         values[roles.index(row["pair"][0]), roles.index(row["pair"][1])] = row["kl"]
-    image = ax.imshow(values, cmap="magma_r")
+    # Up to the ceiling, so that divergences of noise are not dark.
+    ceilings = table["kl_ceiling"] if "kl_ceiling" in table else np.zeros(1)
+    end = float(np.nanmax([0.5, np.nanmax(values), *ceilings]))
+    image = ax.imshow(values, cmap="magma_r", vmin=0, vmax=end)
     ax.figure.colorbar(image, ax=ax, label="KL(random || observed), nats")
     for row in table:
         i, j = roles.index(row["pair"][0]), roles.index(row["pair"][1])
-        dark = values[i, j] > 0.6 * np.nanmax(values)
+        dark = values[i, j] > 0.6 * end
         ax.text(j, i, _divergence(row), ha="center", va="center", color="white" if dark else "black", fontsize=7)
     ax.set_xticks(range(4), list(roles))
     ax.set_yticks(range(4), list(roles))

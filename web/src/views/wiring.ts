@@ -74,7 +74,7 @@ function wiringTable(run: Run): HTMLElement | null {
     name: "wiring",
     title: "Pairs of heads beyond chance",
     about:
-      "Beyond chance: q at most 0.05 under the isotropic and the matched null. Stands out: also under the span null, among the pairs of the same roles and layer distance. The q-values correct for the number of pairs.",
+      "Beyond chance: closer than unrelated subspaces are, under both the isotropic and the matched null (q at most 0.05, corrected for the number of pairs). Stands out: also unusual under the span null, that is, among the pairs of the same roles and layer distance.",
     columns: ["roles", "pairs of heads", "beyond chance", "stand out"],
     rows: counts.map(({ pair, pairs, beyond, out }) => [pair, pairs, beyond, out]),
   });
