@@ -72,10 +72,15 @@ def _standings(edges: Table) -> list[str]:
     return ["stands out" if out else "beyond chance" if beyond else "not beyond chance" for beyond, out in flags]
 
 
+def _count(relation: Relation, pair: str) -> dict[str, Any] | None:
+    """The row of wiring.csv; None for older runs, which do not have it."""
+    table = relation._optional("wiring.csv")
+    return next((row for row in table if row["pair"] == pair), None) if table is not None else None
+
+
 def _counts(relation: Relation, pair: str = "all") -> str:
     """How many pairs of heads are beyond chance, in words."""
-    table = relation._optional("wiring.csv")  # older runs do not have it
-    row = next((row for row in table if row["pair"] == pair), None) if table is not None else None
+    row = _count(relation, pair)
     if row is None:
         return "significance unknown"
     if row["beyond_chance"] == 0:
@@ -140,8 +145,11 @@ def affinity_matrix(relation: Relation, ax: Axes | None = None, pair: str | None
         kind = "kv" if role in "KV" and "kv" in kinds and size != np.sum(kinds == "query") else "query"
         return [str(name) for name in names[kinds == kind]]
 
-    _image(ax, values, side(values.shape[0], pair[0]), side(values.shape[1], pair[1]), metric)
     first = metric == name.rpartition("_")[0] and pair in relation.edges["pair"]  # edges are of the first metric
+    count = _count(relation, pair) if first else None
+    # Without a pair beyond chance, the differences mean nothing.
+    cmap = "viridis" if count is None or count["beyond_chance"] > 0 else "Greys"
+    _image(ax, values, side(values.shape[0], pair[0]), side(values.shape[1], pair[1]), metric, cmap)
     ax.set(title=f"{metric}, {pair}" + (f": {_counts(relation, pair)}" if first else ""), ylabel="source head",
            xlabel="target head")
     return ax
@@ -163,11 +171,14 @@ def informativeness(relation: Relation, ax: Axes | None = None, pair: str | None
     values = np.full((4, 4), np.nan)
     for row in table:
         values[roles.index(row["pair"][0]), roles.index(row["pair"][1])] = row["kl"]
-    image = ax.imshow(values, cmap="magma_r")
+    # Up to the ceiling, so that divergences of noise are not dark.
+    ceilings = table["kl_ceiling"] if "kl_ceiling" in table else np.zeros(1)
+    end = float(np.nanmax([0.5, np.nanmax(values), *ceilings]))
+    image = ax.imshow(values, cmap="magma_r", vmin=0, vmax=end)
     ax.figure.colorbar(image, ax=ax, label="KL(random || observed), nats")
     for row in table:
         i, j = roles.index(row["pair"][0]), roles.index(row["pair"][1])
-        dark = values[i, j] > 0.6 * np.nanmax(values)
+        dark = values[i, j] > 0.6 * end
         ax.text(j, i, _divergence(row), ha="center", va="center", color="white" if dark else "black", fontsize=7)
     ax.set_xticks(range(4), list(roles))
     ax.set_yticks(range(4), list(roles))

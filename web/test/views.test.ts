@@ -9,7 +9,7 @@ import { visibleToken } from "../src/ui/dom";
 import { formatAddress, parseAddress } from "../src/ui/store";
 import { light } from "../src/ui/theme";
 import { shellQuote } from "../src/views/details";
-import { chosenIn, edgeData, edgeStyle, edgeTip, filterEdges } from "../src/views/edges";
+import { chanceDash, chosenIn, edgeData, edgeStyle, edgeTip, filterEdges } from "../src/views/edges";
 import { HeadGrid } from "../src/views/grid";
 import { klText } from "../src/views/informativeness";
 import { clip } from "../src/views/maps";
@@ -144,7 +144,9 @@ describe("significance", () => {
     expect(edgeData(run.edges, run).faint).toEqual([true, false, false]);
   });
   it("makes edges that stand out the widest and chance faint", () => {
-    const [out, beyond, not] = run.edges.map((edge) => edgeStyle(edge, { color: "#112233" }, 1, true, light));
+    const [out, beyond, not] = run.edges.map((edge) =>
+      edgeStyle(edge, { color: "#112233" }, 1, true, light, chanceDash(run.edges)),
+    );
     expect(out!.width).toBeGreaterThan(beyond!.width);
     expect(out!.opacity).toBeGreaterThan(beyond!.opacity);
     expect(not!.stroke).toBe(light.faint);

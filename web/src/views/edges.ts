@@ -32,15 +32,21 @@ export function chosenIn(edges: readonly Edge[], { hover, head }: Pick<State, "h
   return touched(hover) ? hover : touched(head) ? head : null;
 }
 
-const faintDash = [2, 4];
+/** Beyond this number, edges that are not beyond chance are solid: dotted lines take long to draw. */
+const maxDotted = 150;
+
+/** Returns the dots of edges that are not beyond chance. */
+export function chanceDash(edges: readonly Edge[]): number[] {
+  return edges.filter((edge) => edge.standing === "not").length > maxDotted ? [] : [2, 4];
+}
 
 /** Style of a line per standing: edges that stand out are wide and opaque, others thinner, chance gray and dotted. */
-export function edgeStyle(edge: Edge, pair: PairStyle, share: number, touched: boolean, theme: Theme) {
+export function edgeStyle(edge: Edge, pair: PairStyle, share: number, touched: boolean, theme: Theme, dash: number[]) {
   const reach = Math.sqrt(Math.min(1, Math.max(0, share)));
   const shown = {
     out: { stroke: pair.color, dash: pair.dash ?? [], width: 2 + 3 * reach, opacity: 0.95 },
     beyond: { stroke: pair.color, dash: pair.dash ?? [], width: 0.8 + 1.4 * reach, opacity: 0.7 },
-    not: { stroke: theme.faint, dash: faintDash, width: 1, opacity: 0.6 },
+    not: { stroke: theme.faint, dash, width: dash.length > 0 ? 1 : 0.7, opacity: dash.length > 0 ? 0.6 : 0.35 },
     unknown: { stroke: pair.color, dash: pair.dash ?? [], width: 0.8 + 1.2 * reach, opacity: 0.45 },
   }[edge.standing];
   return { ...shown, opacity: touched ? shown.opacity : shown.opacity / 8 };
@@ -51,7 +57,7 @@ export function standingLegend(edges: readonly Edge[], theme: Theme) {
   const line = {
     out: { color: theme.ink, width: 4.5 },
     beyond: { color: theme.ink, width: 1.4 },
-    not: { color: theme.faint, width: 1.2, dash: faintDash },
+    not: { color: theme.faint, width: 1.2, dash: chanceDash(edges) },
     unknown: { color: theme.muted, width: 1.4 },
   };
   return [...order]

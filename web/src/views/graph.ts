@@ -21,7 +21,7 @@ import { select } from "../ui/controls";
 import { Figure, type FigureSpec, type Hit } from "../ui/figure";
 import { tableCard } from "../ui/table_card";
 import type { Theme } from "../ui/theme";
-import { chosenIn, countLine, edgeData, edgeStyle, filterEdges, standingLegend, strength } from "./edges";
+import { chanceDash, chosenIn, countLine, edgeData, edgeStyle, filterEdges, standingLegend, strength } from "./edges";
 import { colorOptions, nodeColors, type NodeColors } from "./node_color";
 
 interface Node extends SimulationNodeDatum {
@@ -234,11 +234,12 @@ class Graph implements FigureSpec {
 
   private drawLinks(s: Surface, chosen: string | null, theme: Theme): void {
     const { filter } = this.context.store.state;
+    const dash = chanceDash(this.links.map((link) => link.edge));
     const strongest = Math.max(0, maxOf(this.links.map((link) => strength(link.edge, filter))));
     for (const { edge, source, target } of this.links) {
       const touched = chosen === null || edge.source === chosen || edge.target === chosen;
       const pair = this.pairs.get(edge.pair)!;
-      const style = edgeStyle(edge, pair, strength(edge, filter) / (strongest || 1), touched, theme);
+      const style = edgeStyle(edge, pair, strength(edge, filter) / (strongest || 1), touched, theme, dash);
       const a = this.at(source as Node);
       const b = this.at(target as Node);
       // Bend edges by pair of roles, so that several edges between two heads do not overlap.

@@ -45,11 +45,20 @@ export function readInformativeness(run: Run): Row[] {
   }));
 }
 
+/** Formats a divergence: fewer digits below 0.1 nats, where they mean nothing. */
+const klNumber = (kl: number) => formatNumber(kl, kl < 0.1 ? 1 : 3);
+
 /** Formats a divergence with its interval: "1.2 nats (0.9 to 1.5)", "at the ceiling of 5.1 nats". */
 export function klText({ kl, low, high, ceiling, atCeiling }: Row): string {
   if (atCeiling) return `at the ceiling${Number.isNaN(ceiling) ? "" : ` of ${formatNumber(ceiling)} nats`}`;
   const interval = Number.isNaN(low) ? "" : ` (${formatNumber(low, 2)} to ${formatNumber(high, 2)})`;
-  return `${formatNumber(kl)} nats${interval}`;
+  return `${klNumber(kl)} nats${interval}`;
+}
+
+/** Returns the end of the color scale: the ceiling, so that divergences of noise are not bright. */
+function scaleEnd(rows: readonly Row[]): number {
+  const ceilings = rows.map((row) => row.ceiling).filter((value) => !Number.isNaN(value));
+  return Math.max(0.5, ...rows.map((row) => row.kl), ...ceilings);
 }
 
 /** The pair of roles that both figures show. */
@@ -104,7 +113,7 @@ class Matrix implements FigureSpec {
     this.box = { left: 56, top: 8, width: side, height: side };
     const { left, top } = this.box;
     const cell = side / 4;
-    const high = Math.max(1e-9, ...this.rows.map((row) => row.kl));
+    const high = scaleEnd(this.rows);
     roles.forEach((source, i) => {
       s.text(source, left - 10, top + (i + 0.5) * cell, { anchor: "end", baseline: "middle" });
       s.text(source, left + (i + 0.5) * cell, top + side + 16, { anchor: "middle" });
@@ -138,7 +147,7 @@ class Matrix implements FigureSpec {
       s.text("ceiling", x + cell / 2, y + cell / 2 + 6, small);
     } else {
       const interval = !Number.isNaN(row.low);
-      s.text(formatNumber(row.kl), x + cell / 2, y + cell / 2 - (interval ? 7 : 0), style);
+      s.text(klNumber(row.kl), x + cell / 2, y + cell / 2 - (interval ? 7 : 0), style);
       if (interval)
         s.text(`${formatNumber(row.low, 2)}\u2013${formatNumber(row.high, 2)}`, x + cell / 2, y + cell / 2 + 9, small);
     }

@@ -9,7 +9,17 @@ import { segmented, select, slider, toggles } from "../ui/controls";
 import { Figure, type FigureSpec, type Hit } from "../ui/figure";
 import { tableCard } from "../ui/table_card";
 import type { Theme } from "../ui/theme";
-import { chosenIn, countLine, edgeData, edgeStyle, edgeTip, filterEdges, standingLegend, strength } from "./edges";
+import {
+  chanceDash,
+  chosenIn,
+  countLine,
+  edgeData,
+  edgeStyle,
+  edgeTip,
+  filterEdges,
+  standingLegend,
+  strength,
+} from "./edges";
 import { HeadGrid, labelStep } from "./grid";
 import { colorOptions, nodeColors, type NodeColors } from "./node_color";
 
@@ -17,7 +27,7 @@ export const wiring: View = {
   id: "wiring",
   title: "Wiring",
   about:
-    "Heads by layer and number. A line connects an earlier head to a later head if the affinity of their subspaces is among the largest. Color: pair of roles. Wide lines stand out: they are beyond chance and unusual among pairs of the same roles and layer distance. Gray dotted lines are not beyond chance.",
+    "Heads by layer and number. A line connects an earlier head to a later head if the affinity of their subspaces is among the largest. Color: pair of roles. Wide lines stand out: they are beyond chance and unusual among pairs of the same roles and layer distance. Thin gray lines are not beyond chance.",
   available: (run) => run.edges.length > 0,
   mount(section, context) {
     const view = new Wiring(context);
@@ -74,7 +84,7 @@ function wiringTable(run: Run): HTMLElement | null {
     name: "wiring",
     title: "Pairs of heads beyond chance",
     about:
-      "Beyond chance: q at most 0.05 under the isotropic and the matched null. Stands out: also under the span null, among the pairs of the same roles and layer distance. The q-values correct for the number of pairs.",
+      "Beyond chance: closer than unrelated subspaces are, under both the isotropic and the matched null (q at most 0.05, corrected for the number of pairs). Stands out: also unusual under the span null, that is, among the pairs of the same roles and layer distance.",
     columns: ["roles", "pairs of heads", "beyond chance", "stand out"],
     rows: counts.map(({ pair, pairs, beyond, out }) => [pair, pairs, beyond, out]),
   });
@@ -179,6 +189,7 @@ class Wiring implements FigureSpec {
 
   private drawEdges(s: Surface, chosen: string | null, theme: Theme): void {
     const { filter } = this.context.store.state;
+    const dash = chanceDash(this.edges);
     const strongest = Math.max(0, maxOf(this.edges.map((edge) => strength(edge, filter))));
     for (const pass of [false, true]) {
       for (const edge of this.edges) {
@@ -188,7 +199,7 @@ class Wiring implements FigureSpec {
         const [x1, y1, c1, c2, x2, y2] = curve;
         s.path(
           `M${x1.toFixed(1)},${y1.toFixed(1)}C${c1.toFixed(1)},${y1.toFixed(1)} ${c2.toFixed(1)},${y2.toFixed(1)} ${x2.toFixed(1)},${y2.toFixed(1)}`,
-          edgeStyle(edge, this.pairs.get(edge.pair)!, strength(edge, filter) / (strongest || 1), touched, theme),
+          edgeStyle(edge, this.pairs.get(edge.pair)!, strength(edge, filter) / (strongest || 1), touched, theme, dash),
         );
       }
     }
