@@ -150,7 +150,8 @@ void expect_ranks(DType dtype, const Encoder& encode, bool scaled = false) {
   const Model model = stored.model();
   const std::vector<RolePair> pairs = {{Role::kO, Role::kQ}, {Role::kK, Role::kV}};
   for (const Metric metric : {Metric::kPk, Metric::kProcrustes}) {
-    for (const Affinities& one : compute_affinities(model, metric, pairs).value()) {
+    const auto all = compute_affinities(model, metric, pairs).value();
+    for (const Affinities& one : all) {
       for (std::size_t i = 0; i < kLayers * kHeads; ++i) {
         EXPECT_EQ(one.source.ranks[i], kRanks[i % kHeads]) << letter(one.pair.source) << i;
         EXPECT_EQ(one.target.ranks[i], kRanks[i % kHeads]) << letter(one.pair.target) << i;

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <numbers>
 #include <vector>
 
@@ -101,6 +103,24 @@ TEST(RotaryAverage, IsCloseToTheMeanOverManyPositions) {
   }
   const double expected = mean_norm(a, b, w, h, rotary);
   EXPECT_NEAR(sum / 20000, expected, 0.01 * expected);
+}
+
+// GGUF files of LLaMA hold permuted rows, so that pairs are neighbors.
+TEST(RotaryAverage, IsTheSameForAPermutedFile) {
+  const auto folder = std::filesystem::path(HEADSCOPE_SOURCE_DIR) / "tests/golden/checkpoints";
+  const std::vector<RolePair> pairs = {{Role::kO, Role::kQ}, {Role::kO, Role::kK}};
+  const auto plain = compute_affinities(Model::open(folder / "llama"), Metric::kRopeCs, pairs).value();
+  const auto permuted = compute_affinities(Model::open(folder / "gguf_llama"), Metric::kRopeCs, pairs).value();
+  const auto unrotated = compute_affinities(Model::open(folder / "llama"), Metric::kCs, pairs).value();
+  for (std::size_t p = 0; p < pairs.size(); ++p) {
+    float largest = 0;
+    for (std::size_t i = 0; i < plain[p].values.values().size(); ++i) {
+      const float value = plain[p].values.values()[i];
+      EXPECT_NEAR(permuted[p].values.values()[i], value, 1e-6F);
+      largest = std::max(largest, std::abs(value - unrotated[p].values.values()[i]));
+    }
+    EXPECT_GT(largest, 0.01F);
+  }
 }
 
 TEST(RotaryAverage, OfAModelWithoutRotaryPositionsIsRefused) {
