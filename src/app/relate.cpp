@@ -139,7 +139,8 @@ void add_tokens(const RelateRequest& request, const Model& model, const Context&
       if (profile.rank == 0) continue;  // no token is closer to nothing than another
       for (std::size_t i = 0; i < profile.top.size(); ++i) {
         const TokenScore& token = profile.top[i];
-        outcome.tokens.push_back({profile.subspace, i + 1, token.token, vocabulary->token(token.token), token.score});
+        outcome.tokens.push_back({profile.subspace, i + 1, token.token, vocabulary->token(token.token), token.score,
+                                  token.log10_p, token.q});
       }
     }
     outcome.has_tokens = true;

@@ -145,12 +145,15 @@ void add_labels(RunFolder& folder, const RelateOutcome& outcome) {
   folder.add_table(run_files::kLabels, std::move(table));
 }
 
+// Smaller q-values are not written: log10_p tells how far beyond it is.
+constexpr double kLeastQ = 1e-12;
+
 void add_tokens(RunFolder& folder, const RelateOutcome& outcome) {
   if (!outcome.has_tokens) return;
   Table table = make_table(run_files::kTokenProfiles);
   for (const ProfiledToken& token : outcome.tokens) {
     table.add_row({to_string(token.subspace.head), std::string(1, letter(token.subspace.role)), token.rank, token.id,
-                   token.text, token.score});
+                   token.text, token.score, token.log10_p, std::max(token.q, kLeastQ)});
   }
   folder.add_table(run_files::kTokenProfiles, std::move(table));
 }

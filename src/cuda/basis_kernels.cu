@@ -184,18 +184,20 @@ __device__ bool diagonalize(double* g, double* vectors, int h, Rotation* rotatio
 }
 
 // Writes the scaled leading eigenvectors, largest first, followed by zeros. Returns their number.
-__device__ int write_leading(const double* g, const double* vectors, int h, int most, double tolerance, double* out) {
+__device__ int write_leading(const double* g, const double* vectors, int h, int most, double tolerance, double noise,
+                             double* out) {
   const int warp = threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
   double largest = 0;
   for (int i = threadIdx.x; i < h; i += kThreads) largest = fmax(largest, g[i * h + i]);
   largest = block_max(largest);
+  const double floor = fmax(tolerance * tolerance * largest, noise * noise);
   int kept = 0;
   for (int e = warp; e < h; e += kWarps) {
     const double value = g[e * h + e];
     int place = 0;
     for (int i = 0; i < h; ++i) place += g[i * h + i] > value || (g[i * h + i] == value && i < e);
-    const bool counts = value > tolerance * tolerance * largest && place < most;
+    const bool counts = value > floor && place < most;
     const double scale = counts ? 1 / sqrt(value) : 0;
     for (int k = lane; k < h; k += 32) out[place * h + k] = scale * vectors[e * h + k];
     kept += counts && lane == 0;
@@ -205,8 +207,8 @@ __device__ int write_leading(const double* g, const double* vectors, int h, int 
 
 template <bool kShared>
 __global__ void __launch_bounds__(kThreads)
-    reveal_ranks_kernel(double tolerance, double condition, int most, int h, const double* conditions, double* grams,
-                        double* vectors, double* transforms, int* ranks) {
+    reveal_ranks_kernel(double tolerance, double condition, int most, int h, const double* noise,
+                        const double* conditions, double* grams, double* vectors, double* transforms, int* ranks) {
   extern __shared__ double memory[];  // NOLINT(readability-redundant-declaration): each kernel declares its own
   const size_t offset = size_t{blockIdx.x} * h * h;
   if (conditions[blockIdx.x] < condition) {
@@ -217,7 +219,8 @@ __global__ void __launch_bounds__(kThreads)
   double* const g = kShared ? reinterpret_cast<double*>(rotations + (h + 1) / 2) : grams + offset;
   if (kShared) block_copy(grams + offset, h * h, g);
   const bool converged = diagonalize(g, vectors + offset, h, rotations);
-  const int rank = converged ? write_leading(g, vectors + offset, h, most, tolerance, transforms + offset) : -1;
+  const int rank =
+      converged ? write_leading(g, vectors + offset, h, most, tolerance, noise[blockIdx.x], transforms + offset) : -1;
   if (threadIdx.x == 0) ranks[blockIdx.x] = rank;
 }
 
@@ -231,11 +234,14 @@ __global__ void __launch_bounds__(kThreads) normalize_kernel(double* matrices, i
   if (threadIdx.x == 0) logarithms[blockIdx.x] = 2 * logarithms[blockIdx.x] + log(norm);
 }
 
-__global__ void bound_conditions_kernel(const double* logarithms, int count, double power, double* conditions) {
+__global__ void bound_conditions_kernel(const double* logarithms, int count, double power, const double* noise,
+                                        double* conditions) {
   for (int i = threadIdx.x; i < count; i += blockDim.x) {
     // A head without R^-1 keeps its infinite condition, whatever was computed from it.
     if (!isfinite(conditions[i])) continue;
     conditions[i] = fmin(conditions[i], exp((logarithms[i] + logarithms[count + i]) / (2 * power)));
+    if (noise == nullptr) continue;
+    if (!(noise[i] * exp(logarithms[count + i] / (2 * power)) < 1)) conditions[i] = INFINITY;
   }
 }
 
@@ -339,11 +345,11 @@ void reveal_ranks(const RankRule& rule, const double* conditions, std::size_t sh
   const int most = static_cast<int>(rule.most);
   if (all + 1024 <= shared_memory) {
     allow_shared(reveal_ranks_kernel<true>, all);
-    reveal_ranks_kernel<true><<<blocks, kThreads, all, stream>>>(rule.tolerance, rule.condition, most, h, conditions,
-                                                                 grams, vectors, transforms, ranks);
+    reveal_ranks_kernel<true><<<blocks, kThreads, all, stream>>>(rule.tolerance, rule.condition, most, h, rule.noise,
+                                                                 conditions, grams, vectors, transforms, ranks);
   } else {
-    reveal_ranks_kernel<false><<<blocks, kThreads, rotations, stream>>>(rule.tolerance, rule.condition, most, h,
-                                                                        conditions, grams, vectors, transforms, ranks);
+    reveal_ranks_kernel<false><<<blocks, kThreads, rotations, stream>>>(
+        rule.tolerance, rule.condition, most, h, rule.noise, conditions, grams, vectors, transforms, ranks);
   }
   check_launch("reveal_ranks");
 }
@@ -354,9 +360,9 @@ void normalize(double* matrices, std::size_t h, std::size_t count, double* logar
   check_launch("normalize");
 }
 
-void bound_conditions(const double* logarithms, std::size_t count, double power, double* conditions,
-                      cudaStream_t stream) {
-  bound_conditions_kernel<<<1, 256, 0, stream>>>(logarithms, static_cast<int>(count), power, conditions);
+void bound_conditions(const double* logarithms, std::size_t count, double power, const double* noise,
+                      double* conditions, cudaStream_t stream) {
+  bound_conditions_kernel<<<1, 256, 0, stream>>>(logarithms, static_cast<int>(count), power, noise, conditions);
   check_launch("bound_conditions");
 }
 

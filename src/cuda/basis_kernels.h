@@ -27,9 +27,10 @@ void invert_cholesky(double* grams, std::size_t h, std::size_t count, const int*
 void normalize(double* matrices, std::size_t h, std::size_t count, double* logarithms, cudaStream_t stream);
 
 /// Replaces finite conditions by e^((l + m) / (2 power)) if that is smaller, where l is the logarithm of a head's Gram
-/// matrix and m, `count` entries later, that of its inverse.
-void bound_conditions(const double* logarithms, std::size_t count, double power, double* conditions,
-                      cudaStream_t stream);
+/// matrix and m, `count` entries later, that of its inverse. If `noise` is given, then replaces the condition of a head
+/// by infinity unless e^(-m / (2 power)), a lower bound of its smallest singular value, is above the head's noise.
+void bound_conditions(const double* logarithms, std::size_t count, double power, const double* noise,
+                      double* conditions, cudaStream_t stream);
 
 /// Parameters of `reveal_ranks`.
 struct RankRule {
@@ -37,7 +38,8 @@ struct RankRule {
   double condition = 0;  ///< Below this condition all singular values count, and the head is left unchanged.
   std::size_t most = 0;  ///< Maximum rank.
   std::size_t h = 0;
-  std::size_t count = 0;  ///< Number of heads.
+  std::size_t count = 0;          ///< Number of heads.
+  const double* noise = nullptr;  ///< By head, on the device: singular values up to this do not count.
 };
 
 /// For every head whose condition does not prove full rank, replaces `transforms` by the leading eigenvectors of its

@@ -12,6 +12,7 @@
 #include "headscope/base/parallel.h"
 #include "headscope/linalg/gram.h"
 #include "headscope/linalg/orthonormal_basis.h"
+#include "headscope/relate/rotary_average.h"
 
 namespace headscope::cuda {
 namespace {
@@ -183,7 +184,9 @@ std::vector<HostBytes> Preparation::heads_of(const Batch& batch, const HeadWeigh
 
 // Writes the matrices to be factored to columns_.
 void Preparation::send_batch(const Batch& batch) {
-  if (info(batch.weights.metric).factor == FactorKind::kProduct) return send_products(batch);
+  // The mean over rotations is computed on the CPU: it takes h^2 steps per head and one decomposition.
+  if (batch.weights.rotary.width > 0) return send_rotary_products(batch);
+  if (info(batch.weights.metric).products()) return send_products(batch);
   send(heads_of(batch, batch.weights.outer), columns_.as<double>());
 }
 
@@ -194,7 +197,7 @@ void Preparation::send_products(const Batch& batch) {
   const std::size_t h = weights.outer.d_head();
   send(heads_of(batch, weights.inner), columns_.as<double>());
   blas_.grams(columns_.as<double>(), d, h, batch.count, grams_.as<double>());
-  find_conditions(h, batch.count);
+  find_conditions(h, batch.count, nullptr);
   blas_.transform(spare_.as<double>(), grams_.as<double>(), h, h, batch.count, vectors_.as<double>());
   send(heads_of(batch, weights.outer), columns_.as<double>());
   blas_.transform(columns_.as<double>(), vectors_.as<double>(), d, h, batch.count, transposed_.as<double>());
@@ -221,9 +224,39 @@ void Preparation::send_products(const Batch& batch) {
   }
 }
 
+// Writes A L to columns_, where L L^T is the mean of R B^T B R^T over rotations R.
+void Preparation::send_rotary_products(const Batch& batch) {
+  const FactorWeights& weights = batch.weights;
+  const std::size_t d = weights.outer.d_model();
+  const std::size_t h = weights.outer.d_head();
+  std::vector<Buffer<float>> products(batch.count);
+  parallel_for(batch.count, [&](std::size_t i) {
+    const std::size_t head = weights.heads[batch.first + i];
+    products[i] = Buffer<float>(d * h);
+    multiply_by_rotary_root(weights.columns(weights.outer, head), weights.columns(weights.inner, head), d, h,
+                            weights.rotary, products[i].values());
+  });
+  std::vector<HostBytes> parts;
+  for (const Buffer<float>& product : products) parts.push_back(std::as_bytes(product.values()));
+  send(parts, columns_.as<double>());
+}
+
+// Writes the noise of each head to noise_.
+void Preparation::send_noise(const Batch& batch) {
+  std::vector<double> noise;
+  for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
+    noise.push_back(batch.weights.outer.noise(batch.weights.heads[i]));
+  }
+  noise_.need(noise.size() * sizeof(double));
+  check(
+      cudaMemcpyAsync(noise_.as(), noise.data(), noise.size() * sizeof(double), cudaMemcpyHostToDevice, stream_.get()),
+      "cannot copy to the device");
+  stream_.wait();  // `noise` must outlive the copy
+}
+
 // Writes R^-1 to grams_, the Gram matrices to spare_, and upper bounds of the condition numbers, at most h^(1/16) times
-// too large, to conditions_.
-void Preparation::find_conditions(std::size_t h, std::size_t count) {
+// too large, to conditions_; infinity for heads with a singular value that may be below their noise, if that is given.
+void Preparation::find_conditions(std::size_t h, std::size_t count, const double* noise) {
   const std::size_t bytes = count * h * h * sizeof(double);
   double* power = powers_.as<double>();
   double* next = power + 2 * count * h * h;
@@ -242,7 +275,7 @@ void Preparation::find_conditions(std::size_t h, std::size_t count) {
     std::swap(power, next);
     normalize(power, h, 2 * count, logarithms, stream);
   }
-  bound_conditions(logarithms, count, 1 << kSquares, conditions_.as<double>(), stream);
+  bound_conditions(logarithms, count, 1 << kSquares, noise, conditions_.as<double>(), stream);
 }
 
 void Preparation::make_bases(const Batch& batch, DeviceLayer& layer) {
@@ -253,8 +286,9 @@ void Preparation::make_bases(const Batch& batch, DeviceLayer& layer) {
   double* const conditions = conditions_.as<double>();
   int* const ranks = ranks_.as<int>();
   const cudaStream_t stream = stream_.get();
-  find_conditions(layer.h, batch.count);
-  const RankRule rule{1 / limit, limit, std::min(layer.d, layer.h), layer.h, batch.count};
+  send_noise(batch);
+  find_conditions(layer.h, batch.count, noise_.as<double>());
+  const RankRule rule{1 / limit, limit, std::min(layer.d, layer.h), layer.h, batch.count, noise_.as<double>()};
   reveal_ranks(rule, conditions, device_.shared_memory, spare_.as<double>(), vectors_.as<double>(), grams, ranks,
                stream);
   blas_.transform(columns, grams, layer.d, layer.h, batch.count, transposed);
@@ -286,8 +320,9 @@ void Preparation::replace_failed(const Batch& batch, DeviceLayer& layer) {
   for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
     if (layer.ranks[i] <= layer.h) continue;
     Buffer<float> basis(size);
-    layer.ranks[i] = orthonormal_basis(batch.weights.outer.columns(batch.weights.heads[i]), layer.d, layer.h,
-                                       1 / limit_of(batch.weights), basis.values());
+    const std::size_t head = batch.weights.heads[i];
+    layer.ranks[i] = orthonormal_basis(batch.weights.outer.columns(head), layer.d, layer.h, 1 / limit_of(batch.weights),
+                                       basis.values(), batch.weights.outer.noise(head));
     const HostBytes parts[] = {std::as_bytes(basis.values())};
     send(parts, columns_.as<double>());
     store_factors(columns_.as<double>(), size, 1, Divisor::kOne, nullptr, rounding(precision_), place(layer, i),

@@ -64,7 +64,9 @@ class Preparation {
   void send(std::span<const HostBytes> heads, double* to);
   void send_batch(const Batch& batch);
   void send_products(const Batch& batch);
-  void find_conditions(std::size_t h, std::size_t count);
+  void send_rotary_products(const Batch& batch);
+  void send_noise(const Batch& batch);
+  void find_conditions(std::size_t h, std::size_t count, const double* noise);
   void make_bases(const Batch& batch, DeviceLayer& layer);
   void make_scaled(const Batch& batch, DeviceLayer& layer);
   void replace_failed(const Batch& batch, DeviceLayer& layer);
@@ -89,6 +91,7 @@ class Preparation {
   // ... and a few numbers per head.
   DeviceMemory conditions_;
   DeviceMemory logarithms_;
+  DeviceMemory noise_;
   DeviceMemory traces_;
   DeviceMemory ranks_;
 };

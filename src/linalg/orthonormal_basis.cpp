@@ -32,27 +32,30 @@ class Columns {
     return gram;
   }
 
-  // Divides by the Cholesky factor of the Gram matrix if the condition number of that factor is below `limit`. Returns
-  // an upper bound of the condition number, at most `count` times too large; infinity if nothing was divided.
-  double divide_by_cholesky(std::vector<double> factor, double limit) {
+  // Divides by the Cholesky factor of the Gram matrix if the condition number of that factor is below `limit` and its
+  // smallest singular value is above `noise`. Returns an upper bound of the condition number, at most `count` times too
+  // large; infinity if nothing was divided.
+  double divide_by_cholesky(std::vector<double> factor, double limit, double noise) {
     if (!lapack::cholesky_upper(count_, factor.data(), count_)) return INFINITY;
     std::vector<double> inverse = factor;
     if (!lapack::invert_upper(count_, inverse.data(), count_)) return INFINITY;
-    const double condition = upper_norm(factor) * upper_norm(inverse);
-    if (!(condition < limit)) return INFINITY;
+    const double inverse_norm = upper_norm(inverse);
+    const double condition = upper_norm(factor) * inverse_norm;
+    if (!(condition < limit) || !(noise * inverse_norm < 1)) return INFINITY;
     lapack::solve_right_upper(d_, count_, factor.data(), count_, values_.data(), d_);
     return condition;
   }
 
   // Replaces the columns by their projections onto the leading eigenvectors of the Gram matrix, scaled to unit length.
-  void keep_leading(std::vector<double> gram, double tolerance) {
+  void keep_leading(std::vector<double> gram, double tolerance, double noise) {
     std::vector<double> eigenvalues(count_);
     if (!lapack::symmetric_eigen(count_, gram.data(), count_, eigenvalues.data())) {
       throw Error(ErrorKind::kNumeric, "orthonormal_basis: no convergence");
     }
     const double largest = std::max(0.0, eigenvalues.back());
+    const double floor = std::max(tolerance * tolerance * largest, noise * noise);
     std::size_t rank = 0;
-    while (rank < std::min(count_, d_) && eigenvalues[count_ - 1 - rank] > tolerance * tolerance * largest) ++rank;
+    while (rank < std::min(count_, d_) && eigenvalues[count_ - 1 - rank] > floor) ++rank;
     // Eigenvectors are columns in ascending order: take the last `rank`, each divided by its singular value.
     double* leading = gram.data() + (count_ - rank) * count_;
     for (std::size_t k = 0; k < rank; ++k) {
@@ -83,10 +86,11 @@ class Columns {
 
 // Second pass of Cholesky QR: the columns are already nearly orthonormal.
 void polish(Columns& columns) {
-  static_cast<void>(columns.divide_by_cholesky(columns.gram(), INFINITY));
+  static_cast<void>(columns.divide_by_cholesky(columns.gram(), INFINITY, 0));
 }
 
-Columns orthonormalize(std::span<const float> vectors, std::size_t d, std::size_t count, double tolerance) {
+Columns orthonormalize(std::span<const float> vectors, std::size_t d, std::size_t count, double tolerance,
+                       double noise) {
   assert(vectors.size() == d * count);
   tolerance = std::max(tolerance, kSmallestTolerance);
   Columns columns(vectors, d, count);
@@ -96,10 +100,10 @@ Columns orthonormalize(std::span<const float> vectors, std::size_t d, std::size_
       throw Error(ErrorKind::kNumeric, "orthonormal_basis: a vector holds a NaN, an infinity or overflows");
     }
   }
-  // If the condition number is below 1 / tolerance, all singular values count.
-  const double condition = columns.divide_by_cholesky(gram, 1 / tolerance);
+  // If the condition number is below 1 / tolerance and no singular value is in the noise, all of them count.
+  const double condition = columns.divide_by_cholesky(gram, 1 / tolerance, noise);
   if (condition < kConditionForOnce) return columns;
-  if (!std::isfinite(condition)) columns.keep_leading(std::move(gram), tolerance);
+  if (!std::isfinite(condition)) columns.keep_leading(std::move(gram), tolerance, noise);
   if (columns.count() > 0) polish(columns);
   return columns;
 }
@@ -115,13 +119,13 @@ std::size_t write_basis(const Columns& columns, std::span<T> basis) {
 }  // namespace
 
 std::size_t orthonormal_basis(std::span<const float> vectors, std::size_t d, std::size_t count, double tolerance,
-                              std::span<float> basis) {
-  return write_basis(orthonormalize(vectors, d, count, tolerance), basis);
+                              std::span<float> basis, double noise) {
+  return write_basis(orthonormalize(vectors, d, count, tolerance, noise), basis);
 }
 
 std::size_t orthonormal_basis(std::span<const float> vectors, std::size_t d, std::size_t count, double tolerance,
-                              std::span<double> basis) {
-  Columns columns = orthonormalize(vectors, d, count, tolerance);
+                              std::span<double> basis, double noise) {
+  Columns columns = orthonormalize(vectors, d, count, tolerance, noise);
   if (columns.count() > 0) polish(columns);
   return write_basis(columns, basis);
 }

@@ -174,31 +174,33 @@ void Model::check_complete(std::size_t layer, Role role, WeightProcessing proces
 void Model::load_roles(std::size_t layer, std::span<const Role> roles, WeightProcessing processing,
                        std::array<HeadWeights, 4>& weights) const {
   const LayerTensors& tensors = layer_tensors(layer);
+  const ProcessingSteps steps = steps_of(processing, info_);
   std::vector<HeadRequest> requests;
   for (const Role role : roles) {
     check_complete(layer, role, processing);
     const auto index = static_cast<std::size_t>(role);
-    requests.push_back({tensors.slices[index], info_.sizes.heads_of(role), std::move(weights[index]).release()});
+    requests.push_back({tensors.slices[index], info_.sizes.heads_of(role), std::move(weights[index]).release(),
+                        row_factors(tensors, role, steps.gain)});
   }
-  std::vector<Buffer<float>> values = read_heads(checkpoint_, requests, info_.sizes.d_head);
+  std::vector<ReadHeads> read = read_heads(checkpoint_, requests, info_.sizes.d_head);
   for (std::size_t i = 0; i < roles.size(); ++i) {
     HeadWeights& loaded = weights[static_cast<std::size_t>(roles[i])];
-    loaded = HeadWeights(roles[i], info_.sizes.d_model, info_.sizes.d_head, std::move(values[i]));
-    process(loaded, tensors, processing);
+    loaded = HeadWeights(roles[i], info_.sizes.d_model, info_.sizes.d_head, std::move(read[i].values),
+                         std::move(read[i].noise));
+    fold(loaded, {.factors = requests[i].factors, .remove_mean = steps.center});
   }
 }
 
-void Model::process(HeadWeights& weights, const LayerTensors& tensors, WeightProcessing processing) const {
-  const bool writes = weights.role() == Role::kO;
-  const ProcessingSteps steps = steps_of(processing, info_);
+std::vector<float> Model::row_factors(const LayerTensors& tensors, Role role, bool gain) const {
   std::vector<float> factors;
   const auto read_factors = [&](const StoredTensor& tensor, float offset) {
     factors = read_vector(checkpoint_, tensor);
     for (float& factor : factors) factor += offset;
   };
+  const bool writes = role == Role::kO;
   if (writes && tensors.output_scale != nullptr) read_factors(*tensors.output_scale, map_.output_scale_offset);
-  if (!writes && steps.gain) read_factors(*tensors.norm_gain, map_.norm_offset);
-  fold(weights, {.factors = factors, .remove_mean = steps.center});
+  if (!writes && gain) read_factors(*tensors.norm_gain, map_.norm_offset);
+  return factors;
 }
 
 }  // namespace headscope

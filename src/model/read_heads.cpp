@@ -4,9 +4,11 @@
 
 #include "headscope/base/parallel.h"
 #include "headscope/io/decode.h"
+#include "headscope/io/spacing.h"
 #include "headscope/linalg/transpose.h"
 #include "model/block_scale.h"
 #include "model/first_non_finite.h"
+#include "model/storage_noise.h"
 
 namespace headscope {
 namespace {
@@ -30,19 +32,25 @@ class Reader {
         request.recycled = Buffer<float>(size);
       }
       out_.push_back(std::move(request.recycled));
+      if (has_spacings(tensor_.dtype)) {
+        noise_.emplace_back(request.heads, d_model_, d_head, head_axis_ == 0 ? 1 : panels(), request.factors);
+      }
     }
   }
 
-  std::vector<Buffer<float>> run(const Checkpoint& checkpoint) {
+  std::vector<ReadHeads> run(const Checkpoint& checkpoint) {
     if (head_axis_ == 0) {
       for (std::size_t r = 0; r < requests_.size(); ++r) {
         parallel_for(requests_[r].heads, [&](std::size_t head) { copy_rows(r, head); });
       }
     } else {
-      parallel_for((d_model_ + kTileRows - 1) / kTileRows, [this](std::size_t panel) { transpose_panel(panel); });
+      parallel_for(panels(), [this](std::size_t panel) { transpose_panel(panel); });
     }
     non_finite_.report(checkpoint, tensor_);
-    return std::move(out_);
+    std::vector<ReadHeads> result;
+    for (Buffer<float>& values : out_) result.push_back({std::move(values)});
+    for (std::size_t r = 0; r < noise_.size(); ++r) result[r].noise = noise_[r].bounds(tensor_.dtype);
+    return result;
   }
 
  private:
@@ -54,20 +62,32 @@ class Reader {
   // Rows a power of two apart map to few cache sets and evict each other.
   static constexpr std::size_t kTileStride = kTileColumns + 16;
 
-  void decode_row(std::size_t row, std::size_t first_column, std::span<float> values) {
+  [[nodiscard]] std::size_t panels() const noexcept { return (d_model_ + kTileRows - 1) / kTileRows; }
+
+  // Returns the spacings of the stored type at the values; nothing if their noise is not asked for. They are valid
+  // until this thread's next call.
+  std::span<const float> decode_row(std::size_t row, std::size_t first_column, std::span<float> values) {
     const std::size_t begin = row * row_bytes_ + first_column / block_.block_elements * block_.block_bytes;
-    const std::size_t size = values.size() / block_.block_elements * block_.block_bytes;
-    decode(tensor_.dtype, tensor_.bytes.subspan(begin, size), values);
+    const auto blocks = tensor_.bytes.subspan(begin, values.size() / block_.block_elements * block_.block_bytes);
+    decode(tensor_.dtype, blocks, values);
+    thread_local std::vector<float> spacings;
+    if (!noise_.empty()) {
+      spacings.resize(values.size());
+      find_spacings(tensor_.dtype, blocks, values, spacings);
+      scale_.apply(row, first_column, spacings);
+    }
     scale_.apply(row, first_column, values);
     non_finite_.look(values, row * tensor_.shape[1] + first_column);
+    return noise_.empty() ? std::span<const float>() : spacings;
   }
 
   // The tensor's rows are the columns of the head's matrix.
   void copy_rows(std::size_t request, std::size_t head) {
     const HeadSlice& slice = requests_[request].slice;
     for (std::size_t j = 0; j < d_head_; ++j) {
-      decode_row(slice.first + head * slice.stride + j, 0,
-                 out_[request].values().subspan((head * d_head_ + j) * d_model_, d_model_));
+      const auto spacings = decode_row(slice.first + head * slice.stride + j, 0,
+                                       out_[request].values().subspan((head * d_head_ + j) * d_model_, d_model_));
+      if (!noise_.empty()) noise_[request].add_column(head, j, spacings);
     }
   }
 
@@ -77,9 +97,9 @@ class Reader {
     const std::size_t rows = std::min(kTileRows, d_model_ - first_row);
     std::size_t begin = tensor_.shape[1];
     std::size_t end = 0;
-    for (const auto& [slice, heads, recycled] : requests_) {
-      begin = std::min(begin, slice.first / block_.block_elements * block_.block_elements);
-      end = std::max(end, slice.first + (heads - 1) * slice.stride + d_head_);
+    for (const HeadRequest& request : requests_) {
+      begin = std::min(begin, request.slice.first / block_.block_elements * block_.block_elements);
+      end = std::max(end, request.slice.first + (request.heads - 1) * request.slice.stride + d_head_);
     }
     for (std::size_t column = begin; column < end; column += kTileColumns) {
       const std::size_t whole_blocks = (end - column + block_.block_elements - 1) / block_.block_elements;
@@ -91,25 +111,37 @@ class Reader {
   void transpose_tile(std::size_t first_row, std::size_t rows, std::size_t first_column, std::size_t columns) {
     thread_local Buffer<float> tile(kTileRows * kTileStride);
     for (std::size_t i = 0; i < rows; ++i) {
-      decode_row(first_row + i, first_column, tile.values().subspan(i * kTileStride, columns));
+      const auto spacings = decode_row(first_row + i, first_column, tile.values().subspan(i * kTileStride, columns));
+      for (std::size_t r = 0; r < noise_.size(); ++r) {
+        for_each_head(r, first_column, first_column + columns, [&](std::size_t head, std::size_t j, Range part) {
+          noise_[r].add_row(first_row / kTileRows, first_row + i, head, j,
+                            spacings.subspan(part.from - first_column, part.to - part.from));
+        });
+      }
     }
     for (std::size_t r = 0; r < requests_.size(); ++r) {
-      transpose_heads(r, tile.data(), first_row, rows, first_column, first_column + columns);
+      for_each_head(r, first_column, first_column + columns, [&](std::size_t head, std::size_t j, Range part) {
+        transpose(tile.data() + (part.from - first_column), kTileStride, rows, part.to - part.from,
+                  out_[r].data() + (head * d_head_ + j) * d_model_ + first_row, d_model_);
+      });
     }
   }
 
-  // Transposes the part of each of a request's heads that lies in the tile.
-  void transpose_heads(std::size_t request, const float* tile, std::size_t first_row, std::size_t rows,
-                       std::size_t first_column, std::size_t end) {
-    const auto& [slice, heads, recycled] = requests_[request];
-    std::size_t head = first_column < slice.first ? 0 : (first_column - slice.first) / slice.stride;
-    for (; head < heads && slice.first + head * slice.stride < end; ++head) {
+  struct Range {
+    std::size_t from;
+    std::size_t to;
+  };
+
+  // Calls act(head, j, part) for the part of each of a request's heads that lies in the tensor's columns [begin, end);
+  // it starts at the head's column j.
+  template <typename Act>
+  void for_each_head(std::size_t request, std::size_t begin, std::size_t end, const Act& act) const {
+    const HeadSlice& slice = requests_[request].slice;
+    std::size_t head = begin < slice.first ? 0 : (begin - slice.first) / slice.stride;
+    for (; head < requests_[request].heads && slice.first + head * slice.stride < end; ++head) {
       const std::size_t head_begin = slice.first + head * slice.stride;
-      const std::size_t from = std::max(first_column, head_begin);
-      const std::size_t to = std::min(end, head_begin + d_head_);
-      if (from >= to) continue;
-      transpose(tile + (from - first_column), kTileStride, rows, to - from,
-                out_[request].data() + (head * d_head_ + from - head_begin) * d_model_ + first_row, d_model_);
+      const Range part{std::max(begin, head_begin), std::min(end, head_begin + d_head_)};
+      if (part.from < part.to) act(head, part.from - head_begin, part);
     }
   }
 
@@ -123,12 +155,12 @@ class Reader {
   BlockScale scale_;
   FirstNonFinite non_finite_;
   std::vector<Buffer<float>> out_;
+  std::vector<StorageNoise> noise_;  // by request; empty if the type is not narrow
 };
 
 }  // namespace
 
-std::vector<Buffer<float>> read_heads(const Checkpoint& checkpoint, std::span<HeadRequest> requests,
-                                      std::size_t d_head) {
+std::vector<ReadHeads> read_heads(const Checkpoint& checkpoint, std::span<HeadRequest> requests, std::size_t d_head) {
   return Reader(checkpoint, requests, d_head).run(checkpoint);
 }
 

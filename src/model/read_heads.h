@@ -10,18 +10,27 @@
 
 namespace headscope {
 
-/// Heads of one role to read: their location and number, and a buffer that is reused if it has the right size.
+/// Heads of one role to read: their location and number, a buffer that is reused if it has the right size, and the
+/// factors that will be folded into the rows (empty for 1), which scale the noise.
 struct HeadRequest {
   HeadSlice slice;
   std::size_t heads = 0;
   Buffer<float> recycled = {};
+  std::vector<float> factors = {};
+};
+
+/// What was read of one request.
+struct ReadHeads {
+  Buffer<float> values;
+  std::vector<double> noise = {};  ///< `StorageNoise` of each head; empty for types of 32 bits and more.
 };
 
 /// Reads matrices of `d_head` columns: for each request the columns of all its heads one after another, `d_model`
-/// floats each, the layout of HeadWeights. All slices must be of the same tensor, which is read once.
+/// floats each, the layout of HeadWeights; factors are not applied. All slices must be of the same tensor, which is
+/// read once.
 ///
 /// \throws Error  kNumeric if a weight is NaN or infinite; the message gives its index.
-[[nodiscard]] std::vector<Buffer<float>> read_heads(const Checkpoint& checkpoint, std::span<HeadRequest> requests,
-                                                    std::size_t d_head);
+[[nodiscard]] std::vector<ReadHeads> read_heads(const Checkpoint& checkpoint, std::span<HeadRequest> requests,
+                                                std::size_t d_head);
 
 }  // namespace headscope

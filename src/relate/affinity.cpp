@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "headscope/base/error.h"
+#include "headscope/model/rotary_of.h"
 #include "relate/angle_affinity.h"
 #include "relate/product_affinity.h"
 
@@ -21,11 +22,19 @@ void check_defined(Metric metric, std::span<const RolePair> pairs) {
 
 }  // namespace
 
+void check_metric(const Model& model, Metric metric) {
+  if (info(metric).factor != FactorKind::kRotaryProduct || rotary_of(model).width > 0) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("{}: metric '{}' needs rotary positions, but the model's positions are {}; use cs instead",
+                          model.checkpoint().path().string(), info(metric).name, to_string(model.info().position)));
+}
+
 std::optional<std::vector<Affinities>> compute_affinities(const Model& model, Metric metric,
                                                           std::span<const RolePair> pairs,
                                                           const AffinityOptions& options, const Context& context,
                                                           FinishedBlocks* finished) {
   check_defined(metric, pairs);
+  check_metric(model, metric);
   std::vector<Affinities> results;
   for (const RolePair pair : pairs) results.push_back({.metric = metric, .pair = pair});
   if (info(metric).angles()) {

@@ -41,9 +41,9 @@ LayerBases load_bases(const Model& model, std::size_t layer, Role role, const Af
   bases.values.resize(heads.size() * bases.size);
   bases.ranks.resize(heads.size());
   parallel_for(heads.size(), [&](std::size_t i) {
-    bases.ranks[i] =
-        orthonormal_basis(loaded.values().subspan(heads[i] * bases.size, bases.size), sizes.d_model, sizes.d_head,
-                          tolerance, std::span(bases.values).subspan(i * bases.size, bases.size));
+    bases.ranks[i] = orthonormal_basis(
+        loaded.values().subspan(heads[i] * bases.size, bases.size), sizes.d_model, sizes.d_head, tolerance,
+        std::span(bases.values).subspan(i * bases.size, bases.size), loaded.noise(heads[i]));
   });
   return bases;
 }
@@ -84,6 +84,7 @@ double angle_metric(Metric metric, std::span<const double> u, std::size_t p, std
     case Metric::kPk:
     case Metric::kCka:
     case Metric::kCs:
+    case Metric::kRopeCs:
     case Metric::kSimpleCs:
     case Metric::kCoupling:
       break;

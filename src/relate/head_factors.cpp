@@ -8,7 +8,9 @@
 
 #include "headscope/base/parallel.h"
 #include "headscope/linalg/orthonormal_basis.h"
+#include "headscope/model/rotary_of.h"
 #include "headscope/relate/rank_tolerance.h"
+#include "headscope/relate/rotary_average.h"
 
 namespace headscope {
 namespace {
@@ -50,7 +52,7 @@ void prepare_head(const FactorWeights& weights, std::size_t head, std::span<floa
   // No default case: a kind that is missing here is a compiler error.
   switch (info(weights.metric).factor) {
     case FactorKind::kBasis:
-      rank = orthonormal_basis(outer, d, h, weights.rank_tolerance, factor);
+      rank = orthonormal_basis(outer, d, h, weights.rank_tolerance, factor, weights.outer.noise(head));
       moments = projector_moments(rank);
       return;
     case FactorKind::kWeights:
@@ -58,6 +60,9 @@ void prepare_head(const FactorWeights& weights, std::size_t head, std::span<floa
       break;
     case FactorKind::kProduct:
       multiply_by_gram_root(outer, weights.columns(weights.inner, head), d, h, factor);
+      break;
+    case FactorKind::kRotaryProduct:
+      multiply_by_rotary_root(outer, weights.columns(weights.inner, head), d, h, weights.rotary, factor);
       break;
     case FactorKind::kNone:
       throw std::logic_error("not a norm of a product: " + std::string(info(weights.metric).name));
@@ -71,7 +76,7 @@ void prepare_head(const FactorWeights& weights, std::size_t head, std::span<floa
 FactorKey factor_key(Metric metric, RolePair pair, Side side) noexcept {
   const Role role = side == Side::kSource ? pair.source : pair.target;
   // Only products treat the two sides differently.
-  return {metric, role, info(metric).factor == FactorKind::kProduct ? side : Side::kSource};
+  return {metric, role, info(metric).products() ? side : Side::kSource};
 }
 
 std::size_t factor_heads(const FactorKey& key, const HeadSizes& sizes) noexcept {
@@ -84,9 +89,11 @@ FactorWeights load_weights(const Model& model, std::size_t layer, const FactorKe
   FactorWeights loaded;
   loaded.metric = key.metric;
   loaded.outer = model.load_heads(layer, key.role, weights, std::move(recycled.outer));
-  if (info(key.metric).factor == FactorKind::kProduct) {
+  if (info(key.metric).products()) {
     loaded.inner = model.load_heads(layer, inner_role(key), weights, std::move(recycled.inner));
   }
+  const bool rotated = key.side == Side::kTarget && (key.role == Role::kQ || key.role == Role::kK);
+  if (info(key.metric).factor == FactorKind::kRotaryProduct && rotated) loaded.rotary = rotary_of(model);
   loaded.heads = heads;
   if (heads.empty()) {
     loaded.heads.resize(factor_heads(key, sizes));

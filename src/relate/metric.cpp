@@ -31,6 +31,12 @@ constexpr MetricInfo describe(Metric metric) {
               .factor = FactorKind::kProduct,
               .divisor = FactorDivisor::kNorm,
               .root = true};
+    case Metric::kRopeCs:
+      return {.metric = metric,
+              .name = "rope-cs",
+              .factor = FactorKind::kRotaryProduct,
+              .divisor = FactorDivisor::kNorm,
+              .root = true};
     case Metric::kSimpleCs:
       return {.metric = metric,
               .name = "simple-cs",
@@ -72,7 +78,7 @@ std::optional<Metric> parse_metric(std::string_view name) noexcept {
 }
 
 bool is_defined(Metric metric, RolePair pair) noexcept {
-  return info(metric).factor != FactorKind::kProduct || (pair.source == Role::kO && pair.target != Role::kO);
+  return !info(metric).products() || (pair.source == Role::kO && pair.target != Role::kO);
 }
 
 double similarity(Metric metric, float value) noexcept {

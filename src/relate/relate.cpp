@@ -19,22 +19,36 @@
 namespace headscope {
 namespace {
 
-// Warns of heads whose rank is below their width, e.g. "Q: L1H2 (2 of 6), L3H0 (0 of 6)".
-void warn_of_low_ranks(const Affinities& affinities, std::size_t width, std::set<std::string>& seen,
+// Whether rounding to the type hides directions of real weights: less than 16 bits per weight.
+bool is_quantized(DType stored) {
+  const DTypeInfo& type = info(stored);
+  return type.block_bytes < 2 * type.block_elements;
+}
+
+// Warns of heads whose rank is below their width, e.g. "Q: L1H2 (2 of 6), L3H0 (0 of 6)", and of quantization if a head
+// that is not zero is stored so: its other singular values are below the rounding errors.
+void warn_of_low_ranks(const Model& model, const Affinities& affinities, std::set<std::string>& seen,
                        std::vector<std::string>& warnings) {
+  const std::size_t width = model.info().sizes.d_head;
   const auto look = [&](const AffinitySide& side, Role role) {
     constexpr std::size_t kNamed = 5;
     std::vector<std::string> low;
+    std::set<std::string_view> quantized;
     for (std::size_t i = 0; i < side.heads.size(); ++i) {
-      if (side.ranks[i] < width)
-        low.push_back(fmt::format("{} ({} of {})", to_string(side.heads[i]), side.ranks[i], width));
+      if (side.ranks[i] >= width) continue;
+      low.push_back(fmt::format("{} ({} of {})", to_string(side.heads[i]), side.ranks[i], width));
+      const DType stored = model.stored_type(side.heads[i].layer, role);
+      if (side.ranks[i] > 0 && is_quantized(stored)) quantized.insert(info(stored).name);
     }
     if (low.empty() || !seen.insert(std::string(1, letter(role))).second) return;
     const std::size_t count = low.size();
     low.resize(std::min(count, kNamed));
-    warnings.push_back(fmt::format("rank-deficient {} in role {}: {}{}", count == 1 ? "head" : "heads", letter(role),
-                                   fmt::join(low, ", "),
-                                   count > kNamed ? fmt::format(" and {} more", count - kNamed) : ""));
+    warnings.push_back(
+        fmt::format("rank-deficient {} in role {}: {}{}", count == 1 ? "head" : "heads", letter(role),
+                    fmt::join(low, ", "), count > kNamed ? fmt::format(" and {} more", count - kNamed) : "") +
+        (quantized.empty() ? ""
+                           : fmt::format("; quantization to {} hides directions below its rounding errors",
+                                         fmt::join(quantized, ", "))));
   };
   look(affinities.source, affinities.pair.source);
   look(affinities.target, affinities.pair.target);
@@ -153,6 +167,7 @@ void add_graph(std::span<const Affinities> primary, const NullPlan& plan, std::s
 std::optional<RelateResult> relate(const Model& model, const RelateOptions& options, const Context& context,
                                    FinishedBlocks* finished) {
   check(options);
+  for (const Metric metric : options.metrics) check_metric(model, metric);
   const HeadSizes& sizes = model.info().sizes;
   if (options.labels) options.labels->check_against(sizes);
   RelateResult result;
@@ -161,8 +176,7 @@ std::optional<RelateResult> relate(const Model& model, const RelateOptions& opti
   result.headline = plan.headline;
 
   const std::size_t variants = options.sensitivity && sizes.layers > 1 ? sensitivity_variants(model.info()) : 0;
-  const std::vector<Context> stages =
-      split_by_work(context, plan_work(sizes, options, plan.used, finished, variants));
+  const std::vector<Context> stages = split_by_work(context, plan_work(sizes, options, plan.used, finished, variants));
   for (std::size_t m = 0; m < options.metrics.size(); ++m) {
     std::vector<RolePair> pairs = options.pairs;
     if (m > 0) std::erase_if(pairs, [&](RolePair pair) { return !is_defined(options.metrics[m], pair); });
@@ -182,7 +196,7 @@ std::optional<RelateResult> relate(const Model& model, const RelateOptions& opti
   if (!context.ranks.get().is_root()) return std::nullopt;
   const std::span<const Affinities> primary = std::span(result.affinities).first(options.pairs.size());
   std::set<std::string> seen;
-  for (const Affinities& one : primary) warn_of_low_ranks(one, sizes.d_head, seen, result.warnings);
+  for (const Affinities& one : primary) warn_of_low_ranks(model, one, seen, result.warnings);
 
   std::ranges::move(judgment_warnings(primary, plan), std::back_inserter(result.warnings));
 

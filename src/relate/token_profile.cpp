@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
+#include <numbers>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -14,6 +16,7 @@
 #include "headscope/base/buffer.h"
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
+#include "headscope/base/tails.h"
 #include "headscope/io/decode.h"
 #include "headscope/linalg/block_norms.h"
 #include "relate/head_factors.h"
@@ -164,6 +167,51 @@ void offer(std::vector<TokenScore>& best, std::size_t most, const TokenScore& ca
   std::ranges::push_heap(best, is_better);
 }
 
+// The significance of the best of all scores of one subspace.
+class TokenTails {
+ public:
+  // `squares`: all squared scores, which are sorted. The subspace has rank p in R^d.
+  TokenTails(std::span<float> squares, std::size_t p, std::size_t d)
+      : squares_(squares), a_(static_cast<double>(p) / 2), b_(static_cast<double>(d - p) / 2) {
+    std::ranges::sort(squares_, std::greater<>());
+  }
+
+  // Sets p and q of the best tokens, best first.
+  void describe(std::span<TokenScore> best) const {
+    const std::size_t total = squares_.size();
+    double least = -std::log(static_cast<double>(total));  // of log(p_s / s): q is at most 1
+    if (best.size() < total) search(best.size() + 1, total, log_p(best.size() + 1), least);
+    for (std::size_t s = best.size(); s > 0; --s) {
+      const double tail = log_p(s);
+      least = std::min(least, tail - std::log(static_cast<double>(s)));
+      best[s - 1].log10_p = tail / std::numbers::ln10;
+      best[s - 1].q = std::min(1.0, static_cast<double>(total) * std::exp(least));
+    }
+  }
+
+ private:
+  // Logarithm of p of the s-th best.
+  [[nodiscard]] double log_p(std::size_t s) const {
+    if (a_ == 0 || b_ == 0) return 0;
+    return log_beta_upper_tail(std::min(static_cast<double>(squares_[s - 1]), 1 - 0x1p-23), a_, b_);
+  }
+
+  // Lowers `least` to the minimum of log(p_s / s) over [first, last]. p grows with s, so log(p_first / last) bounds it:
+  // of 50,000 tokens, a few hundred are evaluated.
+  void search(std::size_t first, std::size_t last, double log_p_first, double& least) const {
+    if (log_p_first - std::log(static_cast<double>(last)) >= least) return;
+    least = std::min(least, log_p_first - std::log(static_cast<double>(first)));
+    if (first == last) return;
+    const std::size_t middle = first + (last - first) / 2;
+    search(first, middle, log_p_first, least);
+    search(middle + 1, last, log_p(middle + 1), least);
+  }
+
+  std::span<float> squares_;
+  double a_;
+  double b_;
+};
+
 void check(const Model& model, const HeadRole& subspace) {
   const HeadSizes& sizes = model.info().sizes;
   const HeadId id = subspace.head;
@@ -208,7 +256,7 @@ class Profiler {
       const HeadRole& s = profile->subspace;
       return std::tuple(s.head.layer, s.role, s.head.head);
     });
-    const std::size_t fitting = std::max<std::size_t>(1, context_.memory / (d_ * h_ * sizeof(float)));
+    const std::size_t fitting = std::max<std::size_t>(1, context_.memory / ((d_ * h_ + rows.count()) * sizeof(float)));
     const std::size_t parts = divide_up(order.size(), fitting);
     for (std::size_t part = 0; part < parts; ++part) {
       const std::size_t begin = part * order.size() / parts;
@@ -217,7 +265,6 @@ class Profiler {
            context_.part(static_cast<double>(part) / static_cast<double>(parts),
                          static_cast<double>(part + 1) / static_cast<double>(parts)));
     }
-    for (TokenProfile& profile : profiles_) std::ranges::sort(profile.top, is_better);
     return std::move(profiles_);
   }
 
@@ -227,19 +274,25 @@ class Profiler {
     const Buffer<float> bases = load_bases(part);
     const std::size_t block = std::min(std::max<std::size_t>(1, options_.block), rows.count());
     Buffer<float> tokens(block * d_);
-    Buffer<float> squares(part.size() * block);
+    Buffer<float> squares(part.size() * rows.count());
     for (std::size_t first = 0; first < rows.count(); first += block) {
       const std::size_t count = std::min(block, rows.count() - first);
       rows.read_centered(first, count, tokens.data());
-      engine_->compute({bases.data(), part.size(), h_, d_}, {tokens.data(), count, 1, d_}, squares.data(), block);
+      engine_->compute({bases.data(), part.size(), h_, d_}, {tokens.data(), count, 1, d_}, squares.data() + first,
+                       rows.count());
       parallel_for(part.size(), [&](std::size_t i) {
         for (std::size_t t = 0; t < count; ++t) {
-          const double square = static_cast<double>(squares.data()[i * block + t]);
+          const double square = static_cast<double>(squares.data()[i * rows.count() + first + t]);
           offer(part[i]->top, options_.top, {first + t, std::sqrt(square)});
         }
       });
       context.report(static_cast<double>(first + count) / static_cast<double>(rows.count()));
     }
+    parallel_for(part.size(), [&](std::size_t i) {
+      TokenProfile& profile = *part[i];
+      std::ranges::sort(profile.top, is_better);
+      TokenTails(squares.values().subspan(i * rows.count(), rows.count()), profile.rank, d_).describe(profile.top);
+    });
   }
 
   Buffer<float> load_bases(std::span<TokenProfile* const> part) const {

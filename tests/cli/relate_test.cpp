@@ -152,7 +152,7 @@ TEST(Relate, WritesTokenProfilesOfTheHeadsInItsEdges) {
   outcome = run_program(command);
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const std::string tokens = read(folder.path() / "run" / "tokens.csv");
-  EXPECT_THAT(tokens, testing::StartsWith("head,role,rank,id,token,score\nL"));
+  EXPECT_THAT(tokens, testing::StartsWith("head,role,rank,id,token,score,log10_p,q\nL"));
   EXPECT_EQ(lines(tokens) % 2, 1u);  // two tokens a subspace, and the header
 }
 

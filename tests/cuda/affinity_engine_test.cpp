@@ -13,6 +13,7 @@
 #include "headscope/base/matrix.h"
 #include "headscope/linalg/gram.h"
 #include "headscope/linalg/orthonormal_basis.h"
+#include "headscope/relate/rotary_average.h"
 #include "support/expect_error.h"
 #include "support/random.h"
 
@@ -64,12 +65,14 @@ Factors reference_factors(const FactorWeights& weights) {
     result.ranks.push_back(h);
     const std::span<const float> columns = head_of(weights.outer, head);
     if (weights.metric == Metric::kPk) {
-      result.ranks.back() = orthonormal_basis(columns, d, h, weights.rank_tolerance, std::span<double>(factor));
+      result.ranks.back() = orthonormal_basis(columns, d, h, weights.rank_tolerance, std::span<double>(factor),
+                                              weights.outer.noise(head));
       continue;
     }
     std::vector<float> product(columns.begin(), columns.end());
-    if (weights.metric == Metric::kCs) {
-      multiply_by_gram_root(columns, head_of(weights.inner, head / weights.queries_per_kv), d, h, product);
+    if (info(weights.metric).products()) {
+      multiply_by_rotary_root(columns, head_of(weights.inner, head / weights.queries_per_kv), d, h, weights.rotary,
+                              product);
     }
     const GramMoments moments = gram_moments(product, d, h);
     const double divisor =
@@ -175,8 +178,12 @@ TEST_P(CudaAffinity, TakesRankDeficientAndZeroHeads) {
   const auto layer = engine()->prepare(source);
   EXPECT_EQ(layer->ranks, (std::vector<std::size_t>{0, 8, 31, 32, 32, 32}));
   EXPECT_EQ(layer->moments[1].trace, 8);
-  // As for a checkpoint in BF16: small singular values do not count.
+  // Small singular values do not count.
   source.rank_tolerance = 1e-2;
+  expect_reference(source, target);
+  // As for a checkpoint in BF16: each head has its own noise.
+  source.rank_tolerance = 0;
+  source.outer = HeadWeights(Role::kQ, shape.d, shape.h, std::move(source.outer).release(), {1, 1, 0, 1, 0.01, 7});
   expect_reference(source, target);
 }
 
@@ -194,11 +201,12 @@ TEST_P(CudaAffinity, HearsOfHeadsThatMayNotHaveFullRank) {
 }
 
 TEST_P(CudaAffinity, HasTheOtherMetricsOfProducts) {
-  for (const Metric metric : {Metric::kCka, Metric::kSimpleCs, Metric::kCs}) {
+  for (const Metric metric : {Metric::kCka, Metric::kSimpleCs, Metric::kCs, Metric::kRopeCs}) {
     SCOPED_TRACE(info(metric).name);
     FactorWeights source = random_weights({4, 90, 16}, 5, metric);
     FactorWeights target = random_weights({4, 90, 16}, 6, metric);
-    if (metric == Metric::kCs) {
+    if (metric == Metric::kRopeCs) target.rotary = {.width = 12};
+    if (info(metric).products()) {
       for (FactorWeights* weights : {&source, &target}) {
         weights->inner = HeadWeights(Role::kK, 90, 16, std::move(random_weights({2, 90, 16}, 7).outer).release());
         weights->queries_per_kv = 2;

@@ -10,6 +10,7 @@ Usage: python make_affinities.py OUT (tests/golden/affinities). Seed 7. Made wit
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from pathlib import Path
@@ -81,6 +82,36 @@ def composition(heads: dict[str, np.ndarray], target: str, i: tuple[int, int], j
     return ratio(np.linalg.norm(read @ written), np.linalg.norm(read) * np.linalg.norm(written))
 
 
+def turned(angles: tuple[float, ...]) -> np.ndarray:
+    """Rotates component k by angle k together with component k + WIDTH/2."""
+    rotation, half = np.zeros((WIDTH, WIDTH)), WIDTH // 2
+    for k, angle in enumerate(angles):
+        rotation[k, k] = rotation[k + half, k + half] = np.cos(angle)
+        rotation[k + half, k] = np.sin(angle)
+        rotation[k, k + half] = -np.sin(angle)
+    return rotation
+
+
+def rotary_composition(heads: dict[str, np.ndarray], target: str, i: tuple[int, int], j: tuple[int, int]) -> float:
+    """`composition`, with a mean over the angles of all rotary pairs of the squared norms.
+
+    Over many relative positions the angles fill the torus evenly. On it the squared norms are trigonometric polynomials
+    of degree 2, whose mean a grid of 5 angles per pair gives exactly.
+    """
+    if target == "V":
+        return composition(heads, target, i, j)
+    share = heads["Q"].shape[1] // heads["K"].shape[1]
+    written = heads["O"][i] @ heads["V"][i[0], i[1] // share].T
+    queries, keys = heads["Q"][j], heads["K"][j[0], j[1] // share]
+    both, alone = [], []
+    for angles in itertools.product(2 * np.pi * np.arange(5) / 5, repeat=WIDTH // 2):
+        scores = queries @ turned(angles) @ keys.T  # query position, key position
+        read = scores.T if target == "Q" else scores
+        both.append(np.linalg.norm(read @ written) ** 2)
+        alone.append(np.linalg.norm(read) ** 2)
+    return ratio(np.sqrt(np.mean(both)), np.sqrt(np.mean(alone)) * np.linalg.norm(written))
+
+
 def expected(heads: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     arrays: dict[str, list[list[float]]] = {}
     for source in "QKVO":
@@ -95,6 +126,10 @@ def expected(heads: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     query_heads = [(layer, head) for layer in range(LAYERS) for head in range(heads["Q"].shape[1])]
     for target in "QKV":
         arrays[f"cs_O{target}"] = [[composition(heads, target, i, j) for j in query_heads] for i in query_heads]
+        if heads["Q"].shape[1] != heads["K"].shape[1]:  # LLaMA has rotary positions
+            arrays[f"rope-cs_O{target}"] = [
+                [rotary_composition(heads, target, i, j) for j in query_heads] for i in query_heads
+            ]
     return {name: np.array(rows) for name, rows in arrays.items()}
 
 

@@ -55,6 +55,8 @@ struct ProfiledToken {
   std::size_t id = 0;
   std::string text;
   double score = 0;
+  double log10_p = 0;  ///< As in TokenScore.
+  double q = 1;
 };
 
 struct RelateOutcome {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 namespace headscope {
 
@@ -19,6 +20,16 @@ struct GramMoments {
 }
 
 [[nodiscard]] GramMoments gram_moments(std::span<const float> vectors, std::size_t d, std::size_t count);
+
+/// Returns the upper triangle of the Gram matrix, column-major, count x count; the rest is zero.
+[[nodiscard]] std::vector<double> gram_matrix(std::span<const float> vectors, std::size_t d, std::size_t count);
+
+/// Computes out = A L with L L^T = G, positive semidefinite and given by its upper triangle, column-major. A is `count`
+/// contiguous vectors of length d.
+///
+/// \throws Error  kNumeric if G contains a NaN or an infinity.
+void multiply_by_root(std::span<const float> a, std::vector<double> gram, std::size_t d, std::size_t count,
+                      std::span<float> out);
 
 /// Computes out = A L with L L^T = B^T B, so that ||B A^T X||_F = ||out^T X||_F for every X: a product with d x d
 /// matrices becomes one with d x count matrices. A and B are `count` contiguous vectors of length d each; B may be

@@ -6,8 +6,8 @@
 namespace headscope {
 
 /// Writes an orthonormal basis of the span of `count` contiguous vectors of length `d` to `basis` and returns its
-/// dimension r: the number of singular values above `tolerance * s_max`. The last count - r vectors of `basis` are set
-/// to zero. `vectors` and `basis` must not overlap.
+/// dimension r: the number of singular values above both `tolerance * s_max` and `noise`. The last count - r vectors of
+/// `basis` are set to zero. `vectors` and `basis` must not overlap.
 ///
 /// Uses Cholesky QR in double precision, repeated if the condition number requires it; if that does not decide whether
 /// a singular value counts, the eigenvectors of the Gram matrix do. The result is orthonormal to float rounding.
@@ -17,10 +17,10 @@ namespace headscope {
 ///
 /// \throws Error  kNumeric if a vector contains a NaN or an infinity.
 std::size_t orthonormal_basis(std::span<const float> vectors, std::size_t d, std::size_t count, double tolerance,
-                              std::span<float> basis);
+                              std::span<float> basis, double noise = 0);
 
 /// The same with a basis in double precision, orthonormal to double rounding.
 std::size_t orthonormal_basis(std::span<const float> vectors, std::size_t d, std::size_t count, double tolerance,
-                              std::span<double> basis);
+                              std::span<double> basis, double noise = 0);
 
 }  // namespace headscope

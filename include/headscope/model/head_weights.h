@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "headscope/base/buffer.h"
 #include "headscope/base/matrix.h"
@@ -16,10 +17,12 @@ namespace headscope {
 class HeadWeights {
  public:
   HeadWeights() = default;
-  /// `values` holds the heads' matrices one after another, each in column-major order.
-  HeadWeights(Role role, std::size_t d_model, std::size_t d_head, Buffer<float> values)
-      : role_(role), d_model_(d_model), d_head_(d_head), values_(std::move(values)) {
+  /// `values` holds the heads' matrices one after another, each in column-major order; `noise` is empty or has one
+  /// value per head.
+  HeadWeights(Role role, std::size_t d_model, std::size_t d_head, Buffer<float> values, std::vector<double> noise = {})
+      : role_(role), d_model_(d_model), d_head_(d_head), values_(std::move(values)), noise_(std::move(noise)) {
     assert(values_.size() % (d_model * d_head) == 0);
+    assert(noise_.empty() || noise_.size() == heads());
   }
 
   [[nodiscard]] Role role() const noexcept { return role_; }
@@ -45,6 +48,9 @@ class HeadWeights {
     return values_.values().subspan(head * d_model_ * d_head_, d_model_ * d_head_);
   }
   [[nodiscard]] std::span<const float> values() const noexcept { return values_.values(); }
+  /// Bound on the norm of the rounding errors in a head's matrix from storing it in a type of less than 32 bits; 0 for
+  /// wider types. Singular values up to this bound cannot be told from rounding.
+  [[nodiscard]] double noise(std::size_t head) const noexcept { return noise_.empty() ? 0 : noise_[head]; }
   /// Moves the buffer out.
   [[nodiscard]] Buffer<float> release() && noexcept { return std::move(values_); }
 
@@ -53,6 +59,7 @@ class HeadWeights {
   std::size_t d_model_ = 0;
   std::size_t d_head_ = 0;
   Buffer<float> values_;
+  std::vector<double> noise_;
 };
 
 }  // namespace headscope

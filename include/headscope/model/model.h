@@ -100,7 +100,8 @@ class Model {
   void check_complete(std::size_t layer, Role role, WeightProcessing processing) const;
   void load_roles(std::size_t layer, std::span<const Role> roles, WeightProcessing processing,
                   std::array<HeadWeights, 4>& weights) const;
-  void process(HeadWeights& weights, const LayerTensors& tensors, WeightProcessing processing) const;
+  // Factors on the channels of the residual stream, folded into the role's matrices; empty for none.
+  [[nodiscard]] std::vector<float> row_factors(const LayerTensors& tensors, Role role, bool gain) const;
 
   Model(Checkpoint checkpoint, ModelInfo info, HeadMap map)
       : checkpoint_(std::move(checkpoint)), info_(std::move(info)), map_(std::move(map)) {}

@@ -47,11 +47,15 @@ struct AffinityOptions {
   std::vector<HeadId> named_heads = {};  ///< Individual query heads, in addition to `heads`.
 };
 
+/// \throws Error  kInvalidArgument if the metric is not defined for the model: rope-cs needs rotary positions.
+void check_metric(const Model& model, Metric metric);
+
 /// Computes the affinities of every requested pair. A head whose subspace has rank 0 has affinity 0 to all heads (for
 /// binet-cauchy, a logarithm, -infinity; for distances, the value of their formula).
 ///
-/// Metrics that are norms of products (pk, cka, cs, simple-cs) cost 2 d (h H)^2 flops in float for H heads of width h;
-/// same-role pairs cost half of that. Angle metrics are computed in double, with one decomposition per pair of heads.
+/// Metrics that are norms of products (pk, cka, cs, rope-cs, simple-cs, coupling) cost 2 d (h H)^2 flops in float for H
+/// heads of width h; same-role pairs cost half of that. Angle metrics are computed in double, with one decomposition
+/// per pair of heads.
 ///
 /// Product metrics are computed by `context.affinity_engine`, or on the CPU if it is null; angle metrics always on the
 /// CPU. Prepared sources count against the memory budget. If they do not fit, they are processed in chunks, and targets
@@ -65,7 +69,8 @@ struct AffinityOptions {
 /// `finished` holds the blocks that an earlier run finished, which are not computed again, and receives the ones that
 /// this run finishes. Null to store nothing.
 ///
-/// \throws Error  kInvalidArgument if a metric is not defined for a pair, a selected layer or head does not exist, or a
+/// \throws Error  kInvalidArgument if a metric is not defined for the model or a pair, a selected layer or head does
+/// not exist, or a
 ///                named head is a KV head or outside the selected layers; kNumeric and kFormat as `Model::load_heads`.
 [[nodiscard]] std::optional<std::vector<Affinities>> compute_affinities(const Model& model, Metric metric,
                                                                         std::span<const RolePair> pairs,

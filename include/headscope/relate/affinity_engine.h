@@ -8,6 +8,7 @@
 
 #include "headscope/linalg/gram.h"
 #include "headscope/model/head_weights.h"
+#include "headscope/model/rotary.h"
 #include "headscope/relate/metric.h"
 
 namespace headscope {
@@ -16,10 +17,12 @@ namespace headscope {
 struct FactorWeights {
   Metric metric = Metric::kPk;
   HeadWeights outer = {};               ///< d_model x d_head per head: the role's own matrices.
-  HeadWeights inner = {};               ///< Their partners, for FactorKind::kProduct; otherwise empty.
+  HeadWeights inner = {};               ///< Their partners, if `MetricInfo::products`; otherwise empty.
   std::vector<std::size_t> heads = {};  ///< Heads to prepare, by index in the layer (see `by_query_head`).
-  std::size_t queries_per_kv = 1;       ///< For FactorKind::kProduct: query head h uses KV head h / queries_per_kv.
-  double rank_tolerance = 0;            ///< Singular values below this fraction of the largest are treated as zero.
+  std::size_t queries_per_kv = 1;       ///< For products: query head h uses KV head h / queries_per_kv.
+  /// Singular values below this fraction of the largest, or below `outer.noise(head)`, are treated as zero.
+  double rank_tolerance = 0;
+  Rotary rotary = {};  ///< Rotations to average over, for FactorKind::kRotaryProduct; width 0 for none.
 
   /// The columns of one head's matrix in `part`, which is `outer` or `inner`.
   [[nodiscard]] std::span<const float> columns(const HeadWeights& part, std::size_t head) const noexcept {

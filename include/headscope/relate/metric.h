@@ -20,8 +20,11 @@ enum class Metric {
   kCka,          ///< Linear CKA of the weights A, B: ||A^T B||_F^2 / (||A^T A||_F ||B^T B||_F).
   kCs,           ///< Composition score ||R W||_F / (||R||_F ||W||_F). W is the writer's OV product; R is the reader's
                  ///< QK product (OQ), its transpose (OK) or its OV product (OV). Only for those three pairs.
-  kSimpleCs,     ///< ||A^T O||_F / (||A||_F ||O||_F).
-  kCoupling,     ///< ||A^T O||_F: keeps the magnitude of the weights.
+  kRopeCs,       ///< Composition score averaged over relative positions, for models with rotary positions R:
+            ///< (E ||K R^T Q^T W||_F^2)^(1/2) and (E ||Q R K^T W||_F^2)^(1/2) instead of cs's ||K Q^T W||_F (OQ) and
+            ///< ||Q K^T W||_F (OK), divided by norms as there; cs is relative position 0 alone. OV as in cs.
+  kSimpleCs,  ///< ||A^T O||_F / (||A||_F ||O||_F).
+  kCoupling,  ///< ||A^T O||_F: keeps the magnitude of the weights.
 };
 
 /// The factor F that a head has in a metric of the form ||F^T G||_F^2, before it is divided. The head has weights A.
@@ -31,6 +34,8 @@ enum class FactorKind {
   kWeights,  ///< A
   kProduct,  ///< P, where P P^T = A B^T B A^T and B is the partner of A: V of O, K of Q, Q of K, O of V. There is one
              ///< for every query head.
+  kRotaryProduct,  ///< As kProduct for O and V. For a reader's Q and K: P P^T = A M A^T, where M is the mean of R B^T B
+                   ///< R^T over relative positions (`average_rotations`).
 };
 
 /// What a factor F is divided by.
@@ -55,15 +60,19 @@ struct MetricInfo {
   [[nodiscard]] constexpr bool angles() const noexcept { return factor == FactorKind::kNone; }
   /// Depends only on the subspaces, not on lengths of vectors in them.
   [[nodiscard]] constexpr bool subspaces() const noexcept { return angles() || factor == FactorKind::kBasis; }
+  /// Multiplies a head's matrix by its partner's.
+  [[nodiscard]] constexpr bool products() const noexcept {
+    return factor == FactorKind::kProduct || factor == FactorKind::kRotaryProduct;
+  }
   /// Has K and V sides for every query head instead of every KV head.
-  [[nodiscard]] constexpr bool by_query_head() const noexcept { return factor == FactorKind::kProduct; }
+  [[nodiscard]] constexpr bool by_query_head() const noexcept { return products(); }
 };
 
 [[nodiscard]] const MetricInfo& info(Metric metric) noexcept;
 [[nodiscard]] std::span<const MetricInfo> all_metrics() noexcept;
 [[nodiscard]] std::optional<Metric> parse_metric(std::string_view name) noexcept;
 
-/// Whether the metric is defined for the pair.
+/// Whether the metric is defined for the pair. (`kRotaryProduct` also needs a model with rotary positions.)
 [[nodiscard]] bool is_defined(Metric metric, RolePair pair) noexcept;
 
 /// Converts an affinity to a nonnegative similarity, the weight of an edge: itself, 1 / (1 + x) for distances, exp(x)

@@ -21,6 +21,9 @@ struct HeadRole {
 struct TokenScore {
   std::size_t token = 0;  ///< Token id: the row of the (un)embedding.
   double score = 0;       ///< ||U^T e_t||, the cosine of the angle to the subspace, in [0, 1] up to rounding.
+  /// Logarithm of the probability that a random direction scores at least as much.
+  double log10_p = 0;
+  double q = 1;  ///< Benjamini-Hochberg q-value over the vocabulary.
 
   friend bool operator==(const TokenScore&, const TokenScore&) = default;
 };
@@ -47,10 +50,16 @@ struct TokenProfileOptions {
 /// Returns, for every requested subspace and in that order, the tokens t with the largest ||U^T e_t||, where e_t = (w_t
 /// - mean w) / ||w_t - mean w||, w_t is the token's row and U an orthonormal basis. A token equal to the mean scores 0.
 ///
-/// Streams over the vocabulary. Memory: the bases, one block of tokens as floats and their scores, and `top` tokens per
-/// subspace. Only the bases count against the budget. If they do not fit, they are split into parts, and the vocabulary
-/// is read again for each part. Not collective: `context.ranks` is not used. The result does not depend on the number
-/// of threads. Cost: 2 d h flops per token and subspace, in float, after one pass over the vocabulary for the mean.
+/// Significance: if e_t is a random direction in R^d, ||U^T e_t||^2 ~ Beta(p/2, (d - p)/2) with p the rank, whatever
+/// the subspace is. d is not reduced by one for subspaces that are orthogonal to the all-ones vector: e_t is centered
+/// over tokens, not over its components. A score of 1 counts as 1 - 2^-23, its rounding. The q-value of the r-th best
+/// of T tokens is min over s >= r of p_s T / s, over all tokens, not only the listed ones.
+///
+/// Streams over the vocabulary. Memory: the bases, the score of every token, one block of tokens as floats, and `top`
+/// tokens per subspace. Bases and scores count against the budget. If they do not fit, they are split into parts, and
+/// the vocabulary is read again for each part. Not collective: `context.ranks` is not used. The result does not depend
+/// on the number of threads. Cost: 2 d h flops per token and subspace, in float, after one pass over the vocabulary for
+/// the mean.
 ///
 /// \throws Error  kInvalidArgument if a head does not exist or has no matrix of its own for the role; kUnsupported if
 ///                the model does not have the token matrix, its rows are not d_model wide (OPT with

@@ -265,6 +265,14 @@ inline constexpr std::array kTokenColumns = std::to_array<ColumnSchema>({
     {"id", ColumnType::kInteger, "Token id"},
     {"token", ColumnType::kText, "Text of the token"},
     {"score", ColumnType::kDouble, "Cosine of the angle between the token's vector and the subspace"},
+    {.name = "log10_p",
+     .type = ColumnType::kDouble,
+     .about = "Probability that a random direction is as close, as a logarithm",
+     .since = 2},
+    {.name = "q",
+     .type = ColumnType::kDouble,
+     .about = "Benjamini-Hochberg q-value over the vocabulary; at most this if 1e-12",
+     .since = 2},
 });
 inline constexpr FileSchema kTokenProfiles = {
     .command = "relate",

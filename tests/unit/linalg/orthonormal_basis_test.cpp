@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "support/expect_error.h"
@@ -49,6 +50,19 @@ void expect_bases(const std::vector<float>& vectors, std::size_t d, std::size_t 
 
 TEST(OrthonormalBasis, OfIndependentVectorsHasAllOfThem) {
   expect_bases(test::normals(100 * 12, 1), 100, 12, 1e-5, 12);
+}
+
+// Singular values 8, 4, 2, 1: those above the noise count, however large the others are.
+TEST(OrthonormalBasis, LeavesOutWhatIsBelowTheNoise) {
+  std::vector<float> vectors(10 * 4);
+  for (std::size_t i = 0; i < 4; ++i) vectors[i * 10 + i] = static_cast<float>(8 >> i);
+  for (const auto& [noise, rank] : {std::pair{0.0, 4U}, {0.99, 4U}, {1.0, 3U}, {1.5, 3U}, {5.0, 1U}, {9.0, 0U}}) {
+    std::vector<float> basis(40);
+    std::vector<double> wide(40);
+    EXPECT_EQ(orthonormal_basis(vectors, 10, 4, 0, std::span<float>(basis), noise), rank) << noise;
+    EXPECT_EQ(orthonormal_basis(vectors, 10, 4, 0, std::span<double>(wide), noise), rank) << noise;
+    EXPECT_EQ(orthonormal_basis(vectors, 10, 4, 0.3, std::span<float>(basis), noise), std::min(rank, 2U)) << noise;
+  }
 }
 
 TEST(OrthonormalBasis, OfASquareMatrixIsEverything) {

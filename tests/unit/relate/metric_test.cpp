@@ -42,7 +42,10 @@ TEST(Metric, HasThePropertiesOfItsFactor) {
   EXPECT_TRUE(info(Metric::kGrassmann).subspaces());
   EXPECT_FALSE(info(Metric::kCka).subspaces());
   EXPECT_TRUE(info(Metric::kCs).by_query_head());
+  EXPECT_TRUE(info(Metric::kRopeCs).by_query_head());
   EXPECT_FALSE(info(Metric::kSimpleCs).by_query_head());
+  EXPECT_TRUE(is_defined(Metric::kRopeCs, {Role::kO, Role::kK}));
+  EXPECT_FALSE(is_defined(Metric::kRopeCs, {Role::kQ, Role::kK}));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "headscope/base/parallel.h"
+#include "headscope/base/tails.h"
 #include "support/expect_error.h"
 #include "support/random.h"
 #include "support/tiny_gpt2.h"
@@ -134,6 +135,47 @@ TEST_F(TokenProfiles, EqualTheDefinitionInDoubleForEveryRoleAndProcessing) {
       expect_near(profiles[i].top, naive(basis_of(heads.head(some_[i].head.head)), rows_of(embedding(), kWidth), 10));
     }
   }
+}
+
+// Benjamini and Hochberg over all tokens, whatever is listed.
+TEST_F(TokenProfiles, HaveTheSignificanceOfARandomDirection) {
+  for (std::size_t j = 0; j < kWidth; ++j) embedding()[7 * kWidth + j] *= 1e-3F;  // must not matter
+  const Model model = open();
+  const auto all = token_profiles(model, some_, {.top = kTokens});
+  const auto few = token_profiles(model, some_, {.top = 10});
+  std::size_t below = 0;
+  for (std::size_t s = 0; s < some_.size(); ++s) {
+    double least = 1;
+    for (std::size_t i = kTokens; i-- > 0;) {
+      const TokenScore& token = all[s].top[i];
+      const double log_p = log_beta_upper_tail(token.score * token.score, 8 / 2.0, (kWidth - 8) / 2.0);
+      EXPECT_NEAR(token.log10_p, log_p / std::log(10), 1e-5);
+      least = std::min(least, std::exp(log_p) * static_cast<double>(kTokens) / static_cast<double>(i + 1));
+      EXPECT_NEAR(token.q, least, 1e-4 * least);
+      if (i < 10) {
+        EXPECT_NEAR(few[s].top[i].q, token.q, 1e-12);
+      }
+      below += token.log10_p < std::log10(0.05) ? 1 : 0;
+    }
+  }
+  const double share = static_cast<double>(below) / static_cast<double>(kTokens * some_.size());
+  EXPECT_NEAR(share, 0.05, 0.025);  // tokens are random; subspaces share them
+}
+
+TEST_F(TokenProfiles, OfATokenInsideTheSubspaceAreSignificant) {
+  const Model model = open();
+  const HeadWeights heads = model.load_heads(1, Role::kO);
+  const std::span<const float> column = heads.columns(3).first(kWidth);
+  // Three times as long as the other rows, so that it hardly changes when the mean is subtracted.
+  const double length = std::sqrt(std::inner_product(column.begin(), column.end(), column.begin(), 0.0));
+  const auto factor = static_cast<float>(3 * std::sqrt(kWidth) / length);
+  for (std::size_t j = 0; j < kWidth; ++j) embedding()[5 * kWidth + j] = factor * column[j];
+  const Model changed = open();
+  const TokenProfile profile = ask(changed, {{1, 3}, Role::kO}).front();
+  EXPECT_EQ(profile.top[0].token, 5u);
+  EXPECT_LT(profile.top[0].log10_p, -30);
+  EXPECT_TRUE(std::isfinite(profile.top[0].log10_p));
+  EXPECT_LT(profile.top[0].q, 1e-12);
 }
 
 TEST_F(TokenProfiles, DoNotDependOnBlocksOrTheMemoryBudget) {

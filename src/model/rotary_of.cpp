@@ -1,0 +1,21 @@
+#include "headscope/model/rotary_of.h"
+
+#include "model/config_reader.h"
+#include "model/find_family.h"
+#include "model/forward_settings.h"
+#include "model/gguf_settings.h"
+#include "model/rotary_settings.h"
+
+namespace headscope {
+
+Rotary rotary_of(const Model& model) {
+  if (!is_rotary(model.info().position)) return {};
+  const Checkpoint& checkpoint = model.checkpoint();
+  const FamilyMatch match = find_family(checkpoint, model.info().family);
+  if (checkpoint.is_gguf()) return gguf_settings(checkpoint, match, model.info().sizes).rotary;
+  ForwardSettings settings;
+  set_rotary(ConfigReader(checkpoint, match.config), match, model.info().sizes, settings);
+  return settings.rotary;
+}
+
+}  // namespace headscope
