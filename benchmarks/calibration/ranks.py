@@ -2,7 +2,8 @@
 
 Plants heads of known rank in a LLaMA-shaped checkpoint, stores it in a type, runs `headscope relate` and compares the
 ranks in heads.csv. Ranks: none (a zero head), 1, a quarter, half and all of the width. Norm gains are random, so that
-folding scales the noise. Must hold for every type with a check mark: at most 1 head in 50 has another rank.
+folding scales the noise. Must hold for every type that is not marked "not required": at most 1 head in 50 has
+another rank.
 
 Usage: python benchmarks/calibration/ranks.py [--headscope build/headscope] [--seed 0] [--models 1] [--types Q4_0,...]
 Needs numpy and gguf. Prints a table; returns 1 if a type fails.
@@ -24,7 +25,8 @@ import numpy as np
 from gguf.quants import quantize
 
 D, WIDTH, HEADS, LAYERS = 256, 32, 8, 4  # rows of 256: a block of the K formats
-RANKS = (WIDTH // 2, WIDTH // 4, WIDTH, 1, 0, WIDTH // 2, WIDTH, WIDTH // 4)  # of the heads of a layer, rotated by layer
+# Of the heads of a layer; rotated by layer and role.
+RANKS = (WIDTH // 2, WIDTH // 4, WIDTH, 1, 0, WIDTH // 2, WIDTH, WIDTH // 4)
 MOST_WRONG = 1 / 50
 
 Tensors = dict[str, np.ndarray]
@@ -44,7 +46,10 @@ def head(rng: np.random.Generator, rank: int) -> np.ndarray:
 
 def planted(rng: np.random.Generator) -> tuple[Tensors, dict[tuple[int, str, int], int]]:
     """Tensors by Hugging Face's names, and the rank of each (layer, role, head)."""
-    tensors: Tensors = {"model.embed_tokens.weight": 0.02 * rng.standard_normal((8, D)), "model.norm.weight": np.ones(D)}
+    tensors: Tensors = {
+        "model.embed_tokens.weight": 0.02 * rng.standard_normal((8, D)),
+        "model.norm.weight": np.ones(D),
+    }
     ranks = {}
     for layer in range(LAYERS):
         prefix = f"model.layers.{layer}."
