@@ -105,18 +105,12 @@ void add_sparsity(RunFolder& folder, const OrganizeOutcome& outcome) {
   folder.add_table(run_files::kDecay, std::move(decay));
 }
 
-std::size_t heads_gaining(const OrganizedInput& input) {
-  std::size_t count = 0;
-  for (std::size_t h = 0; h < input.found.heads.size(); ++h) count += input.gains(h) ? 1 : 0;
-  return count;
-}
-
 void add_inputs(RunFolder& folder, const OrganizeOutcome& outcome) {
   Table inputs = make_table(run_files::kOrganizedInputs);
   for (const OrganizedInput& input : outcome.inputs) {
     inputs.add_row({inputs.rows(), input.name, input.queries, input.keys, input.found.network.l1,
                     control_figures(input, {}).front(), input.gain(RowPermutation::kRows).mean,
-                    input.gain(RowPermutation::kKeys).mean, input.gains(), heads_gaining(input),
+                    input.gain(RowPermutation::kKeys).mean, input.gains(), input.heads_gaining(),
                     input.found.network.alpha});
   }
   folder.add_table(run_files::kOrganizedInputs, std::move(inputs));
@@ -218,7 +212,7 @@ std::string sparsity_lines(const OrganizeOutcome& outcome) {
       best.push_back(fmt::format("{} ({:.2f}x)", outcome.sparsity.heads[h].name, gain_of(h)));
     }
   }
-  return lines + fmt::format("{:<12} {} of {} gain{}{}\n", "heads", heads_gaining(first), heads.size(),
+  return lines + fmt::format("{:<12} {} of {} gain{}{}\n", "heads", first.heads_gaining(), heads.size(),
                              best.empty() ? "" : ", most of them: ", fmt::join(best, ", "));
 }
 

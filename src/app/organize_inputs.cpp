@@ -24,7 +24,16 @@ Gain OrganizedInput::gain(RowPermutation kind, std::optional<std::size_t> head_i
 
 bool OrganizedInput::gains(std::optional<std::size_t> head_index) const {
   const double least = head_index ? kHeadGain : kNetworkGain;
-  return gain(RowPermutation::kRows, head_index).mean >= least && gain(RowPermutation::kKeys, head_index).mean >= least;
+  const auto reached = [&](RowPermutation kind) { return gain(kind, head_index).mean >= least; };
+  if (!reached(RowPermutation::kRows) || !reached(RowPermutation::kKeys)) return false;
+  if (head_index) return true;
+  return static_cast<double>(heads_gaining()) >= kHeadShare * static_cast<double>(found.heads.size());
+}
+
+std::size_t OrganizedInput::heads_gaining() const {
+  std::size_t count = 0;
+  for (std::size_t h = 0; h < found.heads.size(); ++h) count += gains(h) ? 1 : 0;
+  return count;
 }
 
 }  // namespace headscope

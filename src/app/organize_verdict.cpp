@@ -66,13 +66,18 @@ std::vector<std::string> verdict(const OrganizeOutcome& outcome) {
       times(rows.median), spread(outcome, rows));
   const std::string kept = fmt::format("{} sparser than maps that also keep the mean attention to each key{}",
                                        times(keys.median), spread(outcome, keys));
+  const auto gaining = std::ranges::count_if(outcome.inputs, [](const OrganizedInput& one) { return one.gains(); });
+  std::vector<double> heads;
+  for (const OrganizedInput& input : outcome.inputs) heads.push_back(static_cast<double>(input.heads_gaining()));
+  const std::string share = fmt::format("{:.0f} of {} heads gain at least {:.1f}x over both", median(std::move(heads)),
+                                        outcome.maps.head_names.size(), kHeadGain);
   std::vector<std::string> sentences;
-  if (rows.median >= kNetworkGain && keys.median >= kNetworkGain) {
+  if (2 * static_cast<std::size_t>(gaining) > outcome.inputs.size()) {
     sentences.push_back(fmt::format("T{}.", sparser));
-    sentences.push_back(fmt::format("They make it {}.", kept));
+    sentences.push_back(fmt::format("They make it {}; {}.", kept, share));
   } else if (rows.median >= kNetworkGain) {
-    sentences.push_back(fmt::format("No gain over the control: t{}, but only {}; random weights reach {}.", sparser,
-                                    kept, times(kNetworkGain)));
+    sentences.push_back(
+        fmt::format("No gain over the control beyond that of random weights: t{}, {}, and {}.", sparser, kept, share));
   } else {
     sentences.push_back(fmt::format("No gain over the control: t{}.", sparser));
   }

@@ -63,8 +63,9 @@ struct OrganizedInput {
 
   /// Of the network, or of a head.
   [[nodiscard]] Gain gain(RowPermutation kind, std::optional<std::size_t> head_index = {}) const;
-  /// Whether both gains are larger than those of random weights: `kNetworkGain`, `kHeadGain`.
+  /// Whether the network, or a head, gains more than random weights do: see `kNetworkGain`.
   [[nodiscard]] bool gains(std::optional<std::size_t> head_index = {}) const;
+  [[nodiscard]] std::size_t heads_gaining() const;
 };
 
 /// Agreement of the trees of two inputs.
