@@ -69,7 +69,7 @@ std::string describe(const Side& side, Direction direction, bool noun, std::size
 }
 
 std::string reason_for(const Side& out, const Side& in, std::size_t partners) {
-  if (out.partners.empty() && in.partners.empty()) return "has no edge beyond chance in this graph";
+  if (out.partners.empty() && in.partners.empty()) return "has no kept edge beyond chance";
   std::string reason;
   if (!out.partners.empty()) reason = describe(out, Direction::kOut, true, partners);
   if (!in.partners.empty()) {

@@ -50,7 +50,7 @@ TEST(Hubs, OrdersEqualsByHeadAndLeavesHeadsWithoutAnEdgeForLast) {
   const std::vector<Hub> hubs = rank(graph);
   EXPECT_EQ(names(graph, hubs), "L0H0 L0H1 L2H0 L1H0 L3H0");
   EXPECT_EQ(hubs[3].strength, 0);
-  EXPECT_EQ(hubs[3].reason, "has no edge beyond chance in this graph");
+  EXPECT_EQ(hubs[3].reason, "has no kept edge beyond chance");
 }
 
 TEST(Hubs, SpeaksOfWritingOnlyWhereAnOutputIsTheSource) {
