@@ -71,8 +71,8 @@ TEST(SoftmaxRequest, TheTableAndTheJsonHaveTheSameNumbers) {
   EXPECT_EQ(json["queries"], 10);
   ASSERT_EQ(json["invariance"].size(), 2U);
   EXPECT_EQ(json["invariance"][1].size(), table.columns().size());
-  const auto& values = std::get<std::vector<double>>(table.values(table.find("alpha_residual_low").value()));
-  EXPECT_EQ(values[1], outcome.heads[1].found.residual.low);
+  const auto& values = std::get<std::vector<double>>(table.values(table.find("alpha_residual").value()));
+  EXPECT_EQ(values[1], outcome.heads[1].found.residual.alpha);
   EXPECT_EQ(json["invariance"][1]["error_first"], outcome.heads[1].found.error_first);
   EXPECT_EQ(json["invariance"][1]["softmax_approximation_rand_key"], outcome.heads[1].softmax_approximation.rand_key);
   EXPECT_THAT(summary(outcome), testing::HasSubstr("2 heads, 10 queries x 10 keys"));
