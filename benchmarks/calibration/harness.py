@@ -10,16 +10,16 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = Path(os.environ.get("HEADSCOPE", ROOT / "build/headscope")).resolve()
+PROGRAM = ROOT / os.environ.get("HEADSCOPE", "build/headscope")
 
 
-class MissingColumn(Exception):
+class MissingColumnError(Exception):
     """The program does not write this column, or the file that has it."""
 
 
@@ -51,9 +51,6 @@ class Row:
             return f"at least {self.low:g}"
         return "" if self.high is None else f"at most {self.high:g}"
 
-    def failed(self, why: str) -> Row:
-        return replace(self, skipped="", value=float("nan"), figure=f"{self.figure}: {why}")
-
 
 @contextlib.contextmanager
 def scratch() -> Iterator[Path]:
@@ -77,7 +74,7 @@ def headscope(command: str, *words: str | Path) -> str:
 def table(path: Path) -> list[dict[str, str]]:
     """The rows of a CSV file of a run."""
     if not path.exists():
-        raise MissingColumn(f"no {path.name}")
+        raise MissingColumnError(f"no {path.name}")
     with path.open(newline="") as file:
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
@@ -85,7 +82,7 @@ def table(path: Path) -> list[dict[str, str]]:
 def column(rows: list[dict[str, str]], name: str, kind: type = float) -> np.ndarray:
     """A column as an array; an empty cell of numbers is NaN."""
     if rows and name not in rows[0]:
-        raise MissingColumn(f"no column {name}")
+        raise MissingColumnError(f"no column {name}")
     if kind is float:
         return np.array([float(row[name]) if row[name] else np.nan for row in rows])
     return np.array([row[name] for row in rows])

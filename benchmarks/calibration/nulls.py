@@ -46,6 +46,7 @@ class Found:
         low, high = (0.035, 0.075) if short else (0.04, 0.07)
         return [
             Row(case, f"{null}: P(p < .05)", float(np.mean(p < 0.05)), low, high, len(p)),
+            Row(case, f"{null}: P(p < .001)", float(np.mean(p < 0.001)), None, None if short else 0.003, len(p)),
             Row(case, f"{null}: mean z", float(np.mean(z)), -mean_bound, mean_bound, len(z)),
             Row(case, f"{null}: deviation of z", float(np.std(z)), trials=len(z)),
         ]

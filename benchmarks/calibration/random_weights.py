@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from harness import MissingColumn, Row, column, flag, headscope, random_model, scratch, table
+from harness import MissingColumnError, Row, column, flag, headscope, random_model, scratch, table
 
 ORDER = 3
 
@@ -17,6 +17,11 @@ FULL = {
     "LLaMA, SmolLM2-135M's": (*SMOLLM2, *SMALL),
     "LLaMA, 4 layers of 3.2-1B's": ("--preset", "llama-3.2-1b", "--layers", "4", *SMALL),
     "ViT-base": ("--preset", "vit-base", "--d-mlp", "16", "--classes", "4"),
+}
+FIGURES = {
+    "edges": "seeds without an edge beyond chance",
+    "headline": "seeds whose headline says so",
+    "hubs": "seeds without a significant hub",
 }
 SHORT = {
     "3 layers of GPT-2 small's": (*FULL["GPT-2 small"], "--layers", "3"),
@@ -32,7 +37,7 @@ def claims(model: Path, run: Path) -> dict[str, bool]:
     everything = [row for row in wiring if row["pair"] == "all"]
     verdict = json.loads((run / "manifest.json").read_text())["commands"]["relate"].get("verdict")
     if not verdict:
-        raise MissingColumn("no verdict in manifest.json")
+        raise MissingColumnError("no verdict in manifest.json")
     silent = all("no wiring beyond chance" in text.lower() for text in (verdict[0], printed.splitlines()[0]))
     hubs = table(run / "hubs.csv")
     return {
@@ -50,9 +55,6 @@ def run(short: bool) -> list[Row]:
         for seed in range(seeds):
             with scratch() as folder:
                 found.append(claims(random_model(folder / "model", *words, "--seed", str(seed)), folder / "run"))
-        least = seeds - 1
-        for figure, what in (("no edge beyond chance", "edges"), ("the headline says so", "headline"), ("no hub", "hubs")):
-            silent = sum(not claim[what] for claim in found)
-            rows.append(Row(name, f"seeds with {figure}" if what != "headline" else f"seeds where {figure}",
-                            silent, least, None, seeds))  # fmt: skip
+        for what, figure in FIGURES.items():
+            rows.append(Row(name, figure, sum(not claim[what] for claim in found), seeds - 1, None, seeds))
     return rows

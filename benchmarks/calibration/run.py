@@ -1,4 +1,4 @@
-"""Runs the calibration: every question of this folder, a table of what was measured, and an error if a bound is not met.
+"""Runs the calibration: every question of this folder, a table of what was measured, an error if a bound is not met.
 
 Usage: python benchmarks/calibration/run.py [--short] [--only NAME ...]. Without options the table goes into
 docs/statistics.md, between its two markers. README.md of this folder says how to add a question.
@@ -20,7 +20,7 @@ from types import ModuleType
 FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER))
 
-from harness import PROGRAM, ROOT, MissingColumn, Row  # noqa: E402
+from harness import PROGRAM, ROOT, MissingColumnError, Row  # noqa: E402
 
 DOCUMENT = ROOT / "docs/statistics.md"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
@@ -42,7 +42,7 @@ def ask(question: ModuleType, short: bool) -> list[Row]:
     begin = time.monotonic()
     try:
         rows = question.run(short)
-    except MissingColumn as missing:
+    except MissingColumnError as missing:
         rows = [Row("the program", str(missing))]
     print(f"{question.__name__}: {time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
     return rows

@@ -43,7 +43,9 @@ def subspaces(values: np.ndarray, basis: np.ndarray, count: int, h: int, random:
     return np.linalg.qr(columns)[0]
 
 
-def planted_heads(name: str, layers: int, heads: int, d: int, h: int, random: np.random.Generator) -> dict[str, np.ndarray]:
+def planted_heads(
+    name: str, layers: int, heads: int, d: int, h: int, random: np.random.Generator
+) -> dict[str, np.ndarray]:
     """Weights of all roles as (layers, heads, d, h). O, Q and V share their common directions, K has others."""
     values = spectrum(name, d, h)
     shared, other = rotation(d, random), rotation(d, random)
