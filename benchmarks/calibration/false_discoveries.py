@@ -35,10 +35,10 @@ def measure(shape: Shape, metric: str, norm: str, short: bool) -> list[Row]:
             false["hubs"].append(bool(np.any(flag(hubs, "significant"))))
     case = f"{shape.name}, {metric}" + (", centered" if norm == "layer" else "")
     rows = []
-    for what, found in false.items():
+    for what, claims in false.items():
         figure = "models with a significant hub" if what == "hubs" else f"{what}: pairs of roles with any q < .05"
-        slack = 3 * np.sqrt(MOST * (1 - MOST) / len(found)) if short else 0  # three deviations of so few trials
-        rows.append(Row(case, figure, float(np.mean(found)), None, round(MOST + slack, 3), len(found)))
+        slack = 3 * np.sqrt(MOST * (1 - MOST) / len(claims)) if short else 0  # three deviations of so few trials
+        rows.append(Row(case, figure, float(np.mean(claims)), None, round(MOST + slack, 3), len(claims)))
     return rows
 
 
