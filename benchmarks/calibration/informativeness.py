@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from harness import Row, column, coverage_bounds, flag, headscope, scratch, table, write_model
+from harness import Row, column, coverage_bounds, headscope, scratch, table, write_model
 from spectra import rotation, spectrum, subspaces
 
 ORDER = 6
@@ -45,13 +45,13 @@ def kernels(sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
 
 
 def intervals(heads: dict[str, np.ndarray]) -> dict[str, tuple[float, float] | None]:
-    """Low and high end of every pair of roles; None where the value is at the ceiling."""
+    """Low and high end of every pair of roles; None where the program gives no interval."""
     with scratch() as folder:
         model = write_model(folder / "model", "rms", heads)
         headscope("relate", model, "-o", folder / "run", "--null", "isotropic", "--tokens-for", "none", "--quiet")
         rows = table(folder / "run/informativeness.csv")
-    low, high, ceiling = column(rows, "kl_low"), column(rows, "kl_high"), flag(rows, "at_ceiling")
-    return {row["pair"]: None if ceiling[i] else (low[i], high[i]) for i, row in enumerate(rows)}
+    low, high = column(rows, "kl_low"), column(rows, "kl_high")
+    return {row["pair"]: None if np.isnan(low[i]) else (low[i], high[i]) for i, row in enumerate(rows)}
 
 
 def coverage(case: str, truth: float, found: list[tuple[float, float] | None]) -> list[Row]:
@@ -61,7 +61,7 @@ def coverage(case: str, truth: float, found: list[tuple[float, float] | None]) -
     rows = [Row(f"{case}, {truth:.2f} nats", "intervals that cover the truth", share, round(least, 3),
                 round(most, 3), len(inside))]  # fmt: skip
     if len(inside) < len(found):
-        rows.append(Row(case, "at the ceiling, so without interval", len(found) - len(inside), trials=len(found)))
+        rows.append(Row(case, "pairs of roles without an interval", len(found) - len(inside), trials=len(found)))
     return rows
 
 
