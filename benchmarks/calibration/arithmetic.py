@@ -76,14 +76,15 @@ def measure(norm: str) -> list[Row]:
     every = [kernel(a, b) for a in used["O"].reshape(-1, D, H) for b in used["Q"].reshape(-1, D, H)]
     mean_matched = -slope[1] / slope[0]
     case, count = f"d{D} h{H}" + (", centered" if centered else ""), len(edges)
-    return [
-        Row(case, "largest error of a score", float(np.max(np.abs(column(edges, "score") - scores))), None, 1e-4, count),
-        Row(case, "largest error of z, isotropic", float(np.max(np.abs(column(edges, "z_isotropic") - z))), None, 1e-3, count),
-        Row(case, "largest error of log10 p, isotropic",
-            float(np.max(np.abs(column(edges, "log10_p_isotropic") - log10_p)[log10_p > -30])), None, 0.01, count),
-        Row(case, "largest error of q", wrong_q, None, 1e-3, 2 * count),
-        Row(case, "error of the matched mean", abs(mean_matched - float(np.mean(every))), None, 1e-3, len(every)),
-    ]  # fmt: skip
+    errors = {
+        "a score": (np.abs(column(edges, "score") - scores), 1e-4),
+        "z, isotropic": (np.abs(column(edges, "z_isotropic") - z), 1e-3),
+        "log10 p, isotropic": (np.abs(column(edges, "log10_p_isotropic") - log10_p)[log10_p > -30], 0.01),
+        "q": (np.array(wrong_q), 1e-3),
+        "the mean of matched": (np.abs(mean_matched - np.mean(every)), 1e-3),
+    }
+    return [Row(case, f"largest error of {name}", float(np.max(error)), None, most, count)
+            for name, (error, most) in errors.items()]  # fmt: skip
 
 
 def run(short: bool) -> list[Row]:

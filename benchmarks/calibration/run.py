@@ -51,7 +51,9 @@ def ask(question: ModuleType, short: bool) -> list[Row]:
 def number(value: float) -> str:
     if value != value:
         return "not measured"
-    return f"{value:.0f}" if value == round(value) and abs(value) < 1e6 else f"{value:.3f}"
+    if value == round(value) and abs(value) < 1e6:
+        return f"{value:.0f}"
+    return f"{value:.3f}" if abs(value) >= 0.01 else f"{value:.1e}"
 
 
 def line(row: Row) -> str:
