@@ -57,7 +57,29 @@ def measure(name: str, layers: int, tokens: int, seeds: int) -> list[Row]:
     return rows
 
 
+def exchangeable(heads: int, tokens: int, seeds: int) -> list[Row]:
+    """Causal maps whose rows are softmaxes of independent numbers: permuting them changes nothing."""
+    found = []
+    for seed in range(seeds):
+        scores = np.random.default_rng(seed).standard_normal((heads, tokens, tokens))
+        weights = np.exp(scores) * np.tri(tokens)
+        with scratch() as folder:
+            np.save(folder / "maps.npy", (weights / weights.sum(axis=2, keepdims=True)).astype(np.float32))
+            headscope("organize", folder / "maps.npy", "--mask", "causal", "-o", folder / "run", "--quiet")
+            found += [row for row in table(folder / "run/sparsity.csv") if row["name"] != "network"]
+    column(found, "control_l1")
+    gains = column(found, "gain")
+    within = float(np.mean((gains >= 0.95) & (gains <= 1.05)))
+    case = f"random rows, {tokens} tokens"
+    return [
+        Row(case, "heads with `gain` 0.95 to 1.05", within, 0.95, None, len(gains)),
+        Row(case, "mean `gain`", float(np.mean(gains)), 0.98, 1.02, len(gains)),
+    ]
+
+
 def run(short: bool) -> list[Row]:
-    names = ("GPT-2 small",) if short else MODELS
     layers, tokens, seeds = (2, 32, 1) if short else (4, 64, 5)
-    return [row for name in names for row in measure(name, layers, tokens, seeds)]
+    rows = exchangeable(24, 2 * tokens, 1 if short else 4)
+    for name in ("GPT-2 small",) if short else MODELS:
+        rows += measure(name, layers, tokens, seeds)
+    return rows
