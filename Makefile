@@ -12,6 +12,7 @@
 #   make docs     the reference of the C++ interface, build/docs/html (Doxygen)
 #   make mpi      build the program for several ranks, build/mpi/headscope
 #   make bench    measure, and write benchmarks/results.md
+#   make calibration  ask whether the statistics hold, on data with a known truth, and write the table of docs/statistics.md
 #   make bench-mpi  measure two ranks against one, and write that section of it; make bench-packages: wheel and tarball
 #   make test-gpu   the CUDA backend's tests, where there is a device and nvcc; make bench-gpu measures it
 #   make fuzz     a minute of fuzzing for every parser (FUZZ_SECONDS=600 for ten)
@@ -21,7 +22,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
-.PHONY: build mpi demo test test-distros test-packages test-gpu web web-test wheel dist python python-torch bench bench-mpi bench-packages bench-gpu fuzz lint format docs clean \
+.PHONY: build mpi demo test test-distros test-packages test-gpu web web-test wheel dist python python-torch bench calibration bench-mpi bench-packages bench-gpu fuzz lint format docs clean \
 	debian-% venv
 
 BUILD_PACKAGES := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libhwy-dev zlib1g-dev \
@@ -112,6 +113,9 @@ bench: debian-build venv .venv-bench/installed
 	cmake --preset release -DHEADSCOPE_TESTS=OFF -DHEADSCOPE_BENCHMARKS=ON
 	cmake --build --preset release
 	$(PYTHON) benchmarks/run.py
+
+calibration: build venv
+	$(PYTHON) benchmarks/calibration/run.py
 
 bench-mpi: mpi venv
 	$(PYTHON) benchmarks/run.py --replace mpi
