@@ -212,11 +212,11 @@ TEST(Organize, WorksOnAllInputsOfAFolder) {
   EXPECT_TRUE(manifest["commands"]["organize"]["identity"].contains("other_inputs"));
 
   outcome = run_program({"organize", captured.string(), "-o", (folder.path() / "two").string(), "--inputs", "2",
-                         "--draws", "2", "--controls", "2", "--queries", "0-13"});
+                         "--draws", "2", "--controls", "2", "--queries", "0-13", "--keys", "0-13"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("left out: 1 more inputs; --inputs 3 includes them"));
   outcome = run_program({"organize", captured.string(), "-o", (folder.path() / "short").string(), "--draws", "2",
-                         "--controls", "0", "--queries", "0-13"});
+                         "--controls", "0", "--queries", "0-13", "--keys", "0-13"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("left out: input 2: "));
   EXPECT_THAT(outcome.out, Not(HasSubstr("sparser than")));
