@@ -51,7 +51,8 @@ double poisson(double mean, Random& random) {
   return count;
 }
 
-// 95 % quantile of the divergence of `total` independent pairs of random subspaces.
+// 99.5 % quantile of the divergence of `total` independent pairs of random subspaces. Pairs that share a head are not
+// independent: with the 95 % quantile, models without wiring were found to have some in 11 to 16 % of cases.
 double random_quantile(std::span<const double> random, double total, std::size_t draws, std::uint64_t seed) {
   std::vector<double> values(draws);
   Random numbers(seed, {kNull});
@@ -61,7 +62,7 @@ double random_quantile(std::span<const double> random, double total, std::size_t
     value = divergence_of_counts(random, counts, std::max(1.0, std::accumulate(counts.begin(), counts.end(), 0.0)));
   }
   std::ranges::sort(values);
-  return values[values.size() * 95 / 100];
+  return values[values.size() * 199 / 200];
 }
 
 // Standard deviation of the linearized divergence, with pairs that share a head dependent: the sum over heads of the
