@@ -28,7 +28,8 @@ _log = logging.getLogger("headscope")
 
 def run(kind: type[_R], parameters: dict[str, Any]) -> _R:
     """Runs the command of a kind of results. ``parameters`` are those of its function."""
-    outcome = _run(kind.command, parameters)
+    with ExitStack() as stack:
+        outcome = _run(kind.command, _with_all_inputs(parameters, stack))
     files: Files
     if outcome.folder is not None:
         files = Folder(outcome.folder, kind.command)
@@ -36,6 +37,14 @@ def run(kind: type[_R], parameters: dict[str, Any]) -> _R:
         assert outcome.memory is not None
         files = outcome.memory
     return kind._from_call(files, outcome.summary, parameters)
+
+
+def _with_all_inputs(parameters: dict[str, Any], stack: ExitStack) -> dict[str, Any]:
+    """The parameters, with a capture of several inputs as a folder: an array in memory is the maps of one input."""
+    source = parameters.get("source")
+    if not isinstance(source, Capture) or source._folder or len(source.inputs) < 2:
+        return parameters
+    return {**parameters, "source": stack.enter_context(folder_of(source))}
 
 
 def compare(kind: type[_R], parameters: dict[str, Any]) -> _R:

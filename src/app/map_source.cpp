@@ -266,7 +266,7 @@ MapSource load_maps(const MapSelection& selection, bool keep_absent, const Conte
 
 std::string name_of(const MapSource& source) {
   const std::string& name = source.description.source;
-  return printable(name.empty() ? source.info.file : name, 60);
+  return printable(name.empty() ? "array" : name, 60);  // no path: results do not depend on where an array lies
 }
 
 void describe_maps(std::map<std::string, std::string>& identity, const MapSource& source) {
