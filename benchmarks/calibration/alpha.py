@@ -20,6 +20,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -41,12 +42,12 @@ def haar(levels: list[list[list[int]]]) -> tuple[np.ndarray, np.ndarray]:
     """Rows of contrasts, without the constant, and the volume fraction of the folder of each."""
     n = sum(len(folder) for folder in levels[0])
     rows, volumes = [], []
-    for coarse, fine in zip(levels, levels[1:]):
+    for coarse, fine in pairwise(levels):
         for folder in coarse:
             inside = set(folder)
             children = sorted((f for f in fine if f[0] in inside), key=len, reverse=True)
             for i in range(len(children) - 1):
-                later = sum(children[i + 1:], [])
+                later = [element for child in children[i + 1 :] for element in child]
                 row = np.zeros(n)
                 row[children[i]] = 1 / len(children[i])
                 row[later] = -1 / len(later)
@@ -83,8 +84,12 @@ def found_trees(program: str, maps: np.ndarray, folder: Path) -> tuple[list, lis
     np.save(folder / "maps.npy", maps.astype(np.float32))
     subprocess.run([program, "organize", folder / "maps.npy", "-o", folder / "run", "--draws", "2", "--controls", "0",
                     "--force", "--quiet"], check=True, capture_output=True)
-    levels = [json.loads((folder / "run/trees" / f"{axis}.json").read_text())["levels"] for axis in ("query", "key")]
-    return tuple([level["folders"] for level in one] for one in levels)
+
+    def folders(axis: str) -> list:
+        levels = json.loads((folder / "run/trees" / f"{axis}.json").read_text())["levels"]
+        return [level["folders"] for level in levels]
+
+    return folders("query"), folders("key")
 
 
 def trial(program: str, alpha: float, n: int, heads: int, inputs: int, rng: np.random.Generator,

@@ -15,6 +15,7 @@ import argparse
 import csv
 import math
 from collections import defaultdict
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -47,7 +48,7 @@ def assignments(n: int, m: int, rng: np.random.Generator, most: int) -> np.ndarr
     """Rows say which inputs belong to the first run; the first row is the observed one. All, or random ones."""
     if math.comb(n + m, n) <= most:
         rows = np.zeros((math.comb(n + m, n), n + m))
-        for row, chosen in zip(rows, combinations(range(n + m), n)):
+        for row, chosen in zip(rows, combinations(range(n + m), n), strict=True):
             row[list(chosen)] = 1
         return rows
     rows = np.zeros((most, n + m))
@@ -161,7 +162,7 @@ def main() -> None:
         sources[request.name] = split
     else:
         for kind in ("normal", "heavy (t, 2 df)", "skewed (log-normal)", "two values"):
-            sources[kind] = lambda count, kind=kind: made_up(kind, rng, count)
+            sources[kind] = partial(made_up, kind, rng)
     print("| features | " + " | ".join(f"{n} and {m}" for n, m in SIZES) + " |")
     print("| --- |" + " --- |" * len(SIZES))
     for name, source in sources.items():

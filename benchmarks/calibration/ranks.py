@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import gguf
@@ -127,6 +128,10 @@ def halves(x: np.ndarray) -> np.ndarray:
     return x.astype(np.float16)[:, None].view(np.uint8)
 
 
+def rounded_to_halves(x: np.ndarray) -> np.ndarray:
+    return x.astype(np.float16).astype(np.float64)
+
+
 def ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.divide(a, b, out=np.zeros(np.broadcast(a, b).shape), where=b != 0)
 
@@ -144,7 +149,7 @@ def q4_k(x: np.ndarray, bits: int = 4) -> np.ndarray:
     groups = x.reshape(-1, 8, 32).astype(np.float64)
     low = np.minimum(groups.min(axis=2), 0)
     step = (groups.max(axis=2) - low) / most
-    d, d_min = (np.float16(v.max(axis=1) / 63).astype(np.float64) for v in (step, -low))
+    d, d_min = (rounded_to_halves(v.max(axis=1) / 63) for v in (step, -low))
     scale = np.clip(np.rint(ratio(step, d[:, None])), 0, 63).astype(np.uint8)
     minimum = np.clip(np.rint(ratio(-low, d_min[:, None])), 0, 63).astype(np.uint8)
     shifted = groups + (d_min[:, None] * minimum)[:, :, None]
@@ -163,9 +168,9 @@ def q5_k(x: np.ndarray) -> np.ndarray:
 def q6_k(x: np.ndarray) -> np.ndarray:
     groups = x.reshape(-1, 16, 16).astype(np.float64)
     step = np.abs(groups).max(axis=2) / 31
-    d = np.float16(step.max(axis=1) / 127).astype(np.float64)
+    d = rounded_to_halves(step.max(axis=1) / 127)
     scale = np.rint(ratio(step, d[:, None])).astype(np.int8)
-    q = np.clip(np.rint(ratio(groups, (d[:, None] * scale)[:, :, None])), -32, 31).astype(np.int16) + 32
+    q = np.clip(np.rint(ratio(groups, (d[:, None] * scale)[:, :, None])), -32, 31) + 32
     q = q.astype(np.uint8).reshape(-1, 2, 4, 32)
     nibbles = np.concatenate([(q[:, :, k] & 15) | ((q[:, :, k + 2] & 15) << 4) for k in (0, 1)], axis=2)
     upper = np.bitwise_or.reduce((q >> 4) << (2 * np.arange(4, dtype=np.uint8))[None, None, :, None], axis=2)
@@ -176,9 +181,9 @@ def q6_k(x: np.ndarray) -> np.ndarray:
 def q3_k(x: np.ndarray) -> np.ndarray:
     groups = x.reshape(-1, 16, 16).astype(np.float64)
     step = np.abs(groups).max(axis=2) / 4
-    d = np.float16(step.max(axis=1) / 31).astype(np.float64)
+    d = rounded_to_halves(step.max(axis=1) / 31)
     scale = np.clip(np.rint(ratio(step, d[:, None])), 0, 31)
-    q = np.clip(np.rint(ratio(groups, (d[:, None] * scale)[:, :, None])), -4, 3).astype(np.int8) + 4
+    q = np.clip(np.rint(ratio(groups, (d[:, None] * scale)[:, :, None])), -4, 3) + 4
     q = q.astype(np.uint8).reshape(-1, 8, 32)
     third = np.bitwise_or.reduce((q >> 2) << np.arange(8, dtype=np.uint8)[None, :, None], axis=1)
     quarters = (q & 3).reshape(-1, 2, 4, 32)
@@ -193,7 +198,7 @@ def q2_k(x: np.ndarray) -> np.ndarray:
     groups = x.reshape(-1, 16, 16).astype(np.float64)
     low = np.minimum(groups.min(axis=2), 0)
     step = (groups.max(axis=2) - low) / 3
-    d, d_min = (np.float16(v.max(axis=1) / 15).astype(np.float64) for v in (step, -low))
+    d, d_min = (rounded_to_halves(v.max(axis=1) / 15) for v in (step, -low))
     scale = np.clip(np.rint(ratio(step, d[:, None])), 0, 15).astype(np.uint8)
     minimum = np.clip(np.rint(ratio(-low, d_min[:, None])), 0, 15).astype(np.uint8)
     shifted = groups + (d_min[:, None] * minimum)[:, :, None]
@@ -261,7 +266,7 @@ WRITERS: dict[str, tuple[bool, Callable[[Path, Tensors], Path]]] = {
 }
 for _kind in ("Q8_0", "Q6_K", "Q5_0", "Q5_1", "Q5_K", "Q4_0", "Q4_1", "Q4_K", "Q3_K", "Q2_K"):
     # With 2 or 3 bits, noise exceeds the smallest singular values of the planted heads: shown, not required.
-    WRITERS[_kind] = (_kind not in ("Q3_K", "Q2_K"), lambda f, t, kind=_kind: write_gguf(f, t, kind))
+    WRITERS[_kind] = (_kind not in ("Q3_K", "Q2_K"), partial(write_gguf, kind=_kind))
 
 
 def found_ranks(program: str, model: Path, run: Path) -> dict[tuple[int, str, int], int]:
@@ -289,7 +294,7 @@ def count_wrong(program: str, kind: str, seed: int) -> dict[int, list[int]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--headscope", default="build/headscope")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--models", type=int, default=1, help="checkpoints of 128 heads per type")

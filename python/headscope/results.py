@@ -300,7 +300,7 @@ class Detection(Result):
 
     @cached_property
     def lengths(self) -> Table | None:
-        """Per detector and length: sequences, the score of uniform attention, and how many heads reach the threshold."""
+        """Per detector and length: sequences, the score of uniform attention, and how many heads are detected."""
         return self._optional("detector_lengths.csv")
 
     def heads(self, detector: str) -> list[str]:

@@ -183,8 +183,8 @@ class Demo {
       const auto others = std::stable_partition(circuit.begin(), circuit.end(), from_source);
       std::vector<std::string> targets;
       for (auto one = circuit.begin(); one != others; ++one) {
-        targets.push_back(fmt::format("{} (z {:.0f}, induction {:.2f})", to_string(one->edge.target),
-                                      one->edge.z, one->induction));
+        targets.push_back(
+            fmt::format("{} (z {:.0f}, induction {:.2f})", to_string(one->edge.target), one->edge.z, one->induction));
       }
       const Loss loss = loss_without(model, source, lists);
       print(fmt::format("  {} looks at the word before ({:.2f}); the keys of {} read what it writes.\n",
