@@ -16,7 +16,7 @@ ControlDraw draw_control(const TensorShare& tensor, RowPermutation kind, const Q
   options.key_start = {};
   Organization found = organize(control, options, context);
   SparsityValues figures = measure_figures(control, found.head.tree, found.query.tree, found.key.tree);
-  return {std::move(figures), std::move(found.head.tree), std::move(found.query.tree), std::move(found.key.tree)};
+  return {std::move(figures), found.head.tree, found.query.tree, found.key.tree};
 }
 
 Gain gain_over(double found_l1, std::span<const double> control_l1) {
