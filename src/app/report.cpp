@@ -28,7 +28,8 @@ void check_output(const ReportRequest& request) {
         ErrorKind::kInvalidArgument,
         fmt::format("--output: {} is a folder; give the name of a page, e.g. report.html", request.page.string()));
   }
-  if (request.force || !std::filesystem::exists(request.page, ignored)) return;
+  // Devices and pipes are written to; reading one would wait.
+  if (request.force || !std::filesystem::is_regular_file(request.page, ignored)) return;
   std::array<char, kPageBegin.size()> begin{};
   std::ifstream(request.page, std::ios::binary).read(begin.data(), begin.size());
   if (std::string_view(begin.data(), begin.size()) == kPageBegin) return;

@@ -12,6 +12,7 @@
 #include "headscope/base/error.h"
 #include "headscope/io/byte_reader.h"
 #include "headscope/io/mapped_file.h"
+#include "headscope/io/model_file.h"
 #include "headscope/model/vocabulary.h"
 #include "tokenize/bpe_model.h"
 #include "tokenize/merges.h"
@@ -28,8 +29,7 @@ class Settings {
  public:
   explicit Settings(const Checkpoint& checkpoint) : checkpoint_(checkpoint) {
     const fs::path file = checkpoint.path() / "tokenizer_config.json";
-    std::error_code error;
-    if (fs::exists(file, error)) document_.emplace(JsonDocument::open(file));
+    if (model_file_exists(file)) document_.emplace(JsonDocument::open(file));
   }
 
   [[nodiscard]] JsonValue find(std::string_view key) const noexcept {

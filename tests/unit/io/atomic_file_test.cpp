@@ -166,5 +166,34 @@ TEST(AtomicFile, DoesNotReplaceAFolder) {
   EXPECT_EQ(files_in(folder), 1U);
 }
 
+TEST(AtomicFile, ReplacesWhatALinkLeadsToAndKeepsTheLink) {
+  const TemporaryFolder folder;
+  const std::filesystem::path target = folder.write("real/out.txt", "old");
+  std::filesystem::create_symlink("real/out.txt", folder.path() / "link.txt");
+  AtomicFile file(folder.path() / "link.txt");
+  file.write("new");
+  file.commit();
+  EXPECT_EQ(contents(target), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.path() / "link.txt"));
+}
+
+TEST(AtomicFile, WritesToADeviceWithoutReplacingIt) {
+  AtomicFile file("/dev/null");
+  file.write("gone");
+  file.commit();
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
+TEST(AtomicFile, IsNotCommittedAfterAFailedPiece) {
+  const TemporaryFolder folder;
+  AtomicFile file(folder.path() / "out.bin");
+  {
+    const FileSizeLimit limit(1000);
+    EXPECT_ERROR(file.write_at(900, std::vector<std::byte>(200)), ErrorKind::kResource, "cannot write");
+  }
+  EXPECT_ERROR(file.commit(), ErrorKind::kIo, "cannot write");
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "out.bin"));
+}
+
 }  // namespace
 }  // namespace headscope
