@@ -25,7 +25,7 @@ struct Fraction {
 // b_0 + a_1 / (b_1 + a_2 / (b_2 + ...)) by the modified Lentz algorithm; `term(k)` gives a_k and b_k.
 template <typename Term>
 double continued_fraction(const Term& term) {
-  constexpr double kTiny = 1e-300;
+  static constexpr double kTiny = 1e-300;
   const auto nonzero = [](double value) { return std::abs(value) < kTiny ? kTiny : value; };
   double value = nonzero(term(0).b);
   double c = value;
