@@ -26,7 +26,7 @@ def run(short: bool) -> list[Row]:
             found, _ = compare.false_claims(
                 lambda count, kind=kind, random=random: compare.made_up(kind, random, count), n, m, trials, random
             )
-            most = 0.05 + 3 * np.sqrt(0.05 * 0.95 / trials)  # 5 %, and three deviations of so many trials
+            most = 0.05 + 3 * np.sqrt(0.05 * 0.95 / trials)  # 5 %, and three standard errors
             rows.append(Row(f"17 features, {kind}, {n} and {m} inputs", "comparisons with a false claim", found, None,
                             round(most, 3), trials))  # fmt: skip
     return rows
