@@ -29,13 +29,15 @@ def write_input(name: str, path: Path, tokens: int, seed: int) -> list[str | Pat
     return ["--ids", path]
 
 
-def organized(name: str, layers: int, tokens: int, seed: int) -> list[dict[str, str]]:
+def organized(
+    name: str, layers: int, tokens: int, seed: int, input_seed: int | None = None, controls: int = 1
+) -> list[dict[str, str]]:
     """sparsity.csv of a model with random weights on a random input: the network, then every head."""
     with scratch() as folder:
         model = random_model(folder / "model", *MODELS[name], "--layers", str(layers), "--seed", str(seed))
-        source = write_input(name, folder / "input.npy", tokens, seed)
+        source = write_input(name, folder / "input.npy", tokens, seed if input_seed is None else input_seed)
         headscope("capture", model, "-o", folder / "run", "--what", "pattern", "--no-output", "--quiet", *source)
-        headscope("organize", folder / "run", "-o", folder / "run", "--quiet")
+        headscope("organize", folder / "run", "-o", folder / "run", "--quiet", "--controls", str(controls))
         return table(folder / "run/sparsity.csv")
 
 
@@ -56,6 +58,24 @@ def measure(name: str, layers: int, tokens: int, seeds: int, short: bool) -> lis
     rows.append(Row(name, "networks that are said to gain", claimed, None, 0, len(networks)))
     rows.append(Row(name, "heads that are said to gain", float(np.mean(flag(heads, "gains"))), None, 0.05, len(heads)))
     return rows
+
+
+def other_weights(name: str, layers: int, tokens: int, seeds: int) -> list[Row]:
+    """What no control can improve on: another draw of the same random weights, on the same input.
+
+    The gain of a head is the mean l1 of its layer in the other network divided by its own l1. Its spread is that of
+    the heads of a random network."""
+    tables = [organized(name, layers, tokens, seed, input_seed=seeds, controls=0) for seed in range(seeds)]
+    l1 = np.stack([column(rows, "l1")[column(rows, "name", str) != "network"] for rows in tables])
+    l1 = l1.reshape(seeds, layers, -1)
+    gains = np.concatenate([l1.mean(axis=2, keepdims=True)[other] / l1[own]
+                            for own in range(seeds) for other in range(seeds) if own != other], axis=None)
+    within = float(np.mean((gains >= 0.95) & (gains <= 1.05)))
+    case = f"{name}, over another draw of its weights"
+    return [
+        Row(case, "heads with a gain of 0.95 to 1.05", within, trials=len(gains)),
+        Row(case, "mean gain", float(np.mean(gains)), 0.98, 1.02, len(gains)),
+    ]
 
 
 def exchangeable(heads: int, tokens: int, seeds: int) -> list[Row]:
@@ -83,4 +103,6 @@ def run(short: bool) -> list[Row]:
     rows = exchangeable(24, 64 if short else 128, 1 if short else 4)
     for name in ("GPT-2 small",) if short else MODELS:
         rows += measure(name, layers, tokens, seeds, short)
+        if not short:
+            rows += other_weights(name, layers, tokens, seeds)
     return rows

@@ -120,7 +120,7 @@ void describe(SoftmaxRequest& request, OptionList& options) {
   options.add("paraproduct", request.paraproduct, kept_form(),
               "Write the arrays of 'all' heads or of 'none' (default: all if --heads selects some)");
   options.add("draws", request.draws, "Shuffled trees for comparison").between(1, 1000);
-  options.add("control", request.control, "Analyze scores permuted within rows, too");
+  options.add("control", request.control, "Control: scores permuted within rows, organized again");
   options.add("inputs", request.inputs, "Analyze at most this many of the inputs that 'capture' wrote")
       .between(1, 1000000);
   options.add("seed", request.seed, "Seed of the shuffled trees and of the control");

@@ -38,7 +38,7 @@ struct OrganizeRequest {
   double stop_below = 0;             ///< 0: never.
   std::size_t dimensions = 8;
   double time = 1;
-  std::size_t draws = 8;
+  std::size_t draws = 4;
   /// Controls of each kind per input. One by default: each costs as much as the organization itself.
   std::size_t controls = 1;
   std::size_t inputs = 8;  ///< At most this many of the inputs of a folder.

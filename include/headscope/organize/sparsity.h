@@ -62,7 +62,7 @@ struct SparsityValues {
 };
 
 struct SparsityOptions {
-  std::size_t draws = 8;  ///< Number of shuffled trees; at least 2.
+  std::size_t draws = 4;  ///< Number of shuffled trees; at least 2.
   std::uint64_t seed = 0;
   std::size_t entropy_terms = 100;
 };
