@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# install_debian.sh PACKAGE... : installs the Debian packages that are missing, and says which.
+# install_debian.sh PACKAGE... : installs the Debian packages that are missing. Prints them, and the commands that run as root,
+# before the first command, so that a question of sudo for a password never comes unexplained. Without root and without sudo
+# it installs nothing, prints the command for root, and fails.
 set -euo pipefail
 
 if ! command -v apt-get > /dev/null; then
@@ -14,15 +16,22 @@ for package in "$@"; do
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
+by_hand="apt-get install --no-install-recommends ${missing[*]}"
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
-  command -v sudo >/dev/null || {
-    echo "missing Debian packages: ${missing[*]}; install them as root, or install sudo" >&2
+  command -v sudo > /dev/null || {
+    echo "missing Debian packages, and neither root nor sudo to install them; as root, run: $by_hand" >&2
     exit 1
   }
   as_root=(sudo)
 fi
+# sudo does not pass the environment on.
+update=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq)
+install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}")
 echo "installing Debian packages: ${missing[*]}"
-export DEBIAN_FRONTEND=noninteractive
-"${as_root[@]}" apt-get update -qq
-"${as_root[@]}" apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
+echo "  ${update[*]}"
+echo "  ${install[*]}"
+if ! "${update[@]}" || ! "${install[@]}" > /dev/null; then
+  echo "the Debian packages were not installed; as root, run: $by_hand" >&2
+  exit 1
+fi
