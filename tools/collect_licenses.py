@@ -57,11 +57,22 @@ def python_text(package: str) -> str:
     return "\n".join(texts)
 
 
+def header_text(package: str, header: str) -> str:
+    """Returns the comment at the top of a header inside a Python package, for libraries without a license file."""
+    for file in importlib.metadata.files(package) or []:
+        if file.as_posix().endswith(header):
+            comment = re.match(r"\s*/\*(.*?)\*/", Path(str(file.locate())).read_text(), re.DOTALL)
+            if comment and "Copyright" in comment[1]:
+                return "\n".join(line.strip().removeprefix("*").strip() for line in comment[1].splitlines())
+    raise SystemExit(f"collect_licenses.py: the Python package {package} has no {header} with a license")
+
+
 def collect(python_module: bool) -> str:
     parts = {title: library_text(*names) for title, names in LIBRARIES.items()}
     parts |= {title: python_text(package) for title, package in PYTHON_PACKAGES.items()}
     if python_module:
         parts["nanobind"] = python_text("nanobind")
+        parts["robin-map, inside nanobind"] = header_text("nanobind", "tsl/robin_map.h")
     else:
         parts["GCC runtime libraries (libstdc++, libgcc)"] = library_text(*GCC_RUNTIME)
     parts["Inside the report's page"] = (ROOT / "web/dist/licenses.txt").read_text()

@@ -19,6 +19,9 @@ tar --create --gzip --sort=name --owner=0 --group=0 --numeric-owner --directory 
 moved=$(mktemp -d)
 trap 'rm -rf "$moved"' EXIT
 tar --extract --file "dist/$name.tar.gz" --directory "$moved"
+for file in LICENSE THIRD_PARTY_LICENSES.txt; do
+  [ -s "$moved/$name/$file" ] || { echo "make_dist.sh: dist/$name.tar.gz has no $file" >&2; exit 1; }
+done
 (cd / && env -i "$moved/$name/bin/headscope" inspect "$moved/$name/share/headscope/models/demo" > /dev/null)
 glibc=$(objdump -T "$folder/bin/headscope" "$folder"/lib/*.so* | grep -o 'GLIBC_[0-9.]*' | sort --version-sort --unique | tail -n 1)
 echo "dist/$name.tar.gz, $(($(stat --format %s "dist/$name.tar.gz") / 1000000)) MB; needs glibc ${glibc#GLIBC_} or newer"

@@ -33,8 +33,8 @@ def test_the_command_does_not_import_the_package() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["fmt", "Highway", "OpenBLAS", "PCRE2", "utf8proc", "zlib", "libpng", "libjpeg-turbo", "nanobind", "d3-array",
-     "three"],
+    ["fmt", "CLI11", "JSON for Modern C++", "Highway", "OpenBLAS", "GNU Fortran", "PCRE2", "utf8proc", "zlib", "libpng",
+     "libjpeg-turbo", "nanobind", "robin-map", "d3-array", "internmap", "three"],
 )
 def test_licenses_of_what_is_inside_are_there(name: str) -> None:
     assert name in (PACKAGE / "share/headscope/THIRD_PARTY_LICENSES.txt").read_text()

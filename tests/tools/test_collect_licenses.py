@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "tools/collect_licenses.py"
 sys.path.insert(0, str(SCRIPT.parent))
@@ -58,6 +60,50 @@ def test_the_texts_of_another_system_are_taken_from_a_folder(tmp_path: Path, mon
     for title, (_, name) in collect_licenses.LIBRARIES.items():
         assert f". {title}\n" in text and f"License of {name}." in text
     assert "d3-array" in text and "three" in text
+
+
+@pytest.mark.parametrize("python_module", [True, False], ids=["wheel", "tarball"])
+def test_wheel_and_tarball_name_everything_inside(python_module: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The texts themselves are in Debian packages and in the environment that makes the package.
+    monkeypatch.setattr(collect_licenses, "library_text", lambda debian, elsewhere: f"Text of {elsewhere}.")
+    monkeypatch.setattr(collect_licenses, "python_text", lambda package: f"Text of {package}.")
+    monkeypatch.setattr(collect_licenses, "header_text", lambda package, header: f"Text of {header} in {package}.")
+    text = collect_licenses.collect(python_module)
+    inside = "fmt cli11 nlohmann-json highway zlib libpng libjpeg-turbo pcre2 utf8proc scipy-openblas32".split()
+    inside += ["nanobind", "tsl/robin_map.h in nanobind"] if python_module else ["gcc"]
+    for name in inside:
+        assert f"\nText of {name}.\n" in text
+    assert (ROOT / "web/dist/licenses.txt").read_text().strip() in text
+
+
+def test_the_license_of_a_header_is_its_first_comment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class File:
+        def __init__(self, name: str, text: str) -> None:
+            (tmp_path / name).write_text(text)
+            self.path = tmp_path / name
+
+        def as_posix(self) -> str:
+            return self.path.as_posix()
+
+        def locate(self) -> Path:
+            return self.path
+
+    files = [File("map.h", "/**\n * MIT License\n *\n * Copyright (c) Somebody\n */\n#define X /* no */\n")]
+    monkeypatch.setattr(collect_licenses.importlib.metadata, "files", lambda package: files)
+    assert collect_licenses.header_text("package", "map.h").split("\n")[1:4] == [
+        "MIT License", "", "Copyright (c) Somebody"]
+    with pytest.raises(SystemExit, match=r"the Python package package has no set\.h with a license"):
+        collect_licenses.header_text("package", "set.h")
+
+
+def test_packages_are_made_with_the_notices() -> None:
+    # tests/python looks into the wheel, make_dist.sh into the tarball, where these are made.
+    assert "cmake.define.HEADSCOPE_COLLECT_LICENSES=ON" in (ROOT / "tools/make_wheel.sh").read_text()
+    assert re.search(r"--target .*\blicenses\b", (ROOT / "tools/make_dist.sh").read_text())
+    for name, place in (("python/CMakeLists.txt", "headscope/share/headscope"), ("cmake/headscope_dist.cmake", r"\.")):
+        text = (ROOT / name).read_text()
+        assert "include(headscope_licenses)" in text
+        assert re.search(rf'install\(FILES [^)]*"\$\{{HEADSCOPE_LICENSES\}}"\s+DESTINATION {place} ', text), name
 
 
 def test_a_missing_text_is_an_error(tmp_path: Path) -> None:

@@ -548,6 +548,21 @@ describe("print", () => {
   });
 });
 
+test("third-party notices are at the end of the page, closed, and open with the keyboard", async () => {
+  const { page, faults, close } = await open(pages.relate);
+  const text = page.locator("footer #notices pre");
+  assert.equal(await text.isVisible(), false);
+  await page.locator("#notices summary").focus();
+  await page.keyboard.press("Enter");
+  await text.waitFor({ state: "visible" });
+  for (const name of ["d3-array", "internmap", "three"])
+    assert.match(await text.innerText(), new RegExp(`^${name} \\d`, "m"));
+  const sizes = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+  assert.ok(sizes[0] <= sizes[1], `${sizes}`);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
 test("a page with little data is below 3 MB", () => {
   assert.ok(statSync(pages.relate).size < 3e6);
 });
