@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -38,6 +39,16 @@ def test_the_command_does_not_import_the_package() -> None:
 )
 def test_licenses_of_what_is_inside_are_there(name: str) -> None:
     assert name in (PACKAGE / "share/headscope/THIRD_PARTY_LICENSES.txt").read_text()
+
+
+@pytest.mark.skipif(shutil.which("readelf") is None, reason="readelf is not installed")
+def test_program_and_module_are_hardened() -> None:
+    # auditwheel rewrites both after they are linked. tests/cli/test_hardening.py says more of the program.
+    for binary in [PACKAGE / "bin/headscope", *PACKAGE.glob("_native*.so")]:
+        options = ["--wide", "--program-headers", "--dynamic", "--dyn-syms"]
+        text = subprocess.run(["readelf", *options, binary], capture_output=True, text=True, check=True).stdout
+        for wanted in ("GNU_RELRO", "BIND_NOW", "__stack_chk_fail"):
+            assert wanted in text, f"{binary.name}: {wanted}"
 
 
 def test_nothing_of_the_build_machine_is_needed() -> None:
