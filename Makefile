@@ -16,6 +16,7 @@
 #   make bench-mpi  measure two ranks against one, and write that section of it; make bench-packages: wheel and tarball
 #   make test-gpu   the CUDA backend's tests, where there is a device and nvcc; make bench-gpu measures it
 #   make fuzz     a minute of fuzzing for every parser (FUZZ_SECONDS=600 for ten)
+#   make faults   kill and fail every command at every call that changes files (FAULTS="--only relate" for one)
 #   make lint     clang-format, clang-tidy, ruff, mypy, eslint, prettier
 #   make sbom     write dist/headscope.cdx.json, the list of everything that headscope contains (CycloneDX)
 #   make pins     write requirements*.txt, the exact Python packages with their hashes, from requirements*.in
@@ -24,7 +25,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
-.PHONY: build mpi demo test test-distros test-packages test-gpu web web-test wheel dist python python-torch bench calibration bench-mpi bench-packages bench-gpu fuzz lint format docs sbom pins clean \
+.PHONY: build mpi demo test test-distros test-packages test-gpu web web-test wheel dist python python-torch bench calibration bench-mpi bench-packages bench-gpu fuzz faults lint format docs sbom pins clean \
 	debian-% venv
 
 BUILD_PACKAGES := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libhwy-dev zlib1g-dev \
@@ -67,8 +68,9 @@ test: debian-build debian-test venv
 	cmake --build --preset asan
 	ctest --preset asan
 	cmake --preset mpi -DHEADSCOPE_TESTS=ON -DHEADSCOPE_BENCHMARKS=OFF
-	cmake --build --preset mpi --target headscope headscope_ranks encode_texts exchange_numbers
-	HEADSCOPE=build/headscope $(PYTHON) -m pytest -q -n 2 --dist loadfile tests/tools tests/cli tests/tokenizers tests/models
+	cmake --build --preset mpi --target headscope headscope_ranks encode_texts exchange_numbers faults
+	HEADSCOPE=build/headscope $(PYTHON) -m pytest -q -n 2 --dist loadfile tests/tools tests/cli tests/faults tests/tokenizers \
+	  tests/models
 	tools/test_library.sh build/release
 	@if command -v nvcc > /dev/null; then \
 	  cmake --preset cuda -DHEADSCOPE_TESTS=ON && cmake --build --preset cuda --target headscope_cuda; \
@@ -144,6 +146,12 @@ fuzz: debian-build debian-fuzz
 	cmake --preset fuzz
 	cmake --build --preset fuzz
 	tests/fuzz/run.sh build/fuzz/tests/fuzz $(FUZZ_SECONDS)
+
+# A sample of it is part of make test.
+faults: debian-build debian-test venv
+	cmake --preset mpi -DHEADSCOPE_TESTS=ON -DHEADSCOPE_BENCHMARKS=OFF
+	cmake --build --preset mpi --target headscope faults
+	$(PYTHON) tests/faults/run.py $(FAULTS)
 
 lint: debian-build debian-mpi debian-test debian-lint .venv-lint/installed web/node_modules/installed
 	cmake --preset dev -DHEADSCOPE_BENCHMARKS=ON -DHEADSCOPE_MPI=ON

@@ -113,7 +113,7 @@ void add_command(CLI::App& program, Command& command, Session& session) {
   add_former_spellings(*app, command.options());
   app->footer(fmt::format("Example: headscope {}", command.info().example));
   app->callback([&command, &session, json] {
-    watch_for_interrupts();
+    watch_for_interrupts(session.ranks.size() > 1);
     std::optional<CommandOutput> output;
     {
       Progress progress(session);

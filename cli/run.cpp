@@ -121,7 +121,7 @@ int run(int argc, const char* const* argv, Session session) {
   } catch (const Interrupted& interrupted) {
     const char* left = interrupted.resumable
                            ? "interrupted; finished parts are kept, and the same command continues from there"
-                           : "interrupted, nothing was written";
+                           : "interrupted; the unfinished result was not written";
     return fail(session, left, 128 + interrupted.signal);
   } catch (const std::bad_alloc&) {
     return fail(session, "out of memory", kResource);

@@ -155,7 +155,7 @@ void bind_model(nb::module_& m) {
            nb::sig("def weights(self, layer: int, role: str, weights: str) -> numpy.typing.NDArray[numpy.float32]"),
            "[head, d_model, d_head], float32.")
       .def(
-          "fingerprint", [](const LoadedModel& loaded) { return fingerprint(loaded.model->checkpoint()); },
+          "fingerprint", [](const LoadedModel& loaded) { return fingerprint(*loaded.model); },
           "16 hexadecimal digits that identify the checkpoint.")
       .def("readiness", &readiness, nb::sig("def readiness(self) -> dict[str, tuple[bool, str]]"),
            "Per command, whether it can run on the model, and the reason.");

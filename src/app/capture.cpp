@@ -51,7 +51,7 @@ RunCommand describe_run(const CaptureRequest& request, const Model& model, std::
   RunCommand command = describe_command(request);
   command.identity["contents"] = fingerprint(inputs);
   describe_resources(command, request.resources);
-  describe_model(command, model, fingerprint(model.checkpoint()));
+  describe_model(command, model, fingerprint(model));
   return command;
 }
 
@@ -195,6 +195,7 @@ std::string summary(const CaptureOutcome& outcome) {
   std::string text = fmt::format("{}: {} heads, {} input{}\n", outcome.model.family, result.heads.size(),
                                  outcome.inputs.size(), outcome.inputs.size() == 1 ? "" : "s");
   text += input_lines(outcome);
+  if (const auto warning = unknown_tokens_warning(outcome.inputs)) text += fmt::format("warning: {}\n", *warning);
   text += attention_lines(result);
   if (outcome.ablation) text += ablation_line(*outcome.ablation);
   const std::string size = fmt::format("{:.1f} MB of maps and outputs", static_cast<double>(result.bytes) / 1e6);
@@ -211,6 +212,7 @@ std::string to_json(const CaptureOutcome& outcome) {
     }
     root["inputs"].push_back(std::move(entry));
   }
+  if (const auto warning = unknown_tokens_warning(outcome.inputs)) root["warnings"].push_back(*warning);
   return json_text(std::move(root), outcome.files);
 }
 

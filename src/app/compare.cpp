@@ -90,7 +90,7 @@ void describe(CompareRequest& request, OptionList& options) {
   describe_what(request.what, options);
   options.add("skip-first", request.skip_first, "Number of first tokens to leave out: attention sinks");
   options.add("inputs", request.max_inputs, "Maximum number of inputs of a RUN").between(1, 1000000);
-  options.add("iterations", request.iterations, "Iterations of the questionnaire").between(1, 1000);
+  options.add("iterations", request.iterations, "Iterations of the questionnaire").between(1, kMaxIterations);
   options.add("draws", request.draws, "Shuffled trees that sparsity is compared with").between(2, 1000);
   options.add("seed", request.seed, "Seed of the shuffled trees");
   describe(request.output, options);

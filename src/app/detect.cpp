@@ -23,7 +23,7 @@ using namespace app;
 RunCommand describe_run(const DetectRequest& request, const Model& model) {
   RunCommand command = describe_command(request);
   describe_resources(command, request.resources);
-  describe_model(command, model, fingerprint(model.checkpoint()));
+  describe_model(command, model, fingerprint(model));
   return command;
 }
 

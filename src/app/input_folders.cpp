@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
 #include <system_error>
 
 #include "app/map_source.h"
 #include "app/shared_work.h"
-#include "headscope/io/path_exists.h"
+#include "headscope/io/folder.h"
 #include "headscope/run/schema.h"
 
 namespace headscope::app {
@@ -20,9 +21,12 @@ InputFolders find_input_folders(const MapSelection& selection, std::size_t most,
   const fs::path& source = selection.source.file;
   found.used.push_back(source);
   std::error_code ignored;
-  for (std::size_t i = 1; fs::is_directory(source, ignored); ++i) {
+  std::optional<Folder> run;
+  if (fs::is_directory(source, ignored)) run.emplace(Folder::open(source));
+  for (std::size_t i = 1; run; ++i) {
     const fs::path folder = source / input_folder(i);
-    if (!path_exists(folder / map_file(selection.what))) break;
+    // A link instead of a folder does not count.
+    if (!run->has(fs::path(input_folder(i)) / map_file(selection.what))) break;
     if (found.used.size() < most) {
       found.used.push_back(folder);
     } else {

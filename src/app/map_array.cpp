@@ -29,12 +29,6 @@ void check_size(const Shape& shape, std::size_t memory, const std::string& where
                           where, to_string(shape), memory >> 20));
 }
 
-MapArray open_npy(const fs::path& path, std::size_t memory) {
-  NpyFile file = NpyFile::open(path);
-  if (!file.array().in_c_order()) check_size(file.array().shape, memory, path.string());
-  return {npy_source(std::move(file), path.string()), path.string()};
-}
-
 // Returns the only name, or the requested one.
 std::string choose_array(const std::vector<std::string>& names, const std::string& wanted, const fs::path& path) {
   std::vector<std::string> shown;
@@ -69,12 +63,19 @@ MapArray open_safetensors(const fs::path& path, const std::string& wanted) {
 
 }  // namespace
 
+MapArray open_npy_array(MappedFile mapped, std::size_t memory) {
+  const std::string where = mapped.path().string();
+  NpyFile file = NpyFile::open(std::move(mapped));
+  if (!file.array().in_c_order()) check_size(file.array().shape, memory, where);
+  return {npy_source(std::move(file), where), where};
+}
+
 MapArray open_map_array(const ArrayInput& input, const std::string& called, const std::string& wanted,
                         std::size_t memory) {
   if (input.values) return {ArraySource(*input.values, input.shape), called};
   const fs::path& path = input.file;
   const std::string extension = path.extension().string();
-  if (extension == ".npy") return open_npy(path, memory);
+  if (extension == ".npy") return open_npy_array(MappedFile::open(path), memory);
   if (extension == ".npz") return open_npz(path, wanted, memory);
   if (extension == ".safetensors") return open_safetensors(path, wanted);
   throw Error(ErrorKind::kUnsupported,

@@ -5,6 +5,7 @@
 
 #include "headscope/app/request_parts.h"
 #include "headscope/io/array_source.h"
+#include "headscope/io/mapped_file.h"
 
 namespace headscope::app {
 
@@ -22,6 +23,9 @@ struct MapArray {
 ///                kIo, kFormat, kUnsupported if the file cannot be read; kResource if the array is too large.
 [[nodiscard]] MapArray open_map_array(const ArrayInput& input, const std::string& called, const std::string& wanted,
                                       std::size_t memory);
+
+/// The same for the array of a mapped .npy file.
+[[nodiscard]] MapArray open_npy_array(MappedFile file, std::size_t memory);
 
 /// Returns the 64-bit FNV-1a hash of shape and floats. Of large arrays only pages spread over them are read.
 /// \throws Error  as reading the array.

@@ -10,6 +10,8 @@
 #include "app/map_array.h"
 #include "app/shared_work.h"
 #include "headscope/base/error.h"
+#include "headscope/io/byte_reader.h"
+#include "headscope/io/folder.h"
 #include "headscope/io/json.h"
 #include "headscope/model/head_id.h"
 #include "headscope/run/schema.h"
@@ -170,24 +172,25 @@ void check_size(const OpenedMaps& maps, std::size_t ranks, std::size_t memory) {
 }
 
 // The array of a folder of captured maps is in a file of it.
-ArrayInput array_of(const MapSelection& selection, bool is_folder) {
-  ArrayInput input = selection.source;
-  if (!is_folder) return input;
-  input.file /= map_file(selection.what);
-  std::error_code ignored;
-  if (!fs::exists(input.file, ignored)) {
+MapArray array_of(const MapSelection& selection, const std::optional<Folder>& folder, std::size_t memory) {
+  if (!folder) return open_map_array(selection.source, "array", selection.array, memory);
+  const std::string name(map_file(selection.what));
+  if (!folder->has(name)) {
     throw Error(ErrorKind::kIo, fmt::format("{}: has no {}; 'headscope capture' writes maps, or name a file of them",
-                                            selection.source.file.string(), map_file(selection.what)));
+                                            folder->path().string(), name));
   }
-  return input;
+  return open_npy_array(folder->map(name), memory);
 }
 
-MapDescription description_of(const MapSelection& selection, bool is_folder) {
-  std::error_code ignored;
+MapDescription description_of(const MapSelection& selection, const std::optional<Folder>& folder) {
   const std::string name(run_files::kTokens.path);
-  const fs::path file = selection.source.file / name;
-  if (is_folder && fs::exists(file, ignored)) return read_map_description(file);
-  if (is_folder || selection.description.empty()) return {};
+  if (folder && folder->has(name)) {
+    const MappedFile file = folder->map(name);
+    const std::string where = file.path().string();
+    const JsonDocument document = JsonDocument::parse(as_text(file.bytes()), where);
+    return parse_map_description(document.root(), where);
+  }
+  if (folder || selection.description.empty()) return {};
   const JsonDocument document = JsonDocument::parse(selection.description, name);
   return parse_map_description(document.root(), name);
 }
@@ -199,12 +202,13 @@ OpenedMaps open_maps(const MapSelection& selection, std::size_t memory) {
   if (!in_memory && !fs::exists(path, ignored)) {
     throw Error(ErrorKind::kIo, fmt::format("{}: no such file or folder", path.string()));
   }
-  const bool is_folder = !in_memory && fs::is_directory(path, ignored);
-  const MapArray array = open_map_array(array_of(selection, is_folder), "array", selection.array, memory);
-  OpenedMaps maps{array, description_of(selection, is_folder), {}, {}, array.values};
+  std::optional<Folder> folder;
+  if (!in_memory && fs::is_directory(path, ignored)) folder.emplace(Folder::open(path));
+  const MapArray array = array_of(selection, folder, memory);
+  OpenedMaps maps{array, description_of(selection, folder), {}, {}, array.values};
 
   NetworkTensorOptions& options = maps.options;
-  options.axes = is_folder ? "hqk" : selection.axes;
+  options.axes = folder ? "hqk" : selection.axes;
   options.kind = selection.what;
   options.skip_first = selection.skip_first;
   options.head_names = head_names(options.axes, maps.array.values.shape(), maps.about);

@@ -187,6 +187,8 @@ OptionValue Option::parse(const std::vector<std::string>& words) const {
   const std::string& word = words.back();
   if (kind_ == OptionKind::kInteger) {
     const auto integer = number_in<std::int64_t>(word);
+    const bool is_large = !word.empty() && std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
+    if (!integer && is_large && !std::isfinite(max_)) reject(word, "an integer below 2^63");
     if (!integer) reject(word, expected_number());
     return *integer;
   }

@@ -14,6 +14,8 @@
 #include "app/shared_work.h"
 #include "headscope/base/error.h"
 #include "headscope/base/message.h"
+#include "headscope/io/byte_reader.h"
+#include "headscope/io/folder.h"
 #include "headscope/io/json.h"
 #include "headscope/organize/tensor_haar.h"
 #include "headscope/run/schema.h"
@@ -26,12 +28,14 @@ namespace {
 using namespace app;
 
 PartitionTree read_start(const std::filesystem::path& run, TensorAxis axis, std::size_t extent) {
-  const std::filesystem::path path = run / fill(run_files::kAxisTree.path, {{"axis", std::string(to_string(axis))}});
-  const JsonDocument document = JsonDocument::open(path);
-  PartitionTree tree = tree_from_json(document.root(), path.string());
+  const MappedFile file =
+      Folder::open(run).map(fill(run_files::kAxisTree.path, {{"axis", std::string(to_string(axis))}}));
+  const std::string where = file.path().string();
+  const JsonDocument document = JsonDocument::parse(as_text(file.bytes()), where);
+  PartitionTree tree = tree_from_json(document.root(), where);
   if (tree.size() != extent) {
-    throw Error(ErrorKind::kFormat, fmt::format("{}: is a tree of {} elements, expected the {} of the {} axis",
-                                                path.string(), tree.size(), extent, to_string(axis)));
+    throw Error(ErrorKind::kFormat, fmt::format("{}: is a tree of {} elements, expected the {} of the {} axis", where,
+                                                tree.size(), extent, to_string(axis)));
   }
   return tree;
 }
@@ -142,7 +146,8 @@ void write_coefficients(RunFolder* folder, const TensorShare& tensor, const Orga
 void describe(OrganizeRequest& request, OptionList& options) {
   describe(request.maps, options);
   describe_what(request.maps.what, options);
-  options.add("iterations", request.iterations, "Iterations of the questionnaire (default: 3; 10 for one map)");
+  options.add("iterations", request.iterations, "Iterations of the questionnaire (default: 3; 10 for one map)")
+      .between(1, kMaxIterations);
   options.add("alpha", request.alpha, "Weight of coarse levels in the distance (default: 0; 1 for one map)");
   options.add("beta", request.beta, "Weight of large folders in the distance (default: 1; 0 for one map)");
   options.add("epsilon", request.epsilon, "Scale of the affinity");

@@ -81,7 +81,7 @@ RunCommand describe_run(const PruneRequest& request, const Model& model, std::sp
   RunCommand command = describe_command(request);
   command.identity["contents"] = fingerprint(inputs);
   describe_resources(command, request.resources);
-  describe_model(command, model, fingerprint(model.checkpoint()));
+  describe_model(command, model, fingerprint(model));
   return command;
 }
 

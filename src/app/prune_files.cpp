@@ -52,11 +52,6 @@ std::string_view measure_name(const PruneResult& result) {
   return effect.kl ? "kl" : "change";
 }
 
-std::string_view unit(const PruneResult& result) {
-  const std::string_view measure = measure_name(result);
-  return measure == "loss" ? "nats" : measure == "kl" ? "nats of KL" : "of relative change";
-}
-
 Json control_json(const std::optional<ControlTest>& test) {
   if (!test) return {};
   return {{"orders", test->orders},

@@ -78,10 +78,6 @@ RunCommand describe_run(const RelateRequest& request, const Model& model, const 
   return command;
 }
 
-std::filesystem::path unfinished(const RelateRequest& request) {
-  return request.output.run / "unfinished";
-}
-
 // What determines the bits of a block of affinities, besides its metric, roles and layers. Bits differ between
 // processors for which BLAS has different kernels.
 std::string key_of_blocks(const RelateRequest& request, const Model& model, const std::string& seen,
@@ -208,8 +204,9 @@ std::optional<RelateOutcome> run(const RelateRequest& request, const Context& ca
   const auto opened = ranks.run_and_agree([&] { return request.model.open(); });
   const Model& model = *opened;
   outcome.model = model.info();
-  const std::string seen = fingerprint(model.checkpoint());
-  check_same_everywhere(ranks, "model", seen);
+  // Ranks compare a sample; the whole is read once.
+  check_same_everywhere(ranks, "model", sampled_fingerprint(model.checkpoint()));
+  const std::string seen = broadcast_text(ranks, ranks.is_root() ? fingerprint(model) : "");
   if (!request.labels.empty() && ranks.is_root()) outcome.options.labels = load_labels(request.labels);
   std::optional<RunOutput> output;
   if (ranks.is_root()) {
@@ -217,11 +214,11 @@ std::optional<RelateOutcome> run(const RelateRequest& request, const Context& ca
   }
   // What is kept in memory has no folder in which to resume.
   const bool on_disk = !request.output.run.empty();
-  if (on_disk && !request.resume) FinishedBlocks::remove(unfinished(request));
+  if (on_disk && !request.resume) FinishedBlocks::remove(request.output.run);
   ranks.barrier();
   std::optional<FinishedBlocks> finished;
   if (on_disk) {
-    finished.emplace(unfinished(request), key_of_blocks(request, model, seen, *context.affinity_engine), ranks.rank(),
+    finished.emplace(request.output.run, key_of_blocks(request, model, seen, *context.affinity_engine), ranks.rank(),
                      request.save_every);
   }
   const Context half = context.with_memory(context.memory / 2);
@@ -240,7 +237,7 @@ std::optional<RelateOutcome> run(const RelateRequest& request, const Context& ca
     outcome.files = output->finish(context);
   }
   ranks.barrier();  // nothing is removed before the results are in place
-  if (on_disk) FinishedBlocks::remove(unfinished(request));
+  if (on_disk) FinishedBlocks::remove(request.output.run);
   if (!output) return std::nullopt;
   return outcome;
 }

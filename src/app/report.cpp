@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
-#include <fstream>
 #include <string_view>
 #include <system_error>
 
@@ -12,6 +10,8 @@
 #include "headscope/app/request_parts.h"
 #include "headscope/base/error.h"
 #include "headscope/io/atomic_file.h"
+#include "headscope/io/byte_reader.h"
+#include "headscope/io/mapped_file.h"
 #include "headscope/report/page.h"
 
 namespace headscope {
@@ -28,10 +28,10 @@ void check_output(const ReportRequest& request) {
         ErrorKind::kInvalidArgument,
         fmt::format("--output: {} is a folder; give the name of a page, e.g. report.html", request.page.string()));
   }
-  if (request.force || !std::filesystem::exists(request.page, ignored)) return;
-  std::array<char, kPageBegin.size()> begin{};
-  std::ifstream(request.page, std::ios::binary).read(begin.data(), begin.size());
-  if (std::string_view(begin.data(), begin.size()) == kPageBegin) return;
+  // Devices and pipes are written to; reading one would wait.
+  if (request.force || !std::filesystem::is_regular_file(request.page, ignored)) return;
+  const MappedFile page = MappedFile::open(request.page);
+  if (as_text(page.bytes()).starts_with(kPageBegin)) return;
   throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: exists and is not a report; choose another name, or "
                                                        "--force to replace it",
                                                        request.page.string()));

@@ -6,6 +6,7 @@
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
 #include "headscope/base/system.h"
+#include "headscope/linalg/kernels.h"
 
 namespace headscope {
 
@@ -42,6 +43,7 @@ RunFiles RunOutput::finish(const Context& context) {
 void describe_resources(RunCommand& command, const Resources& resources) {
   command.circumstances["threads"] = std::to_string(thread_count());
   command.circumstances["memory"] = size_form().format(resources.memory);
+  command.circumstances["kernels"] = kernel_name();
 }
 
 void describe_model(RunCommand& command, const Model& model, const std::string& fingerprint) {

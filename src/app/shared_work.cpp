@@ -25,13 +25,17 @@ double processor_seconds() {
 
 }  // namespace
 
-void check_same_everywhere(Ranks& ranks, const std::string& what, const std::string& fingerprint) {
-  if (ranks.size() == 1) return;
+std::string broadcast_text(Ranks& ranks, const std::string& text) {
   MessageWriter own;
-  own.put_text(fingerprint);
+  own.put_text(text);
   std::vector<std::byte> bytes = std::move(own).release();
   ranks.broadcast(bytes);
-  const std::string first = MessageReader(bytes).take_text();
+  return std::string(MessageReader(bytes).take_text());
+}
+
+void check_same_everywhere(Ranks& ranks, const std::string& what, const std::string& fingerprint) {
+  if (ranks.size() == 1) return;
+  const std::string first = broadcast_text(ranks, fingerprint);
   std::optional<Error> failure;
   if (first != fingerprint) {
     failure.emplace(

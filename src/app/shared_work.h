@@ -8,6 +8,9 @@
 
 namespace headscope::app {
 
+/// Returns the text that rank 0 gave. All ranks call it.
+[[nodiscard]] std::string broadcast_text(Ranks& ranks, const std::string& text);
+
 /// \throws Error  kBackend, on all ranks, if one of them was given something else than rank 0: `what` is "model",
 ///                `fingerprint` that of the one it sees.
 void check_same_everywhere(Ranks& ranks, const std::string& what, const std::string& fingerprint);

@@ -113,7 +113,8 @@ SoftmaxInput summarize(const MapSource& source, const std::vector<HeadInvariance
 
 void describe(SoftmaxRequest& request, OptionList& options) {
   describe(request.maps, options);
-  options.add("iterations", request.iterations, "Iterations of the questionnaire in two axes");
+  options.add("iterations", request.iterations, "Iterations of the questionnaire in two axes")
+      .between(1, kMaxIterations);
   options.add("boundary", request.boundary,
               named_values<BoundaryOrder>({{BoundaryOrder::kFirst, "first"}, {BoundaryOrder::kSecond, "second"}}),
               "Order of the differences along one axis: first or second");

@@ -85,6 +85,18 @@ double mean_of(const Table& table, const std::string& column) {
   return sum / count;
 }
 
+std::string number(double value) {
+  return std::isnan(value) ? "-" : fmt::format("{:.2f}", value);
+}
+
+// The exponents found, and those under shuffled trees.
+std::string alpha_line(const std::array<double, 3>& found, const std::array<double, 3>& shuffled) {
+  if (std::isnan(found[0])) return fmt::format("{:<12} not fitted: the trees have too few folders\n", "alpha");
+  return fmt::format("{:<12} scores {}, softmax {}, residual {}; shuffled {}, {}, {}{}\n", "alpha", number(found[0]),
+                     number(found[1]), number(found[2]), number(shuffled[0]), number(shuffled[1]), number(shuffled[2]),
+                     found[0] <= 0 ? ": no regularity found" : "");
+}
+
 }  // namespace
 
 void write(const SoftmaxOutcome& outcome, RunFolder& folder) {
@@ -115,15 +127,13 @@ std::string summary(const SoftmaxOutcome& outcome) {
   text += fmt::format("{:<12} {:.3g} first order, {:.3g} second (shuffled trees {:.3g}, {:.3g}{})\n", "error",
                       mean("error_first"), mean("error_second"), mean("error_first_shuffled"),
                       mean("error_second_shuffled"), control);
-  text += fmt::format("{:<12} scores {:.2f}, softmax {:.2f}, residual {:.2f}; shuffled {:.2f}, {:.2f}, {:.2f}{}\n",
-                      "alpha", mean("alpha_scores"), mean("alpha_softmax"), mean("alpha_residual"),
-                      mean("alpha_scores_shuffled"), mean("alpha_softmax_shuffled"), mean("alpha_residual_shuffled"),
-                      mean("alpha_scores") <= 0 ? ": no regularity found" : "");
+  text += alpha_line({mean("alpha_scores"), mean("alpha_softmax"), mean("alpha_residual")},
+                     {mean("alpha_scores_shuffled"), mean("alpha_softmax_shuffled"), mean("alpha_residual_shuffled")});
   for (const std::string pair : kPairs) {
-    text += fmt::format("{:<12} {}: affinities {:.2f} {:.2f}, Rand index {:.2f} {:.2f}, cophenetic {:.2f} {:.2f}\n",
-                        pair == kPairs.front() ? "agreement" : "", pair, mean(pair + "_affinity_query"),
-                        mean(pair + "_affinity_key"), mean(pair + "_rand_query"), mean(pair + "_rand_key"),
-                        mean(pair + "_cophenetic_query"), mean(pair + "_cophenetic_key"));
+    const auto of = [&](const char* figure) { return number(mean(pair + figure)); };
+    text += fmt::format("{:<12} {}: affinities {} {}, Rand index {} {}, cophenetic {} {}\n",
+                        pair == kPairs.front() ? "agreement" : "", pair, of("_affinity_query"), of("_affinity_key"),
+                        of("_rand_query"), of("_rand_key"), of("_cophenetic_query"), of("_cophenetic_key"));
   }
   if (outcome.heads.size() > 1) text += fmt::format("{:<12} means over heads; query, then key\n", "");
   for (const std::string& one : outcome.left_out) text += fmt::format("{:<12} left out: {}\n", "note", one);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -21,6 +22,9 @@ constexpr double kError = 0.05;
 // keeps any organization. Random weights have errors of 0.00; trained models of 0.3 and more.
 constexpr double kFlat = 0.1;
 
+// Trees of fewer positions have so few folders that they agree by chance.
+constexpr std::size_t kFewestPositions = 8;
+
 template <typename Figure>
 double median_over_inputs(const SoftmaxOutcome& outcome, const Figure& figure) {
   std::vector<double> values;
@@ -32,6 +36,12 @@ double median_over_inputs(const SoftmaxOutcome& outcome, const Figure& figure) {
 
 std::vector<std::string> verdict(const SoftmaxOutcome& outcome) {
   if (outcome.inputs.empty() || std::isnan(outcome.inputs.front().error_control)) return {};
+  const auto positions = [](const SoftmaxInput& one) { return std::min(one.queries, one.keys); };
+  const SoftmaxInput& shortest = *std::ranges::min_element(outcome.inputs, {}, positions);
+  if (positions(shortest) < kFewestPositions) {
+    return {fmt::format("No conclusion: {} queries x {} keys are too few to compare trees; {} of each are needed.",
+                        shortest.queries, shortest.keys, kFewestPositions)};
+  }
   const double error = median_over_inputs(outcome, [](const SoftmaxInput& one) { return one.error; });
   const double error_control = median_over_inputs(outcome, [](const SoftmaxInput& one) { return one.error_control; });
   const double shuffled = median_over_inputs(outcome, [](const SoftmaxInput& one) { return one.error_shuffled; });

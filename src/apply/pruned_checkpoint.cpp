@@ -12,6 +12,7 @@
 #include "headscope/base/error.h"
 #include "headscope/io/decode.h"
 #include "headscope/io/mapped_file.h"
+#include "headscope/io/model_file.h"
 #include "headscope/io/zeroed_copy.h"
 
 namespace headscope {
@@ -211,6 +212,7 @@ void add_pruned_checkpoint(RunFolder& run, const Model& model, std::span<const H
     written = end;
   }
   for (const fs::path& path : companions(model.checkpoint())) {
+    check_model_file(path);
     const MappedFile file = MappedFile::open(path);
     run.add_file({.name = folder + "/" + path.filename().string(),
                   .kind = "checkpoint",

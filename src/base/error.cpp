@@ -26,6 +26,22 @@ std::size_t utf8_length(std::string_view text) {
   return 0;
 }
 
+// Decodes a well-formed sequence of two or three bytes.
+unsigned code_point(std::string_view sequence) {
+  unsigned value = static_cast<unsigned char>(sequence[0]) & (sequence.size() == 2 ? 0x1FU : 0x0FU);
+  for (const char next : sequence.substr(1)) value = value << 6U | (static_cast<unsigned char>(next) & 0x3FU);
+  return value;
+}
+
+// Whether the character makes a terminal show the text around it in another order (Unicode's bidirectional controls):
+// a file name could then look like another one.
+bool changes_direction(std::string_view sequence) {
+  if (sequence.size() != 2 && sequence.size() != 3) return false;
+  const unsigned value = code_point(sequence);
+  return value == 0x061C || value == 0x200E || value == 0x200F || (value >= 0x202A && value <= 0x202E) ||
+         (value >= 0x2066 && value <= 0x2069);
+}
+
 }  // namespace
 
 std::string printable(std::string_view text, std::size_t longest) {
@@ -35,6 +51,11 @@ std::string printable(std::string_view text, std::size_t longest) {
     const std::size_t length = utf8_length(text);
     const auto first = static_cast<unsigned char>(text[0]);
     // C1 controls (U+0080 to U+009F) are the two-byte sequences C2 80 to C2 9F.
+    if (changes_direction(text.substr(0, length))) {
+      out += fmt::format("\\u{:04x}", code_point(text.substr(0, length)));
+      text.remove_prefix(length);
+      continue;
+    }
     const bool control =
         first < 0x20 || first == 0x7F || (length == 2 && first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0);
     if (length == 0 || control) {

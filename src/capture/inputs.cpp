@@ -34,6 +34,25 @@ std::vector<std::string> image_token_names(const Network& network, std::size_t d
 
 }  // namespace
 
+std::optional<std::string> unknown_tokens_warning(std::span<const DescribedInput> inputs) {
+  constexpr double kMany = 0.1;
+  std::size_t affected = 0;
+  double largest = 0;
+  for (const DescribedInput& input : inputs) {
+    const auto unknown = std::ranges::count_if(
+        input.tokens, [](const InputToken& token) { return token.text == "[UNK]" || token.text == "<unk>"; });
+    const double fraction =
+        static_cast<double>(unknown) / static_cast<double>(std::max<std::size_t>(1, input.tokens.size()));
+    if (fraction > kMany) ++affected;
+    largest = std::max(largest, fraction);
+  }
+  if (affected == 0) return std::nullopt;
+  return fmt::format(
+      "up to {:.0f} % of the tokens of {} are unknown to the tokenizer ([UNK]): its vocabulary may be of "
+      "another language or case",
+      100 * largest, inputs.size() == 1 ? "the input" : fmt::format("{} of {} inputs", affected, inputs.size()));
+}
+
 InputReader::InputReader(const Model& model, InputOptions options) : model_(model), options_(options) {}
 
 void InputReader::expect(Modality modality) const {

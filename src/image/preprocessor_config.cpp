@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include "headscope/image/preprocess.h"
-#include "headscope/io/path_exists.h"
+#include "headscope/io/model_file.h"
 #include "image/preprocess_config_reader.h"
 
 namespace headscope {
@@ -201,11 +201,11 @@ Preprocessing load_preprocessing(const Checkpoint& checkpoint) {
                     checkpoint.path().string()));
   }
   const fs::path file = checkpoint.path() / "preprocessor_config.json";
-  if (path_exists(file)) {
+  if (model_file_exists(file)) {
     const JsonDocument document = JsonDocument::open(file);
     return parse_preprocessor_config(document.root(), checkpoint.config(), file.string());
   }
-  if (const fs::path all = checkpoint.path() / "processor_config.json"; path_exists(all)) {
+  if (const fs::path all = checkpoint.path() / "processor_config.json"; model_file_exists(all)) {
     const JsonDocument document = JsonDocument::open(all);
     if (const JsonValue root = document.root().find("image_processor"); !root.is_null()) {
       return parse_preprocessor_config(root, checkpoint.config(), fmt::format("{}: image_processor", all.string()));

@@ -10,6 +10,7 @@
 
 #include "headscope/base/error.h"
 #include "headscope/io/byte_reader.h"
+#include "headscope/io/model_file.h"
 #include "headscope/io/path_exists.h"
 #include "io/folder_rejections.h"
 #include "io/git_lfs.h"
@@ -62,6 +63,7 @@ std::map<std::string, std::string> read_index(const fs::path& index_path) {
 }
 
 SafetensorsFile open_finished(const fs::path& file) {
+  check_model_file(file);
   reject_unfinished(file);
   return SafetensorsFile::open(file);
 }
@@ -74,7 +76,7 @@ std::vector<SafetensorsFile> open_shards(const ModelLocation& location) {
 
   std::vector<SafetensorsFile> shards;
   for (const auto& [file, names] : expected) {
-    if (!path_exists(folder / file)) {
+    if (!model_file_exists(folder / file)) {
       reject_missing(location,
                      fmt::format("shard '{}' is missing, but {} lists {} tensors in it", printable(file), kIndexName,
                                  names.size()),
@@ -145,7 +147,7 @@ fs::path only_gguf(const ModelLocation& location, const Listing& listing) {
                 fmt::format("{}: holds {} GGUF files; pass one of them: {}{}", location.path.string(), all,
                             printable(fmt::format("{}", fmt::join(models, ", ")), 1000), all > kFew ? ", ..." : ""));
   }
-  if (!path_exists(location.path / models.front())) {
+  if (!model_file_exists(location.path / models.front())) {
     reject_missing(location, fmt::format("has no {}", printable(models.front())), models.front());
   }
   return location.path / models.front();
@@ -167,7 +169,7 @@ std::vector<fs::path> split_gguf_paths(const ModelLocation& location, std::uint6
   for (std::uint64_t i = 2; i <= count; ++i) {
     const std::string part = fmt::format("{}-{:05}-of-{:05}.gguf", stem, i, count);
     paths.push_back(folder / part);
-    if (path_exists(paths.back())) continue;
+    if (model_file_exists(paths.back())) continue;
     if (!location.is_cached()) {
       throw Error(ErrorKind::kIo, fmt::format("{}: part {} of {} is missing", paths.back().string(), i, count));
     }
@@ -236,7 +238,7 @@ void Checkpoint::open_folder() {
   const Listing listing = list(folder);
   const std::vector<fs::path> candidates = with_extension(listing.files, ".safetensors");
   const std::vector<fs::path> dangling = with_extension(listing.dangling, ".safetensors");
-  const bool indexed = path_exists(folder / kIndexName);
+  const bool indexed = model_file_exists(folder / kIndexName);
   reject_adapter(folder, listing.files);
   if (candidates.empty() && dangling.empty() && !indexed) {
     location_.path = only_gguf(location_, listing);
@@ -244,7 +246,7 @@ void Checkpoint::open_folder() {
     location_.path = folder;
     reject_without_weights(location_, listing.files);
   }
-  if (!path_exists(folder / "config.json")) {
+  if (!model_file_exists(folder / "config.json")) {
     reject_missing(location_, "has no config.json, which names the family of the model", "config.json");
   }
   config_ = JsonDocument::open(folder / "config.json");

@@ -30,7 +30,22 @@ void append_row(std::string& text, std::span<const std::string> cells) {
   text += '\n';
 }
 
+// Whether the text is a formula behind any number of apostrophes.
+bool looks_like_formula(std::string_view text) noexcept {
+  const std::size_t first = text.find_first_not_of('\'');
+  return first != std::string_view::npos && std::string_view("=+-@\t\r").find(text[first]) != std::string_view::npos;
+}
+
 }  // namespace
+
+std::string guard_formula(std::string text) {
+  if (looks_like_formula(text)) text.insert(text.begin(), '\'');
+  return text;
+}
+
+std::string_view without_guard(std::string_view text) noexcept {
+  return text.starts_with('\'') && looks_like_formula(text) ? text.substr(1) : text;
+}
 
 CsvTable::CsvTable(std::vector<std::string> header) : columns_(header.size()) {
   append_row(text_, header);

@@ -9,9 +9,12 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "headscope/base/error.h"
+#include "io/descriptor.h"
 
 namespace headscope {
 namespace {
@@ -21,17 +24,20 @@ namespace {
   throw Error(kind, fmt::format("{}: {}: {}", path.string(), what, std::strerror(error)));
 }
 
-// Closes the descriptor on every return path; the map outlives it.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) noexcept : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() { ::close(fd_); }
-
- private:
-  int fd_;
+// All maps, by their first address.
+struct Maps {
+  struct Map {
+    std::size_t size;
+    std::filesystem::path path;
+  };
+  std::mutex mutex;
+  std::map<const std::byte*, Map> by_address;
 };
+
+Maps& maps() {
+  static Maps instance;
+  return instance;
+}
 
 }  // namespace
 
@@ -39,8 +45,11 @@ MappedFile MappedFile::open(const std::filesystem::path& path) {
   // O_NONBLOCK: opening a named pipe must not wait for a writer.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) fail(path, "cannot open", errno);
-  const Descriptor closer(fd);
+  return map(fd, path);
+}
 
+MappedFile MappedFile::map(int fd, const std::filesystem::path& path) {
+  const Descriptor closer(fd);  // the map outlives it
   struct stat status {};
   if (::fstat(fd, &status) != 0) fail(path, "cannot read its size", errno);
   if (!S_ISREG(status.st_mode)) {
@@ -52,7 +61,10 @@ MappedFile MappedFile::open(const std::filesystem::path& path) {
 
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (data == MAP_FAILED) fail(path, "cannot map", errno);
-  return {path, std::span(static_cast<const std::byte*>(data), size)};
+  const std::span<const std::byte> bytes(static_cast<const std::byte*>(data), size);
+  const std::scoped_lock lock(maps().mutex);
+  maps().by_address.insert_or_assign(bytes.data(), Maps::Map{size, path});
+  return {path, bytes};
 }
 
 MappedFile::MappedFile(std::filesystem::path path, std::span<const std::byte> bytes)
@@ -68,7 +80,22 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 }
 
 MappedFile::~MappedFile() {
-  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  if (bytes_.empty()) return;
+  const std::scoped_lock lock(maps().mutex);
+  maps().by_address.erase(bytes_.data());
+  ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+std::optional<std::filesystem::path> mapped_file_at(const void* address) {
+  const std::scoped_lock lock(maps().mutex);
+  const auto* byte = static_cast<const std::byte*>(address);
+  auto found = maps().by_address.upper_bound(byte);
+  if (found == maps().by_address.begin()) return std::nullopt;
+  --found;
+  // The last page of a map extends beyond the file.
+  static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const auto offset = static_cast<std::size_t>(byte - found->first);
+  return offset < (found->second.size + page - 1) / page * page ? std::optional(found->second.path) : std::nullopt;
 }
 
 void release_pages(std::span<const std::byte> mapped) noexcept {

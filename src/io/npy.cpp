@@ -47,9 +47,8 @@ NpyView parse_npy(std::span<const std::byte> bytes, std::string_view where) {
   return {header.type, header.fortran_order, std::move(header.shape), reader.take(*needed, "elements")};
 }
 
-NpyFile NpyFile::open(const std::filesystem::path& path) {
-  MappedFile file = MappedFile::open(path);
-  NpyView array = parse_npy(file.bytes(), path.string());
+NpyFile NpyFile::open(MappedFile file) {
+  NpyView array = parse_npy(file.bytes(), file.path().string());
   return {std::move(file), std::move(array)};
 }
 

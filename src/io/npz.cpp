@@ -12,8 +12,8 @@ constexpr std::string_view kSuffix = ".npy";
 
 }  // namespace
 
-NpzFile NpzFile::open(const std::filesystem::path& path) {
-  return NpzFile(ZipFile::open(path));
+NpzFile NpzFile::open(MappedFile file) {
+  return NpzFile(ZipFile::open(std::move(file)));
 }
 
 std::vector<std::string> NpzFile::names() const {

@@ -52,9 +52,8 @@ class Inflater {
 
 }  // namespace
 
-ZipFile ZipFile::open(const std::filesystem::path& path) {
-  MappedFile file = MappedFile::open(path);
-  std::vector<ZipEntry> entries = zip::read_directory(file.bytes(), path.string());
+ZipFile ZipFile::open(MappedFile file) {
+  std::vector<ZipEntry> entries = zip::read_directory(file.bytes(), file.path().string());
   return {std::move(file), std::move(entries)};
 }
 

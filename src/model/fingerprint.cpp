@@ -3,11 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <cstring>
+#include <set>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "headscope/base/hash.h"
+#include "headscope/base/parallel.h"
 
 namespace headscope {
 namespace {
@@ -24,27 +29,75 @@ void add_json(Hash& hash, JsonValue value) {
   }
 }
 
-void add_sample(Hash& hash, std::span<const std::byte> bytes) {
-  constexpr std::size_t kPieces = 16;
+// Adds pieces of 64 bytes at even intervals.
+void add_sample(Hash& hash, std::span<const std::byte> bytes, std::size_t pieces) {
   constexpr std::size_t kPiece = 64;
-  if (bytes.size() <= kPieces * kPiece) return hash.add(bytes);
-  for (std::size_t i = 0; i < kPieces; ++i)
-    hash.add(bytes.subspan((bytes.size() - kPiece) / (kPieces - 1) * i, kPiece));
+  if (bytes.size() <= pieces * kPiece) return hash.add(bytes);
+  for (std::size_t i = 0; i < pieces; ++i) hash.add(bytes.subspan((bytes.size() - kPiece) / (pieces - 1) * i, kPiece));
 }
 
-}  // namespace
+// Adds all bytes. Chunks are hashed on all threads, 32 bytes at a time: a byte at a time, the hash would take as long
+// as the analysis.
+void add_all(Hash& hash, std::span<const std::byte> bytes) {
+  constexpr std::size_t kChunk = std::size_t{1} << 20;
+  std::vector<std::uint64_t> chunks((bytes.size() + kChunk - 1) / kChunk);
+  parallel_for(chunks.size(), [&](std::size_t i) {
+    std::span<const std::byte> rest = bytes.subspan(i * kChunk, std::min(kChunk, bytes.size() - i * kChunk));
+    constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15U;
+    std::array<std::uint64_t, 4> lanes = {1, 2, 3, 4};
+    for (; rest.size() >= sizeof lanes; rest = rest.subspan(sizeof lanes)) {
+      std::array<std::uint64_t, 4> words;
+      std::memcpy(words.data(), rest.data(), sizeof words);
+      for (std::size_t k = 0; k < lanes.size(); ++k) {
+        lanes[k] = (lanes[k] ^ words[k]) * kFactor;
+        lanes[k] ^= lanes[k] >> 29U;  // otherwise the high bits of a word never affect the low bits
+      }
+    }
+    Hash end;
+    for (const std::uint64_t lane : lanes) end.add(lane);
+    end.add(rest);
+    chunks[i] = end.value();
+  });
+  for (const std::uint64_t chunk : chunks) hash.add(chunk);
+}
 
-std::string fingerprint(const Checkpoint& checkpoint) {
+std::set<const StoredTensor*> head_tensors(const HeadMap& map) {
+  std::set<const StoredTensor*> tensors;
+  for (const LayerTensors& layer : map.layers) {
+    tensors.insert({layer.norm_gain, layer.output_scale});
+    for (const HeadSlice& slice : layer.slices) tensors.insert({slice.tensor, slice.block_scale});
+  }
+  return tensors;
+}
+
+template <typename AddBytes>
+std::string hash_of(const Checkpoint& checkpoint, const AddBytes& add_bytes) {
   Hash hash;
   add_json(hash, checkpoint.config());
   for (const StoredTensor* tensor : checkpoint.tensors()) {
     hash.add(tensor->name);
     hash.add(info(tensor->dtype).name);
     for (const std::size_t extent : tensor->shape) hash.add(extent);
-    add_sample(hash, tensor->bytes);
-    checkpoint.release(*tensor);  // where the system maps 2 MB per page fault, the samples would map the whole file
+    add_bytes(hash, *tensor);
+    checkpoint.release(*tensor);  // where the system maps 2 MB per page fault, samples would map the whole file
   }
   return hash.digits();
+}
+
+}  // namespace
+
+std::string fingerprint(const Model& model) {
+  constexpr std::size_t kMaxRows = 256;
+  const std::set<const StoredTensor*> whole = head_tensors(model.head_map());
+  return hash_of(model.checkpoint(), [&](Hash& hash, const StoredTensor& tensor) {
+    if (whole.contains(&tensor)) return add_all(hash, tensor.bytes);
+    const std::size_t rows = tensor.shape.empty() ? 1 : tensor.shape.front();
+    add_sample(hash, tensor.bytes, std::clamp<std::size_t>(rows, 16, kMaxRows));
+  });
+}
+
+std::string sampled_fingerprint(const Checkpoint& checkpoint) {
+  return hash_of(checkpoint, [](Hash& hash, const StoredTensor& tensor) { add_sample(hash, tensor.bytes, 16); });
 }
 
 }  // namespace headscope

@@ -11,7 +11,7 @@
 #include "headscope/base/error.h"
 #include "headscope/io/byte_reader.h"
 #include "headscope/io/mapped_file.h"
-#include "headscope/io/path_exists.h"
+#include "headscope/io/model_file.h"
 
 namespace headscope {
 namespace {
@@ -259,12 +259,12 @@ std::optional<Vocabulary> Vocabulary::load(const Checkpoint& checkpoint) {
     return builder.finish();
   }
   const fs::path& folder = checkpoint.path();
-  if (const fs::path file = folder / "tokenizer.json"; path_exists(file)) {
+  if (const fs::path file = folder / "tokenizer.json"; model_file_exists(file)) {
     VocabularyBuilder builder(file.string());
     builder.add_tokenizer_json(JsonDocument::open(file).root());
     return builder.finish();
   }
-  if (const fs::path file = folder / "vocab.json"; path_exists(file)) {
+  if (const fs::path file = folder / "vocab.json"; model_file_exists(file)) {
     VocabularyBuilder builder(file.string());
     const JsonDocument document = JsonDocument::open(file);
     if (!document.root().is_object()) {
@@ -272,10 +272,10 @@ std::optional<Vocabulary> Vocabulary::load(const Checkpoint& checkpoint) {
     }
     // With merges it is BPE, and BPE in this form is GPT-2's.
     builder.add_object(document.root(),
-                       path_exists(folder / "merges.txt") ? Spelling::kByteLevel : Spelling::kAsStored);
+                       model_file_exists(folder / "merges.txt") ? Spelling::kByteLevel : Spelling::kAsStored);
     return builder.finish();
   }
-  if (const fs::path file = folder / "vocab.txt"; path_exists(file)) {
+  if (const fs::path file = folder / "vocab.txt"; model_file_exists(file)) {
     VocabularyBuilder builder(file.string());
     builder.add_lines(as_text(MappedFile::open(file).bytes()));
     return builder.finish();

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <system_error>
 #include <utility>
 
 #include "headscope/base/error.h"
@@ -16,6 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kMagic = "headscope blocks 2\n";
+constexpr std::string_view kFolder = "unfinished";
 constexpr std::string_view kFolderPrefix = "relate-";
 constexpr std::string_view kSuffix = ".blocks";
 
@@ -73,22 +73,23 @@ SideId take_side_id(MessageReader& message) {
 
 }  // namespace
 
-FinishedBlocks::FinishedBlocks(const fs::path& folder, std::string key, std::size_t rank, double seconds_between)
+FinishedBlocks::FinishedBlocks(const fs::path& run, std::string key, std::size_t rank, double seconds_between)
     : key_(std::move(key)), rank_(rank), between_(seconds_between) {
-  own_folder_ = folder / fmt::format("{}{:016x}", kFolderPrefix, checksum(std::as_bytes(std::span(key_))));
-  read_files();
+  own_folder_ = fmt::format("{}/{}{:016x}", kFolder, kFolderPrefix, checksum(std::as_bytes(std::span(key_))));
+  try {
+    run_ = std::make_shared<const Folder>(Folder::open(run));
+    read_files();
+  } catch (const Error&) {
+    can_write_ = false;
+  }
 }
 
 void FinishedBlocks::read_files() {
-  std::error_code error;
-  std::vector<fs::path> paths;
-  for (const fs::directory_entry& entry : fs::directory_iterator(own_folder_, error)) {
-    if (entry.path().extension() == kSuffix) paths.push_back(entry.path());
-  }
-  std::ranges::sort(paths);
-  for (const fs::path& path : paths) {
+  for (const std::string& name : run_->list(own_folder_)) {
+    if (!name.ends_with(kSuffix)) continue;
+    const std::string path = own_folder_ + "/" + name;
     try {
-      MappedFile file = MappedFile::open(path);
+      MappedFile file = run_->map(path);
       read(file);
       release_pages(file.bytes());
       mapped_.push_back(std::move(file));
@@ -191,33 +192,38 @@ void FinishedBlocks::write() {
   last_ = Clock::now();
   if (!anything || !can_write_) return;
   try {
-    std::error_code error;
-    fs::create_directories(own_folder_, error);
-    fs::path path;
+    run_->make_folders(own_folder_, /*parents_only=*/false);
+    std::string path;
     std::size_t number = 0;
     do {
-      path = own_folder_ / fmt::format("{:04}-{:05}{}", rank_, number++, kSuffix);
-    } while (fs::exists(path, error));
-    AtomicFile file(path);
+      path = fmt::format("{}/{:04}-{:05}{}", own_folder_, rank_, number++, kSuffix);
+    } while (run_->has(path));
+    AtomicFile file(run_, path + ".tmp", run_->path() / path);
     file.write(body.bytes());
     MessageWriter end;
     end.put(checksum(body.bytes()));
     file.write(end.bytes());
-    file.commit();
+    file.flush();
+    if (run_->rename(path + ".tmp", path) != 0) throw Error(ErrorKind::kIo, path + ": cannot rename");
+    file.keep();
     ++files_;
   } catch (const Error&) {
     can_write_ = false;  // the run continues without storing
   }
 }
 
-void FinishedBlocks::remove(const fs::path& folder) noexcept {
-  std::error_code error;
-  std::vector<fs::path> ours;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().filename().string().starts_with(kFolderPrefix)) ours.push_back(entry.path());
+void FinishedBlocks::remove(const fs::path& run) noexcept {
+  try {
+    const Folder folder = Folder::open(run);
+    for (const std::string& name : folder.list(kFolder)) {
+      if (name.starts_with(kFolderPrefix)) folder.remove_all(fmt::format("{}/{}", kFolder, name));
+    }
+    if (!folder.list(kFolder).empty()) return;
+    // A link of that name is not ours.
+    folder.remove_folder(kFolder);
+  } catch (const Error&) {
+    return;  // there is no run
   }
-  for (const fs::path& path : ours) fs::remove_all(path, error);
-  fs::remove(folder, error);  // if it is empty
 }
 
 }  // namespace headscope

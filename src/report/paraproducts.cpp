@@ -39,7 +39,7 @@ void add_paraproducts(PageData& page) {
   for (const std::string& name : page.run.names()) {
     const auto head = head_of(name);
     if (!head || ++found > kMaxHeads) continue;
-    const NpzFile file = NpzFile::open(page.run.folder() / name);
+    const NpzFile file = NpzFile::open(page.run.map(name));
     Json panels = Json::array();
     for (const std::string& array_name : file.names()) {
       const auto array = file.find(array_name);

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "headscope/base/error.h"
+#include "headscope/io/csv.h"
 #include "headscope/run/schema.h"
 #include "report/page_data.h"
 
@@ -46,7 +47,7 @@ Json column_values(const CsvRows& table, std::size_t column, bool text) {
   }
   if (numeric) return numbers;
   Json texts = Json::array();
-  for (std::size_t row = 0; row < table.rows(); ++row) texts.push_back(table.cell(row, column));
+  for (std::size_t row = 0; row < table.rows(); ++row) texts.push_back(without_guard(table.cell(row, column)));
   return texts;
 }
 

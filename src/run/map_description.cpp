@@ -70,9 +70,4 @@ MapDescription parse_map_description(JsonValue root, const std::string& where) {
   return maps;
 }
 
-MapDescription read_map_description(const std::filesystem::path& path) {
-  const JsonDocument document = JsonDocument::open(path);
-  return parse_map_description(document.root(), path.string());
-}
-
 }  // namespace headscope

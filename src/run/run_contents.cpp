@@ -9,21 +9,27 @@
 #include "headscope/io/mapped_file.h"
 #include "headscope/run/run_folder.h"
 #include "headscope/run/schema.h"
+#include "run/working_folder.h"
 
 namespace headscope {
 namespace {
 
 namespace fs = std::filesystem;
 
-JsonDocument open_manifest(const fs::path& folder) {
-  const fs::path path = folder / "manifest.json";
+Folder open_run(const fs::path& path) {
   std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored)) {
-    throw Error(ErrorKind::kIo, fmt::format("{}: is not a folder of results: it has no manifest.json; give the folder "
-                                            "that was named with -o",
-                                            printable(folder.string(), 4096)));
+  if (fs::is_directory(path, ignored)) {
+    Folder folder = Folder::open(path);
+    recover_before_reading(folder);  // the manifest may be what is missing
+    if (fs::is_regular_file(path / run_files::kManifest, ignored)) return folder;
   }
-  return JsonDocument::open(path);
+  throw Error(ErrorKind::kIo, fmt::format("{}: is not a folder of results: it has no manifest.json; give the folder "
+                                          "that was named with -o",
+                                          printable(path.string(), 4096)));
+}
+
+JsonDocument open_json(const MappedFile& file) {
+  return JsonDocument::parse(as_text(file.bytes()), file.path().string());
 }
 
 std::string text_of(JsonValue object, std::string_view key) {
@@ -55,7 +61,7 @@ RunFile file_of(const std::string& name, JsonValue entry) {
 }  // namespace
 
 RunContents::RunContents(fs::path folder, std::size_t max_text)
-    : folder_(std::move(folder)), manifest_(open_manifest(folder_)), max_text_(max_text) {
+    : folder_(open_run(folder)), manifest_(open_json(folder_.map(run_files::kManifest))), max_text_(max_text) {
   const JsonValue root = manifest_.root();
   if (!root.find("files").is_object() || !root.find("commands").is_object()) {
     throw Error(ErrorKind::kFormat,
@@ -80,7 +86,7 @@ std::vector<std::string> RunContents::verdict(std::string_view command) const {
 }
 
 MappedFile RunContents::open_text(const std::string& name) const {
-  MappedFile file = MappedFile::open(folder_ / name);
+  MappedFile file = map(name);
   if (file.bytes().size() > max_text_) {
     throw Error(ErrorKind::kUnsupported,
                 fmt::format("{}: has {} MB, more than the {} MB that a page can show of a text", where(name),
@@ -100,12 +106,11 @@ CsvRows RunContents::text_table(const std::string& name) const {
 }
 
 JsonDocument RunContents::json(const std::string& name) const {
-  const MappedFile file = open_text(name);
-  return JsonDocument::parse(as_text(file.bytes()), where(name));
+  return open_json(open_text(name));
 }
 
 NpyFile RunContents::array(const std::string& name, std::size_t axes) const {
-  NpyFile file = NpyFile::open(folder_ / name);
+  NpyFile file = NpyFile::open(map(name));
   if (file.array().shape.size() != axes) {
     throw Error(ErrorKind::kFormat,
                 fmt::format("{}: is {}, expected {} axes", where(name), to_string(file.array().shape), axes));
@@ -129,7 +134,7 @@ void save_run(const RunContents& from, const std::string& command, const fs::pat
   for (const std::string& name : from.names()) {
     const JsonValue entry = from.manifest().find("files").find(name);
     if (text_of(entry, "command") != command) continue;
-    const MappedFile file = MappedFile::open(from.folder() / name);
+    const MappedFile file = from.map(name);
     to.add_text(file_of(name, entry), as_text(file.bytes()));
   }
   to.commit();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "headscope/base/error.h"
@@ -11,6 +12,8 @@
 #include "headscope/io/mapped_file.h"
 #include "headscope/io/npy.h"
 #include "headscope/io/npz.h"
+#include "io/descriptor.h"
+#include "run/working_folder.h"
 
 namespace headscope {
 namespace {
@@ -25,18 +28,18 @@ Json parsed(const std::string& text) {
   return text.empty() ? Json::object() : Json::parse(text);
 }
 
-std::string read_manifest(const fs::path& path) {
-  std::error_code ignored;
-  if (!fs::exists(path, ignored)) return {};
-  const MappedFile file = MappedFile::open(path);
+std::string read_manifest(const Folder& folder) {
+  if (!folder.has(kManifest)) return {};
+  const MappedFile file = folder.map(kManifest);
+  const std::string where = file.path().string();
   std::string text(as_text(file.bytes()));
-  const JsonDocument document = JsonDocument::parse(text, path.string());
+  const JsonDocument document = JsonDocument::parse(text, where);
   const JsonValue root = document.root();
   if (!root.is_object() || !root.find("files").is_object() || !root.find("commands").is_object()) {
     throw Error(ErrorKind::kFormat,
-                fmt::format("{}: is not a manifest: expected objects 'files' and 'commands'", path.string()));
+                fmt::format("{}: is not a manifest: expected objects 'files' and 'commands'", where));
   }
-  static_cast<void>(check_schema_version(root, path.string()));
+  static_cast<void>(check_schema_version(root, where));
   return text;
 }
 
@@ -51,32 +54,16 @@ std::string text_of(const Json& object, const std::string& key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-// Returns whether a name from a manifest is a file inside the folder, with no link that leads out of it.
-bool is_inside(const fs::path& folder, const fs::path& name) {
-  if (name.empty() || name.is_absolute() || name == kManifest) return false;
-  fs::path reached = folder;
-  std::error_code error;
-  for (const fs::path& part : name) {
-    if (part.empty() || part == "." || part == "..") return false;
-    if (reached != folder && fs::is_symlink(reached, error)) return false;
-    reached /= part;
-  }
-  return true;
-}
-
-// Removes a file and the subfolders that are empty without it.
-void remove_inside(const fs::path& folder, const fs::path& name) {
-  std::error_code error;
-  if (!fs::remove(folder / name, error)) return;
-  for (fs::path parent = name.parent_path(); !parent.empty(); parent = parent.parent_path()) {
-    if (!fs::remove(folder / parent, error)) return;
-  }
-}
-
 Json object_of(const std::map<std::string, std::string>& entries) {
   Json object = Json::object();
   for (const auto& [key, value] : entries) object[key] = value;
   return object;
+}
+
+// Removes folders, the last one first, that are empty.
+void remove_empty(const std::vector<fs::path>& folders) {
+  std::error_code ignored;
+  for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder) fs::remove(*folder, ignored);
 }
 
 }  // namespace
@@ -111,9 +98,63 @@ std::size_t check_schema_version(JsonValue manifest, const std::string& where) {
 
 RunFolder::RunFolder(fs::path path, RunCommand command, bool force)
     : path_(std::move(path)), command_(std::move(command)), force_(force) {
-  make_folder(path_, path_);
-  previous_ = read_manifest(path_ / kManifest);
-  const Json commands = parsed(previous_).value("commands", Json::object());
+  try {
+    make_folder();
+    folder_ = std::make_shared<const Folder>(Folder::open(path_));
+    working_ = std::make_unique<WorkingFolder>(folder_, command_.name);
+    read_previous();
+    check_identity();
+  } catch (...) {
+    discard();
+    throw;
+  }
+}
+
+RunFolder::RunFolder(RunCommand command, InMemoryRun& held)
+    : path_("memory"), command_(std::move(command)), force_(true), held_(&held) {}
+
+RunFolder::RunFolder(RunFolder&&) noexcept = default;
+
+RunFolder::~RunFolder() {
+  discard();
+}
+
+void RunFolder::discard() noexcept {
+  pending_.clear();
+  working_.reset();
+  remove_empty(made_);
+  made_.clear();
+  removal_.reset();
+}
+
+void RunFolder::make_folder() {
+  std::error_code error;
+  std::vector<fs::path> missing;
+  for (fs::path one = path_; !one.empty() && !fs::exists(one, error) && one != one.parent_path();
+       one = one.parent_path()) {
+    missing.push_back(one);
+  }
+  made_.assign(missing.rbegin(), missing.rend());
+  fs::create_directories(path_, error);
+  if (error) {
+    const bool full = error == std::errc::no_space_on_device || error == std::errc::file_too_large;
+    throw Error(full ? ErrorKind::kResource : ErrorKind::kIo,
+                fmt::format("{}: cannot create the folder: {}", path_.string(), error.message()));
+  }
+  removal_ = std::make_unique<EmergencyAction>([made = made_] { remove_empty(made); });
+}
+
+void RunFolder::read_previous() {
+  previous_ = read_manifest(*folder_);
+  writers_.clear();
+  const Json files = member_of(parsed(previous_), "files");
+  for (const auto& [name, entry] : files.items()) {
+    writers_[name] = entry.is_object() ? text_of(entry, "command") : "";
+  }
+}
+
+void RunFolder::check_identity() const {
+  const Json commands = member_of(parsed(previous_), "commands");
   if (force_ || !commands.contains(command_.name)) return;
   const Json before = member_of(member_of(commands, command_.name), "identity");
   for (const auto& [key, value] : command_.identity) {
@@ -126,28 +167,23 @@ RunFolder::RunFolder(fs::path path, RunCommand command, bool force)
   }
 }
 
-RunFolder::RunFolder(RunCommand command, InMemoryRun& held)
-    : path_("memory"), command_(std::move(command)), force_(true), held_(&held) {}
-
-RunFolder::~RunFolder() {
-  pending_.clear();
-  std::error_code ignored;
-  for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder)
-    fs::remove(*folder, ignored);  // only if it is empty
-}
-
-void RunFolder::make_folder(const fs::path& folder, const fs::path& wanted_by) {
-  std::error_code error;
-  std::vector<fs::path> missing;
-  for (fs::path one = folder; !one.empty() && !fs::exists(one, error) && one != one.parent_path();
-       one = one.parent_path()) {
-    missing.push_back(one);
+void RunFolder::check_name(const std::string& name) const {
+  if (!is_member_name(name) || is_working_name(name) || name == kManifest) {
+    throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: '{}' cannot be a file of a run", path_.string(), name));
   }
-  fs::create_directories(folder, error);
-  if (error) {
-    throw Error(ErrorKind::kIo, fmt::format("{}: cannot create the folder: {}", wanted_by.string(), error.message()));
+  if (force_) return;
+  const auto found = writers_.find(name);
+  if (found != writers_.end() && found->second != command_.name) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{}: was written by '{}'; choose another folder, or --force to replace it",
+                            (path_ / name).string(), printable(found->second)));
   }
-  made_.insert(made_.end(), missing.rbegin(), missing.rend());
+  if (found == writers_.end() && folder_->has(name)) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{}: exists, but manifest.json does not list it; choose another folder, or --force to "
+                            "replace it",
+                            (path_ / name).string()));
+  }
 }
 
 AtomicFile RunFolder::begin_file(const RunFile& file) {
@@ -155,17 +191,11 @@ AtomicFile RunFolder::begin_file(const RunFile& file) {
     memory_.push_back({std::make_shared<std::vector<std::byte>>(), nullptr});
     return {path_ / file.name, memory_.back().bytes};
   }
-  const Json files = parsed(previous_).value("files", Json::object());
-  if (!force_ && files.contains(file.name)) {
-    const std::string writer = text_of(member_of(files, file.name), "command");
-    if (writer != command_.name) {
-      throw Error(ErrorKind::kInvalidArgument,
-                  fmt::format("{}: was written by '{}'; choose another folder, or --force to replace it",
-                              (path_ / file.name).string(), printable(writer)));
-    }
+  check_name(file.name);
+  if (!added_.insert(file.name).second) {
+    throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: is written twice", (path_ / file.name).string()));
   }
-  make_folder((path_ / file.name).parent_path(), path_ / file.name);
-  return AtomicFile(path_ / file.name);
+  return {folder_, working_->next_name(), path_ / file.name};
 }
 
 void RunFolder::add_text(const RunFile& file, std::string_view text) {
@@ -246,11 +276,9 @@ std::vector<std::string> RunFolder::files() const {
 
 std::vector<std::string> RunFolder::stale() const {
   std::vector<std::string> names;
-  const std::vector<std::string> written = files();
-  const Json before = parsed(previous_).value("files", Json::object());
-  for (const auto& [name, entry] : before.items()) {
-    const bool ours = text_of(entry, "command") == command_.name;
-    if (ours && is_inside(path_, name) && std::ranges::find(written, name) == written.end()) names.push_back(name);
+  for (const auto& [name, writer] : writers_) {
+    const bool removable = is_member_name(name) && !is_working_name(name) && name != kManifest;
+    if (writer == command_.name && removable && !added_.contains(name)) names.push_back(name);
   }
   return names;
 }
@@ -285,13 +313,38 @@ void RunFolder::commit() {
     memory_.clear();
     return;
   }
-  AtomicFile manifest_file(path_ / kManifest);
+  // To flush one file takes milliseconds, whatever its size.
+  constexpr std::size_t kFewFiles = 16;
+  const bool few = pending_.size() <= kFewFiles;
+  for (auto& [ignored, out] : pending_) out.close(/*to_disk=*/few);
+  if (const int error = few ? 0 : folder_->sync_all(); error != 0) {
+    throw Error(is_out_of_space(error) ? ErrorKind::kResource : ErrorKind::kIo,
+                fmt::format("{}: cannot write: {}", path_.string(), std::strerror(error)));
+  }
+  // Other commands may have changed the manifest since this one began.
+  const ManifestLock lock(*folder_);
+  recover(*folder_);
+  read_previous();
+  RunSwitch change;
+  for (const auto& [file, out] : pending_) {
+    check_name(file.name);
+    change.put.emplace_back(out.temporary().string(), file.name);
+  }
+  change.remove = stale();
+  const std::string name = working_->next_name();
+  AtomicFile manifest_file(folder_, name, path_ / kManifest);
   manifest_file.write(manifest());
-  for (auto& [ignored, out] : pending_) out.commit();
-  manifest_file.commit();
-  for (const std::string& name : stale()) remove_inside(path_, name);
+  manifest_file.flush();
+  change.put.emplace_back(name, kManifest);
+  // From here on the working folder has the files: it may have to leave them to the next command.
+  manifest_file.keep();
+  for (auto& [ignored, out] : pending_) out.keep();
   pending_.clear();
+  working_->commit(change);
+  added_.clear();
   made_.clear();
+  removal_.reset();
+  working_.reset();
 }
 
 void save_run(const InMemoryRun& held, const fs::path& path, bool force) {

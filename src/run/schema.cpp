@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "headscope/base/error.h"
+#include "headscope/io/csv.h"
 
 namespace headscope {
 namespace {
@@ -95,7 +96,7 @@ std::optional<T> number_in(std::string_view cell) {
 std::optional<Cell> typed_cell(ColumnType type, const std::string& text) {
   switch (type) {
     case ColumnType::kText:
-      return Cell(text);
+      return Cell(std::string(without_guard(text)));
     case ColumnType::kOptionalInteger:
       if (text.empty()) return Cell(std::optional<std::int64_t>());
       [[fallthrough]];

@@ -32,7 +32,7 @@ ColumnValues no_values(ColumnType type) {
 std::string cell_text(ColumnType type, const ColumnValues& values, std::size_t row) {
   switch (type) {
     case ColumnType::kText:
-      return std::get<std::vector<std::string>>(values)[row];
+      return guard_formula(std::get<std::vector<std::string>>(values)[row]);
     case ColumnType::kInteger:
       return std::to_string(std::get<std::vector<std::int64_t>>(values)[row]);
     case ColumnType::kOptionalInteger: {

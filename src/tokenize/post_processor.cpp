@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "headscope/base/error.h"
@@ -29,13 +31,29 @@ PostStep read_around(const Component& component) {
   return {PostStep::Kind::kTemplate, false, {read_pair(component, "cls"), std::nullopt, read_pair(component, "sep")}};
 }
 
-void read_special(const Component& component, const Component& item, PostStep& step) {
+// A template has a handful of tokens. A file in which a list of many ids is used many times would fill the memory.
+constexpr std::size_t kMaxTemplateTokens = 4096;
+
+using SpecialTokens = std::unordered_map<std::string_view, JsonValue>;
+
+SpecialTokens special_tokens(const Component& component) {
+  SpecialTokens tokens;
+  for (const auto [name, value] : component.value().find("special_tokens").members()) tokens.emplace(name, value);
+  return tokens;
+}
+
+void read_special(const Component& component, const SpecialTokens& tokens, const Component& item, PostStep& step) {
   const std::string_view name = item.member("SpecialToken").text("id");
-  const Component special = component.member("special_tokens").member(name);
+  const auto found = tokens.find(name);
+  const Component special(found == tokens.end() ? JsonValue() : found->second,
+                          component.member("special_tokens").member(name).where());
   const Component ids = special.list("ids");
   for (const JsonValue value : ids.value().items()) {
     const auto id = value.as_unsigned();
     if (!id) ids.malformed("is not a list of ids");
+    if (step.items.size() == kMaxTemplateTokens) {
+      item.unsupported(fmt::format("a template of more than {} tokens", kMaxTemplateTokens));
+    }
     step.items.emplace_back(checked_id(*id, ids));
   }
 }
@@ -43,11 +61,12 @@ void read_special(const Component& component, const Component& item, PostStep& s
 PostStep read_template(const Component& component) {
   PostStep step{PostStep::Kind::kTemplate, false, {}};
   const Component single = component.list("single");
+  const SpecialTokens tokens = special_tokens(component);
   std::size_t index = 0;
   for (const JsonValue value : single.value().items()) {
     const Component item = single.item(value, index++);
     if (!item.value().find("SpecialToken").is_null()) {
-      read_special(component, item, step);
+      read_special(component, tokens, item, step);
     } else if (item.value().find("Sequence").find("id").as_string() == "A") {
       step.items.emplace_back(std::nullopt);
     } else {

@@ -12,6 +12,7 @@
 #include "headscope/base/error.h"
 #include "headscope/io/byte_reader.h"
 #include "headscope/io/mapped_file.h"
+#include "headscope/io/model_file.h"
 #include "headscope/model/vocabulary.h"
 #include "tokenize/bpe_model.h"
 #include "tokenize/merges.h"
@@ -28,8 +29,7 @@ class Settings {
  public:
   explicit Settings(const Checkpoint& checkpoint) : checkpoint_(checkpoint) {
     const fs::path file = checkpoint.path() / "tokenizer_config.json";
-    std::error_code error;
-    if (fs::exists(file, error)) document_.emplace(JsonDocument::open(file));
+    if (model_file_exists(file)) document_.emplace(JsonDocument::open(file));
   }
 
   [[nodiscard]] JsonValue find(std::string_view key) const noexcept {
@@ -204,6 +204,14 @@ std::unique_ptr<const TokenizerPipeline> read_bpe_files(const Checkpoint& checkp
   return pipeline;
 }
 
+// Whether some word has a capital letter: a vocabulary without any was made from lowercase text.
+bool has_capitals(const TokenTable& tokens) {
+  return std::ranges::any_of(tokens.entries(), [&](const TokenTable::Entry& entry) {
+    const std::string_view text = tokens.text(entry);
+    return !text.starts_with('[') && std::ranges::any_of(text, [](char c) { return c >= 'A' && c <= 'Z'; });
+  });
+}
+
 std::unique_ptr<const TokenizerPipeline> read_word_piece_file(const Checkpoint& checkpoint) {
   const fs::path file = checkpoint.path() / "vocab.txt";
   const Settings settings(checkpoint);
@@ -215,7 +223,7 @@ std::unique_ptr<const TokenizerPipeline> read_word_piece_file(const Checkpoint& 
   TokenTable tokens = read_lines(file);
   auto pipeline = std::make_unique<TokenizerPipeline>();
   BertNormalizerOptions options;
-  options.lowercase = settings.flag_or("do_lower_case", true);
+  options.lowercase = settings.flag_or("do_lower_case", !has_capitals(tokens));
   options.strip_accents = settings.flag_or("strip_accents", options.lowercase);
   options.handle_chinese_chars = settings.flag_or("tokenize_chinese_chars", true);
   pipeline->normalizers.push_back(make_bert_normalizer(options));

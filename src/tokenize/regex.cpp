@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <pcre2.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -13,8 +14,10 @@
 namespace headscope {
 namespace {
 
-// Expressions in use need a few steps per character; a match that needs more than this will practically never end.
-constexpr std::uint32_t kMaxSteps = 10'000'000;
+// Expressions in use need a few steps per character. A match that needs more than `kFewSteps` is tried again with more,
+// up to what one text may take altogether: many such matches, or one that practically never ends, are an error.
+constexpr std::uint32_t kFewSteps = 10'000;
+constexpr std::uint32_t kMaxSteps = 50'000'000;
 constexpr std::uint32_t kMaxHeapKiB = 64 * 1024;
 constexpr std::size_t kFirstStack = 32 * 1024;
 constexpr std::size_t kMaxStack = 8 * 1024 * 1024;
@@ -71,10 +74,23 @@ struct RegexSearch::State {
         stack(pcre2_jit_stack_create(kFirstStack, kMaxStack, nullptr), pcre2_jit_stack_free) {
     if (!data || !context || !stack)
       throw Error(ErrorKind::kResource, "out of memory while matching a regular expression");
-    pcre2_set_match_limit(context.get(), kMaxSteps);
     pcre2_set_depth_limit(context.get(), kMaxSteps);
     pcre2_set_heap_limit(context.get(), kMaxHeapKiB);
     pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
+  }
+
+  // Matches once, with more steps than usual if it needs them. Returns what pcre2_match returns. `left` is how many
+  // such steps the text may still take.
+  int match(const pcre2_code* code, std::string_view text, std::size_t from, std::uint32_t& left) const {
+    std::uint32_t limit = kFewSteps;
+    for (;;) {
+      pcre2_set_match_limit(context.get(), limit);
+      const int status = pcre2_match(code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from,
+                                     PCRE2_NO_UTF_CHECK, data.get(), context.get());
+      if (status != PCRE2_ERROR_MATCHLIMIT || left == 0) return status;
+      limit = std::min(limit * 10, left);
+      left -= limit;
+    }
   }
 
   MatchData data;
@@ -93,9 +109,9 @@ void RegexSearch::find_all(std::string_view text, std::vector<Segment>& segments
   std::size_t from = 0;
   std::size_t done = 0;  // end of the previous match
   bool matched = false;
+  std::uint32_t steps_left = kMaxSteps;
   while (from <= text.size()) {
-    const int status = pcre2_match(regex_->code_->value, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from,
-                                   PCRE2_NO_UTF_CHECK, state_->data.get(), state_->context.get());
+    const int status = state_->match(regex_->code_->value, text, from, steps_left);
     if (status == PCRE2_ERROR_NOMATCH) break;
     if (status < 0) {
       throw Error(ErrorKind::kResource, fmt::format("regular expression '{}' gives up at byte {} of {}: {}",

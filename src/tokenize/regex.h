@@ -50,7 +50,7 @@ class RegexSearch {
 
   /// Appends all segments of `text` (UTF-8), matches and the parts between them, in order. A match may be empty, but
   /// not at the end of the previous match.
-  /// \throws Error  kResource if the expression backtracks more than ten million times on one match.
+  /// \throws Error  kResource if the expression backtracks more than about 50 million times on the text.
   void find_all(std::string_view text, std::vector<Segment>& segments);
 
  private:

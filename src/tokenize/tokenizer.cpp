@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "headscope/base/error.h"
-#include "headscope/io/path_exists.h"
+#include "headscope/io/model_file.h"
 #include "tokenize/pipeline.h"
 #include "tokenize/utf8.h"
 
@@ -24,11 +24,11 @@ std::optional<Tokenizer> Tokenizer::load(const Checkpoint& checkpoint) {
   const std::filesystem::path& folder = checkpoint.path();
   if (checkpoint.is_gguf()) {
     pipeline = read_gguf_tokenizer(checkpoint);
-  } else if (const std::filesystem::path file = folder / "tokenizer.json"; path_exists(file)) {
+  } else if (const std::filesystem::path file = folder / "tokenizer.json"; model_file_exists(file)) {
     pipeline = read_tokenizer_json(JsonDocument::open(file).root(), file.string());
-  } else if (path_exists(folder / "vocab.json") && path_exists(folder / "merges.txt")) {
+  } else if (model_file_exists(folder / "vocab.json") && model_file_exists(folder / "merges.txt")) {
     pipeline = read_bpe_files(checkpoint);
-  } else if (path_exists(folder / "vocab.txt")) {
+  } else if (model_file_exists(folder / "vocab.txt")) {
     pipeline = read_word_piece_file(checkpoint);
   }
   if (!pipeline) return std::nullopt;

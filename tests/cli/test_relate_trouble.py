@@ -40,7 +40,7 @@ def test_an_interrupted_run_leaves_nothing_and_ends_within_a_second(model: Path,
     _, errors = process.communicate(timeout=30)
     assert time.monotonic() - begin < 5  # a second on a quiet machine
     assert process.returncode == 128 + number
-    assert errors.splitlines()[-1] == "headscope: interrupted, nothing was written"
+    assert errors.splitlines()[-1] == "headscope: interrupted; the unfinished result was not written"
     assert files_in(run) == []
 
 

@@ -17,7 +17,8 @@ fuzz_one() {
     "$programs/inputs/$parser" "$corpus/$parser" 2>&1 |
     grep -E 'number_of_executed_units|peak_rss_mb|ERROR|SUMMARY' | sed "s/^/$parser: /"
 }
-for parser in json csv safetensors gguf npy npz map_description model vocabulary labels image preprocess tokenizer; do
+for parser in json csv safetensors gguf npy npz map_description model vocabulary labels image preprocess tokenizer tree \
+  run journal; do
   echo "$parser: $seconds seconds"
   fuzz_one "$parser" || true # what it found is counted below
 done

@@ -29,4 +29,18 @@ namespace headscope {
 [[nodiscard]] std::optional<std::filesystem::path> shared_file_path(int process, int descriptor,
                                                                     const std::string& name);
 
+/// Opens a file or directory beneath the open directory `folder`, as openat(2) does. `name` is relative; ".." and links
+/// that lead out of the folder fail with EXDEV or ELOOP. Links that stay beneath it are followed only if `follow_links`
+/// is set, and only if the system can do so safely (Linux 5.6 and later); otherwise they fail with ELOOP. Returns the
+/// descriptor, which the caller closes, or -1 with `errno` set.
+[[nodiscard]] int open_beneath(int folder, const std::filesystem::path& name, int flags, unsigned mode = 0,
+                               bool follow_links = false) noexcept;
+/// The same, component by component, for systems that have no single call for it. Never follows a link.
+[[nodiscard]] int open_beneath_by_component(int folder, const std::filesystem::path& name, int flags,
+                                            unsigned mode = 0) noexcept;
+
+/// Flushes the file system of an open file or directory to disk: one call instead of one per file. Returns 0, or the
+/// value of `errno`.
+[[nodiscard]] int flush_file_system(int descriptor) noexcept;
+
 }  // namespace headscope

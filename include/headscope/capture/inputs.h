@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,10 @@ struct DescribedInput {
   std::vector<InputToken> tokens;
   ImageSize picture;  ///< For images: size before preprocessing.
 };
+
+/// Returns a sentence if the tokenizer does not know much of the text: more than 10 % of the tokens of an input are
+/// [UNK] or <unk>. Nothing otherwise.
+[[nodiscard]] std::optional<std::string> unknown_tokens_warning(std::span<const DescribedInput> inputs);
 
 struct InputOptions {
   SpecialTokens special = SpecialTokens::kAdd;

@@ -29,4 +29,10 @@ class CsvTable {
 [[nodiscard]] std::string csv_number(double value);
 [[nodiscard]] std::string csv_number(float value);
 
+/// Protects a text from spreadsheets, which run a cell that begins with = + - @ or a control character as a formula:
+/// puts an apostrophe before it, and before a text that looks like a protected one.
+[[nodiscard]] std::string guard_formula(std::string text);
+/// Takes the apostrophe away again.
+[[nodiscard]] std::string_view without_guard(std::string_view text) noexcept;
+
 }  // namespace headscope

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <span>
 
 namespace headscope {
@@ -16,6 +17,9 @@ class MappedFile {
   /// \throws Error  kIo if `path` does not exist, is not a regular file or
   ///                cannot be read.
   [[nodiscard]] static MappedFile open(const std::filesystem::path& path);
+
+  /// Maps a file that is open for reading, and closes the descriptor. `path` is used in messages.
+  [[nodiscard]] static MappedFile map(int descriptor, const std::filesystem::path& path);
 
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
@@ -33,6 +37,9 @@ class MappedFile {
   std::filesystem::path path_;
   std::span<const std::byte> bytes_;
 };
+
+/// Returns the file whose map contains an address; nothing if there is none.
+[[nodiscard]] std::optional<std::filesystem::path> mapped_file_at(const void* address);
 
 /// Hints that part of a map is not needed for now: its pages no longer count as memory of this process. When accessed
 /// again, they are reloaded from the page cache or the disk.

@@ -73,7 +73,8 @@ void read_npy(const NpyView& array, std::size_t first, std::span<T> out, std::st
 class NpyFile {
  public:
   /// \throws Error  as `parse_npy`, and kIo if the file cannot be read.
-  [[nodiscard]] static NpyFile open(const std::filesystem::path& path);
+  [[nodiscard]] static NpyFile open(const std::filesystem::path& path) { return open(MappedFile::open(path)); }
+  [[nodiscard]] static NpyFile open(MappedFile file);
 
   [[nodiscard]] const NpyView& array() const noexcept { return array_; }
 

@@ -20,7 +20,8 @@ namespace headscope {
 class NpzFile {
  public:
   /// \throws Error  kIo, kFormat, kUnsupported as `ZipFile::open`.
-  [[nodiscard]] static NpzFile open(const std::filesystem::path& path);
+  [[nodiscard]] static NpzFile open(const std::filesystem::path& path) { return open(MappedFile::open(path)); }
+  [[nodiscard]] static NpzFile open(MappedFile file);
 
   /// Names without the ".npy" suffix, in archive order. Entries not named "*.npy" are not arrays and are left out.
   [[nodiscard]] std::vector<std::string> names() const;

@@ -35,7 +35,8 @@ class ZipFile {
   ///
   /// \throws Error  kIo if the file cannot be read, kFormat if it is not a zip archive or contradicts itself,
   ///                kUnsupported for encrypted or split archives and other compression methods.
-  [[nodiscard]] static ZipFile open(const std::filesystem::path& path);
+  [[nodiscard]] static ZipFile open(const std::filesystem::path& path) { return open(MappedFile::open(path)); }
+  [[nodiscard]] static ZipFile open(MappedFile file);
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return file_.path(); }
   /// In directory order.

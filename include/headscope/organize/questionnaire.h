@@ -18,6 +18,9 @@ namespace headscope {
 
 enum class TreeKind { kFlexible, kBinary };
 
+/// The most iterations that the commands accept. Trees settle within ten or so.
+inline constexpr std::size_t kMaxIterations = 1000000;
+
 struct QuestionnaireOptions {
   std::size_t iterations = 3;
   FolderWeightOptions weights = {};  ///< Defaults: alpha = 0, beta = 1.

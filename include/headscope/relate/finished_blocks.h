@@ -14,6 +14,7 @@
 
 #include "headscope/base/matrix.h"
 #include "headscope/base/message.h"
+#include "headscope/io/folder.h"
 #include "headscope/io/mapped_file.h"
 #include "headscope/linalg/gram.h"
 #include "headscope/relate/metric.h"
@@ -45,15 +46,14 @@ struct SideId {
 /// interruption. Losing them costs only time: files that cannot be read, are damaged or belong to another key are
 /// ignored, and if writing fails, nothing more is stored.
 ///
-/// Files are `folder`/relate-HASH/*.blocks, where HASH is the hash of the key. Each file starts with the whole key,
-/// ends with a checksum, and is written atomically.
+/// Files are RUN/unfinished/relate-HASH/*.blocks, where HASH is the hash of the key. Each file starts with the whole
+/// key, ends with a checksum, and is written atomically. Links in the run are not followed.
 class FinishedBlocks {
  public:
   /// `key` describes everything besides the BlockId that affects the bits of a block: the model, the processing of its
   /// weights, the selected heads, the engine, the version. Each rank writes its own files and reads those of all ranks.
   /// `keep` writes at most one file per `seconds_between` seconds.
-  FinishedBlocks(const std::filesystem::path& folder, std::string key, std::size_t rank = 0,
-                 double seconds_between = 10);
+  FinishedBlocks(const std::filesystem::path& run, std::string key, std::size_t rank = 0, double seconds_between = 10);
   FinishedBlocks(const FinishedBlocks&) = delete;
   FinishedBlocks& operator=(const FinishedBlocks&) = delete;
   ~FinishedBlocks() = default;
@@ -75,10 +75,9 @@ class FinishedBlocks {
 
   [[nodiscard]] std::size_t restored() const noexcept { return restored_; }  ///< Blocks.
   [[nodiscard]] bool is_on_disk() const noexcept { return files_ > 0; }      ///< Whether a later run will find any.
-  [[nodiscard]] const std::filesystem::path& folder() const noexcept { return own_folder_; }
 
-  /// Removes everything that runs of `relate` left in `folder`.
-  static void remove(const std::filesystem::path& folder) noexcept;
+  /// Removes everything that runs of `relate` left in the run.
+  static void remove(const std::filesystem::path& run) noexcept;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -89,7 +88,8 @@ class FinishedBlocks {
   void write();
   [[nodiscard]] MessageWriter begin_file() const;
 
-  std::filesystem::path own_folder_;
+  std::shared_ptr<const Folder> run_;  // null if it cannot be opened
+  std::string own_folder_;             // in the run
   std::string key_;
   std::size_t rank_;
   std::chrono::duration<double> between_;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,9 +29,5 @@ struct MapDescription {
 ///
 /// \throws Error  kFormat if the value is not an object or an entry is malformed. The message starts with `where`.
 [[nodiscard]] MapDescription parse_map_description(JsonValue root, const std::string& where);
-
-/// Reads the description in a file.
-/// \throws Error  kIo, and kFormat also if it is not JSON.
-[[nodiscard]] MapDescription read_map_description(const std::filesystem::path& path);
 
 }  // namespace headscope

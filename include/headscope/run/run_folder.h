@@ -6,15 +6,18 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "headscope/base/emergency.h"
 #include "headscope/base/matrix.h"
 #include "headscope/base/shape.h"
 #include "headscope/io/atomic_file.h"
+#include "headscope/io/folder.h"
 #include "headscope/io/json.h"
 #include "headscope/io/npy.h"
 #include "headscope/run/schema.h"
@@ -88,29 +91,33 @@ class RunArray {
   std::size_t element_;
 };
 
+class WorkingFolder;
+
 /// A folder of results that several commands add to, with a manifest that records what each file is and which command
 /// wrote it.
 ///
-/// Files are written under temporary names and appear together when `commit` is called. If this object is destroyed
-/// without a commit, the folder is unchanged.
+/// Files are written in a subfolder and appear together when `commit` is called. If this object is destroyed without a
+/// commit, or the process ends, the folder is unchanged; a process that ends in the middle of `commit` leaves a journal
+/// from which the next command finishes it. Different commands may add to a folder at the same time; a second process
+/// with the same command is refused. Nothing outside the folder is written or removed, whatever links it contains.
 class RunFolder {
  public:
   /// Creates the folder if needed and reads its manifest.
   ///
   /// \throws Error  kInvalidArgument if the folder contains results of the same command with another identity and
-  ///                `force` is false; kFormat if the manifest is malformed; kUnsupported if a newer version wrote it;
-  ///                kIo if the folder cannot be created.
+  ///                `force` is false, or if another process is running that command there; kFormat if the manifest is
+  ///                malformed; kUnsupported if a newer version wrote it; kIo if the folder cannot be created.
   RunFolder(std::filesystem::path path, RunCommand command, bool force);
   /// A folder in memory, never on disk: `commit` moves the files to `held`, which must outlive this object. Messages
   /// call its path "memory".
   RunFolder(RunCommand command, InMemoryRun& held);
-  RunFolder(RunFolder&&) = default;
+  RunFolder(RunFolder&&) noexcept;
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
   ~RunFolder();
 
-  /// \throws Error  kInvalidArgument if another command wrote a file of this name and `force` was
-  ///                false; kIo, kResource (disk full).
+  /// \throws Error  kInvalidArgument if there is a file of this name that another command wrote, or that the manifest
+  ///                does not list, and `force` was false; kIo, kResource (disk full).
   void add_text(const RunFile& file, std::string_view text);
   void add_array(const RunFile& file, std::span<const float> values);
   /// Adds an array that is written piece by piece.
@@ -136,7 +143,11 @@ class RunFolder {
   [[nodiscard]] std::vector<std::string>& verdict() noexcept { return command_.verdict; }
 
  private:
-  void make_folder(const std::filesystem::path& folder, const std::filesystem::path& wanted_by);
+  void make_folder();
+  void discard() noexcept;
+  void check_name(const std::string& name) const;
+  void read_previous();
+  void check_identity() const;
   AtomicFile begin_file(const RunFile& file);
   void add_npy(RunFile file, const NpyType& type, std::string_view dtype, std::size_t count,
                std::span<const std::byte> bytes);
@@ -147,7 +158,12 @@ class RunFolder {
   RunCommand command_;
   bool force_;
   std::vector<std::filesystem::path> made_;             // folders created by this object, outermost first
+  std::unique_ptr<EmergencyAction> removal_;            // removes them if the process is interrupted
+  std::shared_ptr<const Folder> folder_;                // null in memory
+  std::unique_ptr<WorkingFolder> working_;              // null in memory
   std::string previous_;                                // the previous manifest; empty if there was none
+  std::map<std::string, std::string> writers_;          // in it, the command that wrote each file
+  std::set<std::string> added_;                         // names of pending files
   std::deque<std::pair<RunFile, AtomicFile>> pending_;  // a deque, because RunArrays point to its files
   InMemoryRun* held_ = nullptr;                         // destination of files in memory; null for a folder on disk
   struct Content {

@@ -79,6 +79,22 @@ TEST(MapSource, RanksHaveTheirHeadsOfWhatOneProcessLoads) {
   }
 }
 
+TEST(MapSource, FollowsNoLinkOutOfAFolder) {
+  const TemporaryFolder folder;
+  const fs::path run = test::write_run(folder, 1, 2, 6);
+  fs::rename(run / "pattern.npy", folder.path() / "elsewhere.npy");
+  fs::create_symlink("../elsewhere.npy", run / "pattern.npy");
+  EXPECT_ERROR(static_cast<void>(load(in_file(run))), ErrorKind::kIo,
+               "pattern.npy: cannot open: is or goes through a link");
+  fs::remove(run / "pattern.npy");
+  fs::rename(folder.path() / "elsewhere.npy", run / "pattern.npy");
+  EXPECT_EQ(load(in_file(run)).info.head_names.size(), 2U);
+  fs::rename(run / "tokens.json", folder.path() / "tokens.json");
+  fs::create_symlink("../tokens.json", run / "tokens.json");
+  EXPECT_ERROR(static_cast<void>(load(in_file(run))), ErrorKind::kIo,
+               "tokens.json: cannot open: is or goes through a link");
+}
+
 TEST(MapSource, LayersMayHaveWindows) {
   const TemporaryFolder folder;
   test::write_maps(folder, "run/pattern", {2, 5, 5});

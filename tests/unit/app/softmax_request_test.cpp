@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,6 +51,15 @@ TEST(SoftmaxRequest, WritesArraysOfSelectedHeadsUnlessItIsToldOtherwise) {
   request.output.force = true;
   EXPECT_THAT(run(request).value().files.names,
               ElementsAre("invariance.csv", "invariance_levels.csv", "invariance_inputs.csv"));
+}
+
+TEST(SoftmaxRequest, DrawsNoConclusionFromFewTokensAndPrintsNoNan) {
+  for (const std::size_t tokens : {2U, 3U, 7U}) {
+    const TemporaryFolder folder;
+    const std::string text = summary(run(request_for(test::write_run(folder, 1, 2, tokens))).value());
+    EXPECT_THAT(text, testing::StartsWith(fmt::format("No conclusion: {0} queries x {0} keys are too few", tokens)));
+    EXPECT_THAT(text, testing::Not(testing::HasSubstr("nan"))) << text;
+  }
 }
 
 TEST(SoftmaxRequest, TakesAllKeysUnlessAMaskIsGiven) {

@@ -15,6 +15,9 @@ TEST(Printable, LeavesPlainTextAndUtf8Alone) {
 TEST(Printable, EscapesWhatWouldBreakALineOrATerminal) {
   EXPECT_EQ(printable("a\nb\x1b[31m"), "a\\x0ab\\x1b[31m");
   EXPECT_EQ(printable(std::string_view("\0", 1)), "\\x00");
+  EXPECT_EQ(printable("\xE2\x80\xAE"
+                      "exe.csv"),
+            "\\u202eexe.csv");                     // right-to-left override
   EXPECT_EQ(printable("\xC2\x9B"), "\\xc2\\x9b");  // CSI as one C1 control character
 }
 

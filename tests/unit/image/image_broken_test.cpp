@@ -63,10 +63,13 @@ std::string scans(int bits) {
   std::string file = frame('\xC2', 8, "\0\x08"s, "\0\x08"s, 1) + kTables;
   file += segment('\xDA', "\x01\x01\0\0\0\0"s) + kZeros;
   for (char k = 1; k < 64; ++k) {
-    const std::string scan = "\x01\x01\0"s + k + k;
-    file += segment('\xDA', scan + static_cast<char>(bits)) + kZeros;
-    for (int bit = bits; bit > 0; --bit)
-      file += segment('\xDA', scan + static_cast<char>(bit << 4 | (bit - 1))) + kZeros;
+    const auto add_scan = [&](int approximation) {
+      std::string scan = "\x01\x01\0"s;
+      scan += {k, k, static_cast<char>(approximation)};
+      file += segment('\xDA', scan) + kZeros;
+    };
+    add_scan(bits);
+    for (int bit = bits; bit > 0; --bit) add_scan(bit << 4 | (bit - 1));
   }
   return file + kEndOfJpeg;
 }

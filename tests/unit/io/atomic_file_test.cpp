@@ -1,7 +1,9 @@
 #include "headscope/io/atomic_file.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -143,7 +145,7 @@ TEST(AtomicFile, ReportsAFullDiskAsMissingResourcesAndCleansUp) {
     const FileSizeLimit limit(100'000);
     EXPECT_ERROR(file.write(megabyte), ErrorKind::kResource, "out.bin: cannot write: File too large");
     EXPECT_EQ(files_in(folder), 1U);
-    EXPECT_ERROR(file.commit(), ErrorKind::kIo, "cannot write");
+    EXPECT_ERROR(file.commit(), ErrorKind::kResource, "cannot write");
   }
   EXPECT_EQ(contents(path), "old");
 }
@@ -164,6 +166,49 @@ TEST(AtomicFile, DoesNotReplaceAFolder) {
   AtomicFile file(folder.path() / "out");
   EXPECT_ERROR(file.commit(), ErrorKind::kIo, "cannot replace");
   EXPECT_EQ(files_in(folder), 1U);
+}
+
+TEST(AtomicFile, ReplacesWhatALinkLeadsToAndKeepsTheLink) {
+  const TemporaryFolder folder;
+  const std::filesystem::path target = folder.write("real/out.txt", "old");
+  std::filesystem::create_symlink("real/out.txt", folder.path() / "link.txt");
+  AtomicFile file(folder.path() / "link.txt");
+  file.write("new");
+  file.commit();
+  EXPECT_EQ(contents(target), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.path() / "link.txt"));
+}
+
+TEST(AtomicFile, WritesToADeviceWithoutReplacingIt) {
+  AtomicFile file("/dev/null");
+  file.write("gone");
+  file.commit();
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
+TEST(AtomicFile, IsNotCommittedAfterAFailedPiece) {
+  const TemporaryFolder folder;
+  AtomicFile file(folder.path() / "out.bin");
+  {
+    const FileSizeLimit limit(1000);
+    EXPECT_ERROR(file.write_at(900, std::vector<std::byte>(200)), ErrorKind::kResource, "cannot write");
+  }
+  EXPECT_ERROR(file.commit(), ErrorKind::kResource, "cannot write");
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "out.bin"));
+}
+
+TEST(AtomicFile, RemovesWhatAKilledProcessLeft) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  const TemporaryFolder folder;
+  const auto orphan = folder.write(fmt::format(".out.txt.{}.0.tmp", child), "half");
+  const auto running = folder.write(fmt::format(".out.txt.{}.0.tmp", ::getppid()), "in progress");
+  const auto other = folder.write(fmt::format(".other.txt.{}.0.tmp", child), "half");
+  AtomicFile file(folder.path() / "out.txt");
+  EXPECT_FALSE(std::filesystem::exists(orphan));
+  EXPECT_TRUE(std::filesystem::exists(running));
+  EXPECT_TRUE(std::filesystem::exists(other));
 }
 
 }  // namespace

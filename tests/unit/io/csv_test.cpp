@@ -22,6 +22,15 @@ TEST(Csv, RefusesARowOfAnotherLength) {
   EXPECT_ERROR(table.add_row(std::vector<std::string>{"x"}), ErrorKind::kInvalidArgument, "1 cells, expected 2");
 }
 
+TEST(Csv, TextsThatLookLikeFormulasAreGuardedAndReadBack) {
+  EXPECT_EQ(guard_formula("=cmd()"), "'=cmd()");
+  EXPECT_EQ(guard_formula("'-1"), "''-1");
+  for (const char* text : {"=cmd()", "+", "-", "@x", "'=", "''+", "'quoted'", "", "'", "plain", "\t", "a=b"}) {
+    EXPECT_EQ(without_guard(guard_formula(text)), text);
+  }
+  EXPECT_EQ(guard_formula("'quoted'"), "'quoted'");
+}
+
 TEST(Csv, WritesNumbersThatReadBack) {
   EXPECT_EQ(csv_number(0.1), "0.1");
   EXPECT_EQ(csv_number(0.1F), "0.1");

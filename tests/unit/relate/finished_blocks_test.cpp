@@ -138,13 +138,26 @@ TEST_F(FinishedBlocksTest, WhereNothingCanBeWrittenTheRunGoesOn) {
 TEST_F(FinishedBlocksTest, RemoveTakesAwayWhatIsOursAndNothingElse) {
   keep_some();
   FinishedBlocks::remove(folder_.path() / "absent");
-  const fs::path mine = folder_.write("notes.txt", "mine");
+  const fs::path mine = folder_.write("unfinished/notes.txt", "mine");
   FinishedBlocks::remove(folder_.path());
   EXPECT_EQ(files(folder_.path()), std::vector<fs::path>{mine});
   fs::remove(mine);
   keep_some();
   FinishedBlocks::remove(folder_.path());
-  EXPECT_FALSE(fs::exists(folder_.path()));
+  EXPECT_TRUE(fs::is_empty(folder_.path()));
+}
+
+TEST_F(FinishedBlocksTest, NothingIsRemovedOrWrittenThroughALink) {
+  const fs::path precious = folder_.write("elsewhere/relate-1/precious.blocks", "keep");
+  fs::create_directories(folder_.path() / "run");
+  fs::create_directory_symlink(folder_.path() / "elsewhere", folder_.path() / "run/unfinished");
+  FinishedBlocks finished(folder_.path() / "run", "a", 0, 0);
+  finished.keep(kBlock, numbers(2, 3).view());
+  EXPECT_FALSE(finished.is_on_disk());
+  FinishedBlocks::remove(folder_.path() / "run");
+  EXPECT_EQ(read(precious), "keep");
+  EXPECT_TRUE(fs::is_symlink(folder_.path() / "run/unfinished"));
+  EXPECT_EQ(files(folder_.path() / "elsewhere"), std::vector<fs::path>{precious});
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "support/expect_error.h"
-#include "support/temporary_folder.h"
 
 namespace headscope {
 namespace {
@@ -68,13 +67,6 @@ TEST(MapDescription, SaysWhichEntryIsMalformed) {
 TEST(MapDescription, NamesOfHeadsCanBeNamesOfFiles) {
   EXPECT_ERROR(parse(R"({"heads": ["../../x"]})"), ErrorKind::kFormat, "'heads' are not names such as L4H7");
   EXPECT_THAT(parse(R"({"heads": ["a\nb"]})").heads, ElementsAre("a\\x0ab"));
-}
-
-TEST(MapDescription, IsReadFromAFile) {
-  const test::TemporaryFolder folder;
-  EXPECT_EQ(read_map_description(folder.write("tokens.json", R"({"kind": "image"})")).kind, "image");
-  EXPECT_ERROR(read_map_description(folder.write("bad.json", "{")), ErrorKind::kFormat, "bad.json");
-  EXPECT_ERROR(read_map_description(folder.path() / "absent.json"), ErrorKind::kIo, "absent.json");
 }
 
 }  // namespace

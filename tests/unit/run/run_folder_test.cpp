@@ -231,6 +231,26 @@ TEST(RunFolder, RemovesNothingOutsideWhateverAManifestSays) {
   EXPECT_TRUE(std::filesystem::exists(run / "a.csv"));
 }
 
+TEST(RunFolder, WritesNothingThroughALinkInIt) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path() / "victim");
+  std::filesystem::create_directories(folder.path() / "run");
+  std::filesystem::create_directory_symlink("../victim", folder.path() / "run/affinity");
+  EXPECT_ERROR(write_files(folder.path() / "run", "relate", {"affinity/a.npy", "b.csv"}), ErrorKind::kIo,
+               "affinity: cannot create the folder: is or goes through a link that leads out of the folder");
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path() / "victim"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "run/b.csv"));
+}
+
+TEST(RunFolder, DoesNotReplaceAFileThatNoCommandWrote) {
+  const TemporaryFolder folder;
+  folder.write("edges.csv", "mine");
+  RunFolder run(folder.path(), command("relate", "a"), false);
+  EXPECT_ERROR(run.add_text({.name = "edges.csv", .kind = "table", .about = "Edges."}, "x"),
+               ErrorKind::kInvalidArgument, "edges.csv: exists, but manifest.json does not list it");
+  EXPECT_EQ(read(folder.path() / "edges.csv"), "mine");
+}
+
 // A run through a link to its folder is the user's own doing.
 TEST(RunFolder, MayItselfBeALink) {
   const TemporaryFolder folder;

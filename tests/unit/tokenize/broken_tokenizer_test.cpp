@@ -43,6 +43,17 @@ void expect_all(const std::vector<Broken>& table) {
 constexpr ErrorKind kFormat = ErrorKind::kFormat;
 constexpr ErrorKind kUnsupported = ErrorKind::kUnsupported;
 
+// 90 kB that would become 100 million tokens per text.
+TEST(BrokenTokenizer, ALongTemplateIsRefused) {
+  std::string ids = "1";
+  for (int i = 0; i < 10000; ++i) ids += ",1";
+  std::string items = R"({"Sequence": {"id": "A"}})";
+  for (int i = 0; i < 2000; ++i) items += R"(,{"SpecialToken":{"id":"x"}})";
+  expect_all({{with(R"("post_processor": {"type": "TemplateProcessing", "single": [)" + items +
+                    R"(], "special_tokens": {"x": {"ids": [)" + ids + "]}}}"),
+               kUnsupported, "a template of more than 4096 tokens is not supported"}});
+}
+
 TEST(BrokenTokenizer, NormalizersAreRefused) {
   expect_all({
       {with(R"("normalizer": 1)"), kFormat, "t.json: normalizer has no type"},

@@ -164,6 +164,14 @@ TEST_F(TokenizerOfFolder, RefusesVocabTxtOfAnUnknownModel) {
   EXPECT_EQ(ids(load()->encode("A b")), (std::vector<std::uint32_t>{1, 3, 0, 2}));
 }
 
+TEST_F(TokenizerOfFolder, LowercasesVocabTxtUnlessItHasCapitals) {
+  folder_.write("tokenizer_config.json", R"({"tokenizer_class": "BertTokenizer"})");
+  folder_.write("vocab.txt", "[UNK]\n[CLS]\n[SEP]\na\nB\n");
+  EXPECT_EQ(ids(load()->encode("A B a")), (std::vector<std::uint32_t>{1, 0, 4, 3, 2}));
+  folder_.write("tokenizer_config.json", R"({"tokenizer_class": "BertTokenizer", "do_lower_case": true})");
+  EXPECT_EQ(ids(load()->encode("A B a")), (std::vector<std::uint32_t>{1, 3, 0, 3, 2}));
+}
+
 // A file of four tokens whose metadata a test can leave out or spoil.
 class TokenizerOfGguf : public testing::Test {
  protected:
