@@ -69,7 +69,7 @@ def predict(
     earlier_only: bool = True,
     budget: float = math.inf,
 ) -> Prediction:
-    """`budget`: bytes that the sources of a rank may take, half of --memory."""
+    """`budget`: bytes that the sources of a rank may take: what the rest leaves of --memory."""
     share = (shape.layers - 1) / (2 * shape.layers) if earlier_only else 1.0
     own = math.ceil(shape.layers / ranks)
     flops = heads_prepared = moved = memory = 0.0

@@ -94,6 +94,7 @@ void add_former_spellings(CLI::App& app, OptionList& options) {
 Context make_context(Session& session, Progress& progress) {
   Context context;
   context.ranks = session.ranks;
+  context.whole_process = true;
   context.on_progress = [&](std::string_view stage, double fraction) { progress.reach(stage, fraction); };
   context.poll = check_for_interrupt;
   context.log = [&](std::string_view line) {

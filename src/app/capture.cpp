@@ -171,13 +171,14 @@ void describe(CaptureRequest& request, OptionList& options) {
 
 std::optional<CaptureOutcome> run(const CaptureRequest& request, const Context& caller) {
   const Stopwatch watch;
-  const Context context = make_context(request.resources, caller).on_one_rank();
+  Context context = make_context(request.resources, caller).on_one_rank();
   const auto opened = request.model.open();
   const Model& model = *opened;
   CaptureOutcome outcome;
   outcome.model = model.info();
   CaptureOptions options = capture_options(request, model);
-  outcome.inputs = read_inputs(model, request.inputs);
+  outcome.inputs = read_inputs(model, request.inputs, context);
+  context = context.without_memory(memory_of(outcome.inputs));
   RunOutput output(request.output, describe_run(request, model, outcome.inputs), watch);
   if (!request.ablated.empty()) {
     outcome.ablation = measure_ablation(request, model, outcome.inputs, context.with_stage("measuring the ablation"),

@@ -86,6 +86,9 @@ std::vector<ComparedAxis> organized_axes(Organization organization, MapInfo info
   return axes;
 }
 
+// The maps and their coefficients.
+constexpr std::size_t kCopies = 2;
+
 // Organizes the maps of every input.
 void add_maps(ComparedNetwork& network, const CompareRequest& request, const Context& context) {
   SignatureOptions options;
@@ -102,8 +105,11 @@ void add_maps(ComparedNetwork& network, const CompareRequest& request, const Con
     selection.source.file = folders[i];
     selection.what = request.what;
     selection.skip_first = request.skip_first;
-    MapSource maps = load_maps(selection, /*keep_absent=*/false, context);
-    MapSignature found = map_signature(maps.tensor, options, context.part(fraction(i), fraction(i + 1)));
+    MapSource maps = load_maps(selection, /*keep_absent=*/false, {.copies = kCopies}, context);
+    MapSignature found = map_signature(
+        maps.tensor, options,
+        context.without_memory(kCopies * maps.tensor.values.size() * kEntryBytes + pair_memory(maps.tensor.extents))
+            .part(fraction(i), fraction(i + 1)));
     signatures.push_back(std::move(found.features));
     const std::size_t tokens = maps.tensor.keys();
     network.run.inputs.push_back(identity_of(maps.description));

@@ -4,10 +4,12 @@
 
 #include <bit>
 #include <cstdint>
+#include <system_error>
 #include <utility>
 
 #include "headscope/base/error.h"
 #include "headscope/base/hash.h"
+#include "headscope/base/memory.h"
 
 namespace headscope {
 namespace {
@@ -27,6 +29,17 @@ void append_in_memory(std::vector<DescribedInput>& all, InputReader& reader, con
   }
 }
 
+// Bytes per token: its id and text, and its patch.
+constexpr std::size_t kTokenBytes = 128;
+
+// Checks that a file fits the budget if each of its bytes takes `factor` bytes.
+void check_file(const std::filesystem::path& path, std::size_t factor, const Context& context) {
+  std::error_code missing;  // reading it says what is wrong
+  const std::uintmax_t size = std::filesystem::file_size(path, missing);
+  if (missing || size == 0) return;
+  require_memory(context, saturating_multiply(size, factor), fmt::format("{}: reading it", path.string()));
+}
+
 }  // namespace
 
 void describe(InputSources& inputs, OptionList& options) {
@@ -42,7 +55,15 @@ void describe(InputSources& inputs, OptionList& options) {
   options.add("max-tokens", inputs.max_tokens, "Maximum number of tokens per text; the rest is cut off");
 }
 
-std::vector<DescribedInput> read_inputs(const Model& model, const InputSources& inputs) {
+std::size_t memory_of(std::span<const DescribedInput> inputs) noexcept {
+  std::size_t bytes = 0;
+  for (const DescribedInput& one : inputs) {
+    bytes += one.input.pixels.values.size() * sizeof(float) + one.tokens.size() * kTokenBytes;
+  }
+  return bytes;
+}
+
+std::vector<DescribedInput> read_inputs(const Model& model, const InputSources& inputs, const Context& context) {
   if (inputs.empty()) {
     throw Error(ErrorKind::kInvalidArgument,
                 "nothing to run the model on: give --text, --text-file, --ids, --image or --pixels");
@@ -50,12 +71,20 @@ std::vector<DescribedInput> read_inputs(const Model& model, const InputSources& 
   InputOptions options;
   if (!inputs.special) options.special = SpecialTokens::kNone;
   if (inputs.max_tokens && *inputs.max_tokens > 0) options.max_tokens = *inputs.max_tokens;
+  for (const auto& path : inputs.text_files) check_file(path, kTokenBytes, context);  // a token per byte
+  for (const auto& path : inputs.ids) check_file(path, kTokenBytes / sizeof(std::uint16_t), context);
+  for (const auto& path : inputs.pixels) check_file(path, 3 * sizeof(std::uint32_t), context);
   InputReader reader(model, options);
   std::vector<DescribedInput> all;
   for (const std::string& text : inputs.texts) all.push_back(reader.text(text));
   for (const auto& path : inputs.text_files) append(all, reader.text_file(path, inputs.lines));
   for (const auto& path : inputs.ids) append(all, reader.ids(path));
-  for (const auto& path : inputs.images) all.push_back(reader.image(path));
+  for (const auto& path : inputs.images) {
+    all.push_back(reader.image(path));
+    if (path != inputs.images.front()) continue;
+    require_memory(context, saturating_multiply(memory_of(std::span(all).last(1)), inputs.images.size()),
+                   fmt::format("reading {} images", inputs.images.size()));
+  }
   for (const auto& path : inputs.pixels) append(all, reader.pixels(path));
   append_in_memory(all, reader, inputs.in_memory);
   return all;

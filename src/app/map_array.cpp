@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "headscope/base/error.h"
 #include "headscope/base/hash.h"
+#include "headscope/base/memory.h"
 #include "headscope/io/array_files.h"
 
 namespace headscope::app {
@@ -20,23 +22,23 @@ namespace {
 namespace fs = std::filesystem;
 
 // For an array that is decoded as a whole.
-void check_size(const Shape& shape, std::size_t memory, const std::string& where) {
-  const auto elements = element_count(shape);
-  if (elements && *elements <= floats_within(memory)) return;
-  throw Error(ErrorKind::kResource,
-              fmt::format("{}: an array of {} takes three times its size here, more than the budget of {} MB; raise "
-                          "--memory",
-                          where, to_string(shape), memory >> 20));
+void check_size(const Shape& shape, const Context& context, const std::string& where) {
+  constexpr std::size_t kCopies = 3;  // as stored, as floats, and what is selected
+  const std::size_t elements = element_count(shape).value_or(std::numeric_limits<std::size_t>::max());
+  require_memory(context, saturating_multiply(elements, kCopies * sizeof(float)),
+                 fmt::format("{}: decoding an array of {}", where, to_string(shape)));
 }
 
 // Returns the only name, or the requested one.
 std::string choose_array(const std::vector<std::string>& names, const std::string& wanted, const fs::path& path) {
+  constexpr std::size_t kShown = 20;
   std::vector<std::string> shown;
   for (const std::string& name : names) {
     if (name == wanted) return name;
-    shown.push_back(printable(name));
+    if (shown.size() < kShown) shown.push_back(printable(name));
   }
   if (names.size() == 1 && wanted.empty()) return names.front();
+  if (names.size() > kShown) shown.emplace_back("...");
   throw Error(wanted.empty() ? ErrorKind::kInvalidArgument : ErrorKind::kFormat,
               wanted.empty() ? fmt::format("{}: holds {} arrays ({}), choose one with --array", path.string(),
                                            names.size(), fmt::join(shown, ", "))
@@ -44,12 +46,12 @@ std::string choose_array(const std::vector<std::string>& names, const std::strin
                                            fmt::join(shown, ", ")));
 }
 
-MapArray open_npz(const fs::path& path, const std::string& wanted, std::size_t memory) {
+MapArray open_npz(const fs::path& path, const std::string& wanted, const Context& context) {
   const NpzFile file = NpzFile::open(path);
   const std::string name = choose_array(file.names(), wanted, path);
   const auto array = file.find(name);
   const std::string where = fmt::format("{}: array '{}'", path.string(), printable(name));
-  check_size(array->view().shape, memory, where);
+  check_size(array->view().shape, context, where);
   return {npz_source(*array, where), where};
 }
 
@@ -63,20 +65,20 @@ MapArray open_safetensors(const fs::path& path, const std::string& wanted) {
 
 }  // namespace
 
-MapArray open_npy_array(MappedFile mapped, std::size_t memory) {
+MapArray open_npy_array(MappedFile mapped, const Context& context) {
   const std::string where = mapped.path().string();
   NpyFile file = NpyFile::open(std::move(mapped));
-  if (!file.array().in_c_order()) check_size(file.array().shape, memory, where);
+  if (!file.array().in_c_order()) check_size(file.array().shape, context, where);
   return {npy_source(std::move(file), where), where};
 }
 
 MapArray open_map_array(const ArrayInput& input, const std::string& called, const std::string& wanted,
-                        std::size_t memory) {
+                        const Context& context) {
   if (input.values) return {ArraySource(*input.values, input.shape), called};
   const fs::path& path = input.file;
   const std::string extension = path.extension().string();
-  if (extension == ".npy") return open_npy_array(MappedFile::open(path), memory);
-  if (extension == ".npz") return open_npz(path, wanted, memory);
+  if (extension == ".npy") return open_npy_array(MappedFile::open(path), context);
+  if (extension == ".npz") return open_npz(path, wanted, context);
   if (extension == ".safetensors") return open_safetensors(path, wanted);
   throw Error(ErrorKind::kUnsupported,
               fmt::format("{}: expected a folder with maps, or an .npy, .npz or .safetensors file", path.string()));

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "headscope/app/request_parts.h"
+#include "headscope/base/context.h"
 #include "headscope/io/array_source.h"
 #include "headscope/io/mapped_file.h"
 
@@ -22,18 +23,13 @@ struct MapArray {
 /// \throws Error  kInvalidArgument if a name is needed, or the number of values in memory does not match their shape;
 ///                kIo, kFormat, kUnsupported if the file cannot be read; kResource if the array is too large.
 [[nodiscard]] MapArray open_map_array(const ArrayInput& input, const std::string& called, const std::string& wanted,
-                                      std::size_t memory);
+                                      const Context& context);
 
 /// The same for the array of a mapped .npy file.
-[[nodiscard]] MapArray open_npy_array(MappedFile file, std::size_t memory);
+[[nodiscard]] MapArray open_npy_array(MappedFile file, const Context& context);
 
 /// Returns the 64-bit FNV-1a hash of shape and floats. Of large arrays only pages spread over them are read.
 /// \throws Error  as reading the array.
 [[nodiscard]] std::string fingerprint_of(const ArraySource& array);
-
-/// Returns how many floats fit the budget. Values are stored, sorted and transformed: three times their size.
-[[nodiscard]] constexpr std::size_t floats_within(std::size_t memory) noexcept {
-  return memory / (3 * sizeof(float));
-}
 
 }  // namespace headscope::app

@@ -24,7 +24,8 @@ void describe(MapSelection& maps, OptionList& options) {
 }
 
 std::string fingerprint(const ArrayInput& array) {
-  return app::fingerprint_of(app::open_map_array(array, "array", "", std::numeric_limits<std::size_t>::max()).values);
+  const Context unlimited{.memory = std::numeric_limits<std::size_t>::max()};
+  return app::fingerprint_of(app::open_map_array(array, "array", "", unlimited).values);
 }
 
 void describe_what(MapKind& what, OptionList& options) {

@@ -10,10 +10,12 @@
 #include "app/map_array.h"
 #include "app/shared_work.h"
 #include "headscope/base/error.h"
+#include "headscope/base/memory.h"
 #include "headscope/io/byte_reader.h"
 #include "headscope/io/folder.h"
 #include "headscope/io/json.h"
 #include "headscope/model/head_id.h"
+#include "headscope/organize/distance_memory.h"
 #include "headscope/run/schema.h"
 
 namespace headscope::app {
@@ -123,10 +125,10 @@ std::optional<ArrayInput> mask_array(const MapSelection& selection) {
 
 // Returns the mask that the options or the source ask for. `fingerprint` becomes that of its array, if it has one.
 MaskChoice choose_mask(const MapSelection& selection, const MapDescription& maps, const ArraySource& array,
-                       std::size_t memory, std::string& fingerprint) {
+                       const Context& context, std::string& fingerprint) {
   MaskChoice choice;
   if (const auto given = mask_array(selection)) {
-    choice.array = open_map_array(*given, "mask", "", memory).values;
+    choice.array = open_map_array(*given, "mask", "", context).values;
     choice.kind = MaskChoice::Kind::kExplicit;
     fingerprint = fingerprint_of(*choice.array);
   } else if (selection.mask.empty() && !maps.windows.empty() && array.shape().size() == 3) {
@@ -157,29 +159,41 @@ struct OpenedMaps {
   std::string mask_fingerprint = {};
 };
 
-// The heads of the rank that has the most of them must fit the budget.
-void check_size(const OpenedMaps& maps, std::size_t ranks, std::size_t memory) {
+// The extent along an axis before anything is selected from it.
+std::size_t extent(const OpenedMaps& maps, char axis) {
+  const std::size_t place = maps.options.axes.find(axis);
+  const Shape& shape = maps.array.values.shape();
+  return place < shape.size() ? shape[place] : 1;
+}
+
+// Everything that the command takes for the maps, for the heads of the rank that has the most of them.
+void check_size(const OpenedMaps& maps, const MapUse& use, const Context& context) {
+  const std::size_t ranks = context.ranks.get().size();
   const std::size_t all = std::max<std::size_t>(1, maps.options.head_names.size());
   const std::size_t held = std::max<std::size_t>(1, (maps.head_names.size() + ranks - 1) / ranks);
-  if (maps.whole.size() / all <= floats_within(memory) / held) return;
-  const std::string shape = to_string(maps.whole.shape());
-  const std::string what =
-      held == all ? fmt::format("an array of {} takes three times its size", shape)
-                  : fmt::format("{} of the {} heads of an array of {} take three times their size", held, all, shape);
-  throw Error(ErrorKind::kResource,
-              fmt::format("{}: {} here, more than the budget of {} MB; raise --memory{}", maps.array.where, what,
-                          memory >> 20, ranks > 1 ? " or start more ranks" : ""));
+  const std::size_t entries = maps.whole.size() / all;
+  const std::size_t values = saturating_multiply(saturating_multiply(held, entries), kEntryBytes);
+  const std::size_t queries = extent(maps, 'q');
+  const std::size_t keys = extent(maps, 'k');
+  std::size_t bytes = saturating_multiply(values, use.copies);
+  bytes = saturating_add(bytes, saturating_multiply(entries, use.per_entry));
+  bytes = saturating_add(bytes, pair_memory({maps.head_names.size(), queries, keys}));
+  bytes = saturating_add(bytes, distance_memory({use.one_by_one ? 1 : held, queries, keys},
+                                                maps.options.mask.kind != MaskChoice::Kind::kNone));
+  require_memory(context, bytes,
+                 fmt::format("{}: analyzing {} of the {} heads of an array of {}", maps.array.where, held, all,
+                             to_string(maps.whole.shape())));
 }
 
 // The array of a folder of captured maps is in a file of it.
-MapArray array_of(const MapSelection& selection, const std::optional<Folder>& folder, std::size_t memory) {
-  if (!folder) return open_map_array(selection.source, "array", selection.array, memory);
+MapArray array_of(const MapSelection& selection, const std::optional<Folder>& folder, const Context& context) {
+  if (!folder) return open_map_array(selection.source, "array", selection.array, context);
   const std::string name(map_file(selection.what));
   if (!folder->has(name)) {
     throw Error(ErrorKind::kIo, fmt::format("{}: has no {}; 'headscope capture' writes maps, or name a file of them",
                                             folder->path().string(), name));
   }
-  return open_npy_array(folder->map(name), memory);
+  return open_npy_array(folder->map(name), context);
 }
 
 MapDescription description_of(const MapSelection& selection, const std::optional<Folder>& folder) {
@@ -195,7 +209,7 @@ MapDescription description_of(const MapSelection& selection, const std::optional
   return parse_map_description(document.root(), name);
 }
 
-OpenedMaps open_maps(const MapSelection& selection, std::size_t memory) {
+OpenedMaps open_maps(const MapSelection& selection, const Context& context) {
   std::error_code ignored;
   const fs::path& path = selection.source.file;
   const bool in_memory = selection.source.values.has_value();
@@ -204,7 +218,7 @@ OpenedMaps open_maps(const MapSelection& selection, std::size_t memory) {
   }
   std::optional<Folder> folder;
   if (!in_memory && fs::is_directory(path, ignored)) folder.emplace(Folder::open(path));
-  const MapArray array = array_of(selection, folder, memory);
+  const MapArray array = array_of(selection, folder, context);
   OpenedMaps maps{array, description_of(selection, folder), {}, {}, array.values};
 
   NetworkTensorOptions& options = maps.options;
@@ -220,7 +234,7 @@ OpenedMaps open_maps(const MapSelection& selection, std::size_t memory) {
   }
   options.queries = as_pair(selection.queries);
   options.keys = as_pair(selection.keys);
-  options.mask = choose_mask(selection, maps.about, maps.array.values, memory, maps.mask_fingerprint);
+  options.mask = choose_mask(selection, maps.about, maps.array.values, context, maps.mask_fingerprint);
   flatten_layers(options, maps.array.values);
   return maps;
 }
@@ -240,11 +254,25 @@ std::string_view map_file(MapKind what) noexcept {
   return what == MapKind::kScores ? run_files::kScores.path : run_files::kPattern.path;
 }
 
-MapSource load_maps(const MapSelection& selection, bool keep_absent, const Context& context) {
+std::size_t pair_memory(const std::array<std::size_t, 3>& extents) noexcept {
+  // Affinities of two organizations and a matrix of distances per axis, and a tree being built from one of them.
+  constexpr std::size_t kKept = 24;
+  constexpr std::size_t kTree = 32;
+  std::size_t bytes = 0;
+  std::size_t largest = 0;
+  for (const std::size_t extent : extents) {
+    const std::size_t pairs = saturating_multiply(extent, extent);
+    bytes = saturating_add(bytes, saturating_multiply(pairs, kKept));
+    largest = std::max(largest, pairs);
+  }
+  return saturating_add(bytes, saturating_multiply(largest, kTree));
+}
+
+MapSource load_maps(const MapSelection& selection, bool keep_absent, const MapUse& use, const Context& context) {
   Ranks& ranks = context.ranks;
   OpenedMaps maps = ranks.run_and_agree([&] {
-    OpenedMaps opened = open_maps(selection, context.memory);
-    check_size(opened, ranks.size(), context.memory);
+    OpenedMaps opened = open_maps(selection, context);
+    check_size(opened, use, context);
     opened.fingerprint = fingerprint_of(opened.whole);
     return opened;
   });

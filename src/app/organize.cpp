@@ -178,7 +178,7 @@ std::optional<OrganizeOutcome> run(const OrganizeRequest& request, const Context
   Context context = make_context(request.resources, caller).with_stage("organizing");
   Ranks& ranks = context.ranks;
   context.tree_distance = choose_tree_distance(request.resources, context);
-  MapSource source = load_maps(request.maps, /*keep_absent=*/false, context);
+  MapSource source = load_maps(request.maps, /*keep_absent=*/false, map_use(request), context);
   const InputFolders folders = find_input_folders(request.maps, request.inputs, ranks);
   const InputWork work(request, std::max<std::size_t>(1, folders.used.size()), context);
   std::optional<RunOutput> output;

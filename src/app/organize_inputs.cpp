@@ -42,10 +42,10 @@ namespace headscope::app {
 namespace {
 
 // The maps of another input; nothing if they do not fit the first one, with the reason.
-std::optional<MapSource> load_other(const MapSelection& selection, const MapInfo& first, const Context& context,
-                                    std::string& reason) {
+std::optional<MapSource> load_other(const MapSelection& selection, const MapInfo& first, const MapUse& use,
+                                    const Context& context, std::string& reason) {
   try {
-    MapSource source = load_maps(selection, /*keep_absent=*/false, context);
+    MapSource source = load_maps(selection, /*keep_absent=*/false, use, context);
     if (source.info.head_names == first.head_names) return source;
     reason = "its heads are not those of the first input";
   } catch (const Error& error) {
@@ -88,23 +88,24 @@ PartitionTree consensus_tree(const OrganizeOutcome& outcome) {
 
 }  // namespace
 
+MapUse map_use(const OrganizeRequest& request) noexcept {
+  return {.copies = request.controls > 0 ? std::size_t{3} : std::size_t{2}};
+}
+
 Context InputWork::step(std::size_t input, std::size_t number) const {
   const auto all = static_cast<double>(inputs_ * steps());
   const auto done = static_cast<double>(input * steps() + number);
   return context_.part(done / all, (done + 1) / all);
 }
 
-// What is left beside the tensor, its permuted copy and the buffer for coefficients, on the rank that has the most.
-std::size_t InputWork::memory_for_copies(const TensorShare& tensor) const {
-  const NetworkTensor& own = tensor.own();
-  const std::size_t copies = request_.controls > 0 ? 3 : 2;
+Context InputWork::beside_maps(std::size_t input, std::size_t number, const TensorShare& tensor) const {
   const std::size_t held =
-      tensor.ranks().all_reduce_max(copies * own.values.size() * sizeof(float) + (copies - 1) * own.present.size());
-  return context_.memory > held ? context_.memory - held : 0;
+      map_use(request_).copies * tensor.own().values.size() * kEntryBytes + pair_memory(tensor.extents());
+  return step(input, number).without_memory(tensor.ranks().all_reduce_max(held));
 }
 
 Context InputWork::of_maps(std::size_t input, const TensorShare& tensor) const {
-  return step(input, 0).with_memory(memory_for_copies(tensor));
+  return beside_maps(input, 0, tensor);
 }
 
 OrganizedInput InputWork::with_controls(std::size_t input, const MapSource& source, const TensorShare& tensor,
@@ -120,11 +121,10 @@ OrganizedInput InputWork::with_controls(std::size_t input, const MapSource& sour
                         .head = organization.head.tree,
                         .query = organization.query.tree,
                         .key = organization.key.tree};
-  const std::size_t memory = memory_for_copies(tensor);
   std::size_t number = 1;
   for (std::size_t draw = 0; draw < request_.controls; ++draw) {
     const auto control = [&](RowPermutation kind) {
-      return draw_control(tensor, kind, options, request_.seed, draw, step(input, number++).with_memory(memory));
+      return draw_control(tensor, kind, options, request_.seed, draw, beside_maps(input, number++, tensor));
     };
     result.rows.push_back(control(RowPermutation::kRows));
     result.keys_kept.push_back(control(RowPermutation::kKeys));
@@ -135,7 +135,8 @@ OrganizedInput InputWork::with_controls(std::size_t input, const MapSource& sour
 void InputWork::add_input(std::size_t input, const std::filesystem::path& folder, const MapInfo& first,
                           OrganizeOutcome& outcome) const {
   std::string reason;
-  const std::optional<MapSource> source = load_other(in_folder(request_.maps, folder), first, context_, reason);
+  const std::optional<MapSource> source =
+      load_other(in_folder(request_.maps, folder), first, map_use(request_), context_, reason);
   if (!source) {
     outcome.left_out.push_back(fmt::format("input {}: {}", input, reason));
     return;

@@ -34,12 +34,17 @@ class InputWork {
   /// The part of the progress of one of the steps of an input: its maps, then its controls.
   [[nodiscard]] Context step(std::size_t input, std::size_t number) const;
   [[nodiscard]] std::size_t steps() const noexcept { return 1 + 2 * request_.controls; }
-  [[nodiscard]] std::size_t memory_for_copies(const TensorShare& tensor) const;
+  /// A step with what is left of the memory beside the maps, their coefficients, the permuted maps of a control, and
+  /// matrices of pairs, on the rank that has the most.
+  [[nodiscard]] Context beside_maps(std::size_t input, std::size_t number, const TensorShare& tensor) const;
 
   const OrganizeRequest& request_;
   std::size_t inputs_;
   const Context& context_;
 };
+
+/// What `organize` takes for maps: the maps, their coefficients, and permuted maps for controls.
+[[nodiscard]] MapUse map_use(const OrganizeRequest& request) noexcept;
 
 /// The figures of a measurement without its shuffled trees.
 [[nodiscard]] SparsityValues values_of(const Sparsity& sparsity);

@@ -132,12 +132,13 @@ void describe(PruneRequest& request, OptionList& options) {
 
 std::optional<PruneOutcome> run(const PruneRequest& request, const Context& caller) {
   const Stopwatch watch;
-  const Context context = make_context(request.resources, caller);
+  Context context = make_context(request.resources, caller);
   const auto opened = request.model.open();
   const Model& model = *opened;
   const PruneOptions options = prune_options(request, model);
   check_written(request, model);
-  std::vector<DescribedInput> described = read_inputs(model, request.inputs);
+  std::vector<DescribedInput> described = read_inputs(model, request.inputs, context);
+  context = context.without_memory(memory_of(described));
   RunOutput output(request.output, describe_run(request, model, described), watch);
   std::vector<ModelInput> inputs;
   for (DescribedInput& input : described) inputs.push_back(std::move(input.input));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "app/run_output.h"
 #include "app/shared_work.h"
 #include "headscope/base/error.h"
+#include "headscope/base/memory.h"
 #include "headscope/linalg/kernels.h"
 #include "headscope/model/fingerprint.h"
 #include "headscope/model/vocabulary.h"
@@ -105,6 +107,33 @@ std::optional<RelateResult> compute(const Model& model, const RelateOptions& opt
     if (finished != nullptr) finished->save();
     throw;
   }
+}
+
+// The matrix of token vectors; null if the model has none.
+const StoredTensor* token_matrix(const RelateRequest& request, const Model& model) {
+  const bool unembedding = request.tokens_from == TokenMatrix::kUnembedding;
+  return model.checkpoint().find(unembedding ? model.info().unembedding : model.info().embedding);
+}
+
+// What token profiles take besides bases and scores: the vocabulary and the profiles, with the table written of them.
+std::size_t token_memory(const RelateRequest& request, const Model& model) {
+  constexpr std::size_t kPerToken = 256;
+  constexpr std::size_t kPerProfiledToken = 512;
+  const StoredTensor* matrix = token_matrix(request, model);
+  if (request.tokens_for == ProfiledSubspaces::kNone || request.tokens == 0 || matrix == nullptr) return 0;
+  const HeadSizes& sizes = model.info().sizes;
+  const std::size_t vocabulary = matrix->shape.front();
+  std::size_t subspaces = 2 * request.pairs.size() * (request.max_q ? 0 : request.top) + 64;
+  const std::size_t all = saturating_multiply(sizes.layers, 4 * sizes.heads);
+  if (request.tokens_for == ProfiledSubspaces::kAll) subspaces = all;
+  return saturating_add(saturating_multiply(vocabulary, kPerToken),
+                        saturating_multiply(saturating_multiply(std::min(subspaces, all), kPerProfiledToken),
+                                            std::min(request.tokens, vocabulary)));
+}
+
+void check_token_memory(const RelateRequest& request, const Model& model, const Context& context) {
+  const std::size_t bytes = token_memory(request, model);
+  if (bytes > 0) require_memory(context, bytes, "relate: ranking tokens");
 }
 
 // Token profiles of the requested subspaces. A model without a vocabulary, or with one that does not fit the residual
@@ -204,6 +233,9 @@ std::optional<RelateOutcome> run(const RelateRequest& request, const Context& ca
   const auto opened = ranks.run_and_agree([&] { return request.model.open(); });
   const Model& model = *opened;
   outcome.model = model.info();
+  const std::size_t results = check_relate_memory(model, outcome.options, context);
+  const Context after = context.without_memory(results);
+  check_token_memory(request, model, after);
   // Ranks compare a sample; the whole is read once.
   check_same_everywhere(ranks, "model", sampled_fingerprint(model.checkpoint()));
   const std::string seen = broadcast_text(ranks, ranks.is_root() ? fingerprint(model) : "");
@@ -221,8 +253,7 @@ std::optional<RelateOutcome> run(const RelateRequest& request, const Context& ca
     finished.emplace(request.output.run, key_of_blocks(request, model, seen, *context.affinity_engine), ranks.rank(),
                      request.save_every);
   }
-  const Context half = context.with_memory(context.memory / 2);
-  auto result = compute(model, outcome.options, half.with_stage("comparing heads"), finished ? &*finished : nullptr);
+  auto result = compute(model, outcome.options, context.with_stage("comparing heads"), finished ? &*finished : nullptr);
   const std::map<std::string, std::string> shared = describe_ranks(ranks);
   outcome.resumed_blocks = sum_on_root(ranks, finished ? finished->restored() : 0);
   if (output) {
@@ -232,7 +263,8 @@ std::optional<RelateOutcome> run(const RelateRequest& request, const Context& ca
       folder.circumstances()["blocks_resumed"] = std::to_string(outcome.resumed_blocks);
     }
     outcome.result = std::move(*result);
-    add_tokens(request, model, half.on_one_rank().with_stage("ranking tokens"), outcome);
+    add_tokens(request, model,
+               after.without_memory(token_memory(request, model)).on_one_rank().with_stage("ranking tokens"), outcome);
     write(outcome, folder);
     outcome.files = output->finish(context);
   }

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "app/json_text.h"
+#include "app/run_output.h"
 #include "headscope/app/request_parts.h"
 #include "headscope/base/error.h"
 #include "headscope/io/atomic_file.h"
@@ -46,9 +47,11 @@ void describe(ReportRequest& request, OptionList& options) {
   options.add("max-data", request.max_data, size_form(),
               "Size of the matrices and, separately, of the maps in the page; larger ones are averaged or left out");
   options.add("force", request.force, "Replace a file that is not a report");
+  options.add("memory", request.memory, size_form(), "Memory budget, e.g. 8G").circumstantial();
 }
 
-std::optional<ReportOutcome> run(const ReportRequest& request, const Context& context) {
+std::optional<ReportOutcome> run(const ReportRequest& request, const Context& caller) {
+  const Context context = app::make_context({.memory = request.memory}, caller);
   check_output(request);
   PageOptions options;
   options.title = request.title;

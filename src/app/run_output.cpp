@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "headscope/base/error.h"
+#include "headscope/base/memory.h"
 #include "headscope/base/parallel.h"
 #include "headscope/base/system.h"
 #include "headscope/linalg/kernels.h"
@@ -57,7 +58,8 @@ void describe_model(RunCommand& command, const Model& model, const std::string& 
 
 Context make_context(const Resources& resources, const Context& context) {
   if (resources.threads) set_thread_count(*resources.threads);
-  return context.with_memory(resources.memory);
+  const Context own = context.with_memory(resources.memory);
+  return own.without_memory(context.whole_process ? process_footprint(thread_count()) : 0);
 }
 
 std::string files_line(const RunFiles& files, const std::string& detail) {

@@ -58,14 +58,20 @@ void add_arrays(RunFolder& folder, const HeadInvariance& head) {
       describe(run_files::kParaproduct, {{"head", head.head}}, {head.scores.rows(), head.scores.columns()}), matrices);
 }
 
+// Bytes per entry of one map. In double: scores, their softmax, the parts of its paraproduct, coefficients, the same of
+// the control.
+constexpr MapUse kUse = {.copies = 1, .per_entry = 128, .one_by_one = true};
+
 // Analyzes all heads; writes their arrays if there is a folder.
 std::vector<HeadInvariance> analyze(const MapSource& source, const SoftmaxOptions& options, RunFolder* folder,
                                     const Context& context) {
-  const Context half = context.with_memory(context.memory / 2);  // the maps have the other half
+  const NetworkTensor& maps = source.tensor;
+  const Context rest = context.without_memory(maps.values.size() * kEntryBytes + maps.map_size() * kUse.per_entry +
+                                              pair_memory(maps.extents));
   const auto heads = static_cast<double>(source.tensor.heads());
   std::vector<HeadInvariance> result;
   for (std::size_t h = 0; h < source.tensor.heads(); ++h) {
-    const Context part = half.part(static_cast<double>(h) / heads, static_cast<double>(h + 1) / heads);
+    const Context part = rest.part(static_cast<double>(h) / heads, static_cast<double>(h + 1) / heads);
     HeadInvariance head = softmax_invariance(source.tensor, h, options, part);
     if (folder != nullptr) add_arrays(*folder, head);
     head.scores = {};
@@ -132,7 +138,7 @@ void describe(SoftmaxRequest& request, OptionList& options) {
 std::optional<SoftmaxOutcome> run(const SoftmaxRequest& request, const Context& caller) {
   const Stopwatch watch;
   const Context context = make_context(request.resources, caller).on_one_rank().with_stage("decomposing softmax");
-  MapSource source = load_maps(request.maps, /*keep_absent=*/true, context);
+  MapSource source = load_maps(request.maps, /*keep_absent=*/true, kUse, context);
   const InputFolders folders = find_input_folders(request.maps, request.inputs, context.ranks);
   RunOutput output(request.output, describe_run(request, source, folders), watch);
   SoftmaxOutcome outcome;
@@ -146,7 +152,7 @@ std::optional<SoftmaxOutcome> run(const SoftmaxRequest& request, const Context& 
   for (std::size_t i = 1; i < folders.used.size(); ++i) {
     const Context part = context.part(static_cast<double>(i) / all, static_cast<double>(i + 1) / all);
     try {
-      const MapSource other = load_maps(in_folder(request.maps, folders.used[i]), /*keep_absent=*/true, context);
+      const MapSource other = load_maps(in_folder(request.maps, folders.used[i]), /*keep_absent=*/true, kUse, context);
       outcome.inputs.push_back(summarize(other, analyze(other, softmax_options(request), nullptr, part)));
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kInvalidArgument && error.kind() != ErrorKind::kUnsupported) throw;

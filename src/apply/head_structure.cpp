@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "headscope/base/error.h"
+#include "headscope/base/memory.h"
 #include "headscope/model/network.h"
 #include "headscope/organize/sparsity.h"
 
@@ -15,14 +16,18 @@ namespace {
 // The maps, a copy as a tensor, one for the coefficients, and three for distances.
 constexpr std::size_t kCopies = 6;
 
-void check_memory(std::size_t heads, std::size_t tokens, std::size_t memory) {
-  const std::size_t needed = kCopies * heads * tokens * tokens * sizeof(float);
-  if (needed <= memory) return;
-  throw Error(
-      ErrorKind::kResource,
-      fmt::format("organizing the maps of {} heads on {} tokens needs {} MB, but the budget is {} MB; use shorter "
-                  "inputs (--max-tokens) or a larger --memory",
-                  heads, tokens, needed >> 20, memory >> 20));
+// Bytes per pair of tokens or heads: affinities, distances, a tree being built.
+constexpr std::size_t kPerPair = 80;
+
+std::size_t pair_bytes(std::size_t heads, std::size_t tokens) {
+  return saturating_multiply(std::max(saturating_multiply(heads, heads), saturating_multiply(tokens, tokens)),
+                             kPerPair);
+}
+
+void check_memory(std::size_t heads, std::size_t tokens, const Context& context) {
+  const std::size_t maps = saturating_multiply(saturating_multiply(tokens, tokens), heads * kCopies * sizeof(float));
+  require_memory(context, saturating_add(maps, pair_bytes(heads, tokens)),
+                 fmt::format("organizing the maps of {} heads on {} tokens (--max-tokens)", heads, tokens));
 }
 
 MaskChoice mask_of(const Model& model) {
@@ -82,15 +87,19 @@ HeadStructure measure_head_structure(const Model& model, std::span<const ModelIn
   std::vector<std::size_t> tokens;
   for (const ModelInput& input : inputs) {
     tokens.push_back(token_count(model, input));
-    check_memory(heads, tokens.back(), context.memory);
+    check_memory(heads, tokens.back(), context);
   }
   HeadStructure result{inputs.size(), std::vector<double>(heads), DoubleMatrix(heads, heads),
                        DoubleMatrix(heads, heads)};
   const double weight = 1 / static_cast<double>(inputs.size());
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     const Context part = context.part(static_cast<double>(k) * weight, static_cast<double>(k + 1) * weight);
-    const NetworkTensor tensor = patterns(model, inputs[k], tokens[k], options.skip_first, part.part(0, 0.1));
-    const Organization organization = organize(tensor, options.questionnaire, part.part(0.1, 0.9));
+    const NetworkTensor tensor =
+        patterns(model, inputs[k], tokens[k], options.skip_first,
+                 part.without_memory(heads * tokens[k] * tokens[k] * sizeof(float)).part(0, 0.1));
+    const Context beside =
+        part.without_memory(3 * heads * tokens[k] * tokens[k] * sizeof(float) + pair_bytes(heads, tokens[k]));
+    const Organization organization = organize(tensor, options.questionnaire, beside.part(0.1, 0.9));
     SparsityOptions sparsity;
     sparsity.draws = 2;  // the minimum; the results for shuffled trees are not used
     const Sparsity measured = measure_sparsity(tensor, organization.head.tree, organization.query.tree,

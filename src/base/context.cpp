@@ -1,5 +1,6 @@
 #include "headscope/base/context.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -24,6 +25,16 @@ Context Context::with_stage(std::string name) const {
 Context Context::with_memory(std::size_t bytes) const {
   Context context = *this;
   context.memory = bytes;
+  context.taken = 0;
+  context.budget = 0;
+  return context;
+}
+
+Context Context::without_memory(std::size_t bytes) const {
+  Context context = *this;
+  if (context.budget == 0) context.budget = memory + taken;
+  context.taken += bytes;
+  context.memory -= std::min(memory, bytes);
   return context;
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "headscope/base/error.h"
+#include "headscope/base/memory.h"
 #include "headscope/base/random.h"
 #include "headscope/forward/forward.h"
 #include "headscope/model/network.h"
@@ -200,11 +201,10 @@ class Detection {
     image_ = {in.patches.weight->shape[1], in.image_height > 0 ? in.image_height : kUsual,
               in.image_width > 0 ? in.image_width : kUsual};
     const auto size = element_count(image_);
-    if (!size || *size > context_.memory / (4 * sizeof(float))) {
-      throw Error(ErrorKind::kResource,
-                  fmt::format("{}: an image of {} takes more than a quarter of the budget of {} MB",
-                              model_.checkpoint().path().string(), to_string(image_), context_.memory >> 20));
-    }
+    constexpr std::size_t kCopies = 4;
+    require_memory(context_,
+                   saturating_multiply(size.value_or(std::numeric_limits<std::size_t>::max()), kCopies * sizeof(float)),
+                   fmt::format("{}: an image of {}", model_.checkpoint().path().string(), to_string(image_)));
     result_.length = token_count(model_, draw_image(0));
   }
 

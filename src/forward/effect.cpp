@@ -7,6 +7,7 @@
 
 #include "forward/parallel_rows.h"
 #include "headscope/base/error.h"
+#include "headscope/base/memory.h"
 #include "headscope/model/network.h"
 
 namespace headscope {
@@ -120,23 +121,20 @@ EffectMeter::EffectMeter(const Model& model, std::span<const ModelInput> inputs,
                 fmt::format("{} labels for {} inputs{}, expected one per input of a classifier", labels.size(),
                             inputs.size(), out.classifiers.empty() ? " of a model that does not classify" : ""));
   }
-  const Context half = context.with_memory(context.memory / 2);
+  const std::size_t width_of_output = !out.classifiers.empty() ? out.classifiers.front().out()
+                                      : out.unembedding        ? out.unembedding->out()
+                                                               : model.info().sizes.d_model;
+  for (const ModelInput& input : inputs) {
+    const std::size_t rows = out.classifiers.empty() ? token_count(model, input) : 1;
+    held_ = saturating_add(held_, saturating_multiply(rows, width_of_output * sizeof(float)));
+  }
+  require_memory(context, held_, fmt::format("keeping the outputs of {} inputs", inputs.size()));
   Tally tally;
-  std::size_t held = 0;
   ForwardOptions pass;
   pass.on_output = [&](const OutputRows& rows) {
     const std::size_t width = rows.values.columns();
     std::vector<float>& output = outputs_[rows.input];
-    if (output.empty()) {
-      held += rows.rows * width * sizeof(float);
-      if (held > half.memory) {
-        throw Error(ErrorKind::kResource,
-                    fmt::format("the outputs to compare with need more than {} MB; use fewer inputs or a larger "
-                                "--memory",
-                                half.memory >> 20));
-      }
-      output.resize(rows.rows * width);
-    }
+    if (output.empty()) output.resize(rows.rows * width);
     for (std::size_t i = 0; i < rows.values.rows(); ++i) {
       const std::size_t row = rows.first_row + i;
       const std::span<float> kept = std::span(output).subspan(row * width, width);
@@ -152,7 +150,7 @@ EffectMeter::EffectMeter(const Model& model, std::span<const ModelInput> inputs,
       if (right) tally.add(kept, *right);
     }
   };
-  run_forward(model, inputs, pass, half);
+  run_forward(model, inputs, pass, context.without_memory(held_));
   before_ = tally.performance();
 }
 
@@ -184,7 +182,7 @@ Effect EffectMeter::measure(std::span<const HeadReplacement> replacements, const
     }
     rows_seen += found.size();
   };
-  run_forward(model_, inputs_, pass, context.with_memory(context.memory / 2));
+  run_forward(model_, inputs_, pass, context.without_memory(held_));
   Effect effect;
   effect.before = before_;
   effect.after = tally.performance();

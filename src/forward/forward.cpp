@@ -12,6 +12,7 @@
 #include "forward/rotary_table.h"
 #include "forward/weights.h"
 #include "headscope/base/error.h"
+#include "headscope/base/memory.h"
 #include "headscope/forward/row_kernels.h"
 #include "headscope/io/decode.h"
 #include "headscope/io/mapped_file.h"
@@ -139,11 +140,7 @@ class Pass {
     const MemoryPlan plan = plan_memory(network_, sizes_, longest);
     const std::size_t block = block_memory(longest);
     const std::size_t needed = plan.fixed + plan.per_token * longest + block;
-    if (needed > context_.memory) {
-      throw Error(ErrorKind::kResource,
-                  fmt::format("running {} tokens needs {} MB, but the budget is {} MB; use a larger --memory", longest,
-                              needed >> 20, context_.memory >> 20));
-    }
+    require_memory(context_, needed, fmt::format("running {} tokens", longest));
     // Reserves a quarter for the blocks of maps, if that leaves room for the longest input.
     const std::size_t rest = context_.memory - plan.fixed;
     const std::size_t blocks = std::max(block, context_.memory / 4);

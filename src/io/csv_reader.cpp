@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "headscope/base/error.h"
@@ -15,17 +16,26 @@ class CsvParser {
   CsvParser(std::string_view text, std::string_view where) : text_(text), where_(where) {}
 
   CsvRows parse() {
+    if (text_.size() > std::numeric_limits<std::uint32_t>::max()) {
+      throw Error(ErrorKind::kUnsupported,
+                  fmt::format("{}: has {} MB, expected a table of less than 4 GB", where_, text_.size() >> 20));
+    }
+    CsvRows header;
+    row(header);
     CsvRows table;
-    table.columns = row();
+    for (std::size_t i = 0; i < header.size(); ++i) table.columns.emplace_back(cell_of(header, i));
     check_columns(table.columns);
+    const std::string_view rest = text_.substr(position_);
+    table.reserve(
+        static_cast<std::size_t>(std::ranges::count_if(rest, [](char c) { return c == ',' || c == '\n'; })) + 1,
+        rest.size());
     while (position_ < text_.size()) {
       const std::size_t line = line_;
-      std::vector<std::string> cells = row();
-      if (cells.size() != table.columns.size()) {
+      const std::size_t cells = row(table);
+      if (cells != table.columns.size()) {
         throw Error(ErrorKind::kFormat, fmt::format("{}: line {} has {} cells, expected {} as in the header", where_,
-                                                    line, cells.size(), table.columns.size()));
+                                                    line, cells, table.columns.size()));
       }
-      std::ranges::move(cells, std::back_inserter(table.cells));
     }
     return table;
   }
@@ -42,11 +52,19 @@ class CsvParser {
     }
   }
 
-  // Reads the cells of one line, including its line end.
-  std::vector<std::string> row() {
-    std::vector<std::string> cells;
+  // The cells of a header, which has no columns yet.
+  static std::string_view cell_of(CsvRows& header, std::size_t index) {
+    if (header.columns.empty()) header.columns.resize(header.size());
+    return header.cell(0, index);
+  }
+
+  // Reads the cells of one line, including its line end. Returns their number.
+  std::size_t row(CsvRows& table) {
+    std::size_t cells = 0;
     do {
-      cells.push_back(position_ < text_.size() && text_[position_] == '"' ? quoted() : plain());
+      position_ < text_.size() && text_[position_] == '"' ? quoted(table) : plain(table);
+      table.end_cell();
+      ++cells;
     } while (passed(','));
     if (position_ < text_.size() && text_[position_] == '\r') ++position_;
     if (position_ < text_.size() && !passed('\n')) {
@@ -63,15 +81,13 @@ class CsvParser {
     return true;
   }
 
-  std::string plain() {
+  void plain(CsvRows& table) {
     const std::size_t end = std::min(text_.find_first_of(",\r\n", position_), text_.size());
-    std::string cell(text_.substr(position_, end - position_));
+    table.extend(text_.substr(position_, end - position_));
     position_ = end;
-    return cell;
   }
 
-  std::string quoted() {
-    std::string cell;
+  void quoted(CsvRows& table) {
     const std::size_t line = line_;
     ++position_;
     for (;;) {
@@ -81,10 +97,10 @@ class CsvParser {
       }
       const std::string_view piece = text_.substr(position_, end - position_);
       line_ += static_cast<std::size_t>(std::ranges::count(piece, '\n'));
-      cell += piece;
+      table.extend(piece);
       position_ = end + 1;
-      if (!passed('"')) return cell;
-      cell += '"';
+      if (!passed('"')) return;
+      table.extend("\"");
     }
   }
 
@@ -100,6 +116,11 @@ std::optional<std::size_t> CsvRows::find(std::string_view name) const noexcept {
   const auto found = std::ranges::find(columns, name);
   if (found == columns.end()) return std::nullopt;
   return static_cast<std::size_t>(found - columns.begin());
+}
+
+void CsvRows::reserve(std::size_t cells, std::size_t bytes) {
+  ends_.reserve(cells);
+  text_.reserve(bytes);
 }
 
 CsvRows parse_csv(std::string_view text, std::string_view where) {

@@ -207,8 +207,11 @@ void Folder::remove_all(const fs::path& name) const noexcept {
   remove(name);
 }
 
-int Folder::sync_all() const noexcept {
-  return flush_file_system(descriptor_);
+void Folder::sync_all() const {
+  const int error = flush_file_system(descriptor_);
+  if (error == 0) return;
+  throw Error(is_out_of_space(error) ? ErrorKind::kResource : ErrorKind::kIo,
+              fmt::format("{}: cannot write: {}", path_.string(), std::strerror(error)));
 }
 
 int Folder::sync(const fs::path& name) const noexcept {

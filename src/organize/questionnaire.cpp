@@ -11,6 +11,7 @@
 
 #include "headscope/base/error.h"
 #include "headscope/base/median.h"
+#include "headscope/base/memory.h"
 #include "headscope/base/parallel.h"
 #include "headscope/organize/cosine_affinity.h"
 #include "headscope/organize/tensor_haar.h"
@@ -33,13 +34,7 @@ class Distances {
       if (tensor.extent(axis) < 2) continue;
       // The maximum over ranks, so that all ranks make the same decision.
       const std::size_t one = tensor.ranks().all_reduce_max(engine_->bytes(tensor, axis));
-      if (one > context.memory) {
-        throw Error(
-            ErrorKind::kResource,
-            fmt::format("organize: the distances between {} slices need {} MB, but the budget is {} MB; raise it, "
-                        "or choose fewer heads or shorter ranges",
-                        to_string(axis), one >> 20, context.memory >> 20));
-      }
+      require_memory(context, one, fmt::format("organize: computing the distances between {} slices", to_string(axis)));
       all += one;
     }
     keep_ = all <= context.memory;

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "headscope/base/fixed_point.h"
+#include "headscope/base/memory.h"
 #include "headscope/base/parallel.h"
+#include "headscope/organize/distance_memory.h"
 #include "headscope/organize/tensor_share.h"
 #include "organize/column_sums.h"
 #include "organize/folder_plan.h"
@@ -323,6 +325,27 @@ std::size_t work_bytes(const SliceForm& form) {
   const std::size_t batch = std::max(kBatchBytes, 3 * features * kFeatureRow * sizeof(float));
   return stack + totals + batch + form.slices * form.slices * sizeof(double);
 }
+
+}  // namespace
+
+std::size_t distance_memory(const std::array<std::size_t, 3>& extents, bool masked) {
+  std::size_t most = 0;
+  for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+    const std::size_t slices = extents[axis];
+    const std::size_t rows = extents[axis == 0 ? 1 : 0];
+    const std::size_t columns = extents[axis == 2 ? 1 : 2];
+    if (slices < 2) continue;
+    // Slices of keys have queries as rows and heads as columns; the larger of both orders counts.
+    const SliceForm form{.slices = slices, .rows = rows, .columns = columns, .masked = masked};
+    const SliceForm turned{.slices = slices, .rows = columns, .columns = rows, .masked = masked};
+    const std::size_t entries = saturating_multiply(saturating_multiply(rows, columns), form.panels() * kPanel);
+    const std::size_t copy = saturating_multiply(entries, sizeof(float) * (masked ? 2 : 1));
+    most = std::max(most, saturating_add(copy, std::max(work_bytes(form), work_bytes(turned))));
+  }
+  return most;
+}
+
+namespace {
 
 class CpuTreeDistance final : public TreeDistance {
  public:

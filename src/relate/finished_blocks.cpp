@@ -170,7 +170,7 @@ void FinishedBlocks::keep(const SideId& id, std::span<const GramMoments> moments
 }
 
 void FinishedBlocks::save_if_due() {
-  if (Clock::now() - last_ >= between_) write();
+  if (pending_.bytes().size() >= kMostPending || Clock::now() - last_ >= between_) write();
 }
 
 void FinishedBlocks::save() {

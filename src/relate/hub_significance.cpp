@@ -15,7 +15,7 @@ namespace {
 struct Block {
   std::vector<std::size_t> sources = {};  // nodes
   std::vector<std::size_t> targets = {};
-  std::vector<double> links = {};  // z of the pairs beyond chance; all others are 0
+  std::vector<float> links = {};  // z of the pairs beyond chance; all others are 0
 
   [[nodiscard]] std::size_t size() const noexcept { return sources.size() * targets.size(); }
 };
@@ -71,13 +71,14 @@ class HubTest {
         for (const std::size_t column : columns) block.targets.push_back(index_.at(target.heads[column]));
         for (std::size_t i = 0; i < rows.size(); ++i) {
           for (std::size_t j = 0; j < columns.size(); ++j) {
-            const auto z = static_cast<double>(evidence.z(rows[i], columns[j]));
+            const float z = evidence.z(rows[i], columns[j]);
             if (z == 0 || !std::isfinite(z)) continue;
             block.links.push_back(z);
-            strengths_[block.sources[i]] += z;
-            strengths_[block.targets[j]] += z;
+            strengths_[block.sources[i]] += static_cast<double>(z);
+            strengths_[block.targets[j]] += static_cast<double>(z);
           }
         }
+        block.links.shrink_to_fit();
         if (!block.links.empty()) blocks_.push_back(std::move(block));
       }
     }
@@ -88,7 +89,8 @@ class HubTest {
     const auto size = static_cast<double>(block.size());
     double sum = 0;
     double squares = 0;
-    for (const double z : block.links) {
+    for (const float link : block.links) {
+      const auto z = static_cast<double>(link);
       sum += z;
       squares += z * z;
     }
@@ -109,8 +111,9 @@ class HubTest {
     for (std::size_t i = 0; i < places.size(); ++i) places[i] = i;
     for (std::size_t i = 0; i < block.links.size(); ++i) {
       std::swap(places[i], places[i + random.index(places.size() - i)]);
-      sums[block.sources[places[i] / block.targets.size()]] += block.links[i];
-      sums[block.targets[places[i] % block.targets.size()]] += block.links[i];
+      const auto z = static_cast<double>(block.links[i]);
+      sums[block.sources[places[i] / block.targets.size()]] += z;
+      sums[block.targets[places[i] % block.targets.size()]] += z;
     }
   }
 

@@ -10,6 +10,7 @@
 #include "headscope/base/error.h"
 #include "relate/divergence_interval.h"
 #include "relate/later_pairs.h"
+#include "relate/later_values.h"
 
 namespace headscope {
 namespace {
@@ -75,6 +76,9 @@ LaterPairs later_pairs(const Affinities& affinities) {
     if (is_new) found.key_value.push_back(id.key_value);
     return place->second;
   };
+  const std::size_t count = count_later(affinities);
+  found.values.reserve(count);
+  found.pairs.reserve(count);
   for_each_later(affinities, [&](std::size_t i, std::size_t j) {
     found.values.push_back(static_cast<double>(affinities.values(i, j)));
     found.pairs.push_back({index(affinities.source.heads[i]), index(affinities.target.heads[j]), 0});

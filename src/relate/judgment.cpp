@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "headscope/base/error.h"
+#include "headscope/base/parallel.h"
 #include "relate/benjamini_hochberg.h"
 #include "relate/later_pairs.h"
 
@@ -22,29 +25,59 @@ bool is_small(float log10_q) noexcept {
   return static_cast<double>(log10_q) <= std::log10(kChanceLevel);  // false for NaN
 }
 
-// The larger p of isotropic and matched, as far as there are any.
-float chance_log10_p(const Judgment& judgment, std::size_t i, std::size_t j) {
-  float largest = -std::numeric_limits<float>::infinity();
-  for (const Significance& one : judgment.nulls) {
-    if (one.null != NullModel::kSpan) largest = std::max(largest, one.log10_p(i, j));
+// q-values within a role pair. Pairs whose p is NaN have none, and do not count.
+LaterValues q_values(LaterValues log10_p) {
+  std::vector<float>& values = log10_p.values();
+  if (std::ranges::none_of(values, [](float p) { return std::isnan(p); })) {
+    values = log10_q_values(std::move(values));
+    return log10_p;
   }
-  return largest;
+  std::vector<float> known;
+  std::ranges::copy_if(values, std::back_inserter(known), [](float p) { return !std::isnan(p); });
+  known = log10_q_values(std::move(known));
+  std::size_t next = 0;
+  for (float& value : values) {
+    if (!std::isnan(value)) value = known[next++];
+  }
+  return log10_p;
 }
 
-void fill_joint_q(std::span<const Affinities> affinities, std::span<Judgment> judgments) {
-  std::vector<float> p;
-  for (std::size_t k = 0; k < affinities.size(); ++k) {
-    for_each_later(affinities[k],
-                   [&](std::size_t i, std::size_t j) { p.push_back(chance_log10_p(judgments[k], i, j)); });
+// Judges one role pair. Sets log10_q to the larger p of isotropic and matched, as far as there are any.
+Judgment judge_pair(const Affinities& affinities, const NullPlan& plan, std::size_t dimension,
+                    const MatchedLaw& matched) {
+  Judgment judgment;
+  judgment.log10_q = LaterValues(affinities, -std::numeric_limits<float>::infinity());
+  judgment.z = LaterValues(affinities);
+  for (const NullModel null : plan.used) {
+    const NullJudge score = null_judge(affinities, null, dimension, matched);
+    LaterValues log10_p(affinities);
+    parallel_for(affinities.source.heads.size(), [&](std::size_t i) {
+      for (std::size_t j = 0; j < affinities.target.heads.size(); ++j) {
+        if (!(affinities.source.heads[i].layer < affinities.target.heads[j].layer)) continue;
+        const PairScore found = score(i, j);
+        log10_p(i, j) = found.log10_p;
+        if (null == plan.headline) judgment.z(i, j) = found.z;
+        if (null != NullModel::kSpan) judgment.log10_q(i, j) = std::max(judgment.log10_q(i, j), found.log10_p);
+      }
+    });
+    judgment.nulls.push_back({null, score, q_values(std::move(log10_p))});
   }
+  judgment.span = &*std::ranges::find(judgment.nulls, NullModel::kSpan, &NullVerdict::null);
+  return judgment;
+}
+
+// Replaces p by q over all role pairs.
+void fill_joint_q(std::span<Judgment> judgments) {
+  std::vector<float> all;
+  std::size_t count = 0;
+  for (const Judgment& one : judgments) count += one.log10_q.values().size();
+  all.reserve(count);
+  for (const Judgment& one : judgments) all.insert(all.end(), one.log10_q.values().begin(), one.log10_q.values().end());
   // One false edge per twenty models without wiring would be too many: this factor leaves one per two hundred.
-  const std::vector<float> q = log10_q_values_if_dependent(p);
-  std::size_t next = 0;
-  for (std::size_t k = 0; k < affinities.size(); ++k) {
-    Matrix& out = judgments[k].log10_q;
-    out = Matrix(affinities[k].values.rows(), affinities[k].values.columns());
-    std::ranges::fill(out.values(), std::numeric_limits<float>::quiet_NaN());
-    for_each_later(affinities[k], [&](std::size_t i, std::size_t j) { out(i, j) = q[next++]; });
+  all = log10_q_values_if_dependent(std::move(all));
+  auto next = all.cbegin();
+  for (Judgment& one : judgments) {
+    for (float& value : one.log10_q.values()) value = *next++;
   }
 }
 
@@ -88,19 +121,13 @@ bool Judgment::stands_out(std::size_t i, std::size_t j) const noexcept {
 
 std::vector<Judgment> judge(std::span<const Affinities> affinities, const NullPlan& plan, std::size_t dimension,
                             std::span<const MatchedLaw> matched) {
-  std::vector<Judgment> judgments(affinities.size());
+  static const MatchedLaw kNone;
+  std::vector<Judgment> judgments;
+  judgments.reserve(affinities.size());
   for (std::size_t k = 0; k < affinities.size(); ++k) {
-    const MatchedLaw none;
-    for (const NullModel null : plan.used) {
-      judgments[k].nulls.push_back(significance(affinities[k], null, dimension, matched.empty() ? none : matched[k]));
-    }
-    const auto find = [&](NullModel null) {
-      return &*std::ranges::find(judgments[k].nulls, null, &Significance::null);
-    };
-    judgments[k].span = find(NullModel::kSpan);
-    judgments[k].headline = find(plan.headline);
+    judgments.push_back(judge_pair(affinities[k], plan, dimension, matched.empty() ? kNone : matched[k]));
   }
-  fill_joint_q(affinities, judgments);
+  fill_joint_q(judgments);
   return judgments;
 }
 

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "headscope/relate/relate.h"
+#include "relate/later_values.h"
+#include "relate/null_judge.h"
 
 namespace headscope {
 
@@ -26,20 +28,29 @@ struct NullPlan {
 /// \throws Error  kInvalidArgument if a requested null is not defined for the first metric.
 [[nodiscard]] NullPlan plan_nulls(const RelateOptions& options);
 
-/// What the nulls say about all pairs of heads of one role pair.
+/// What one null says about all pairs of heads of one role pair. z and p are computed again where they are asked for:
+/// they are needed for few pairs, and matrices of them would take most of the memory of a run.
+struct NullVerdict {
+  NullModel null = NullModel::kIsotropic;
+  NullJudge score = {};  ///< z and p of an earlier-to-later pair.
+  LaterValues log10_q = {};
+};
+
+/// What the nulls say about all pairs of heads of one role pair. All values are of earlier-to-later pairs.
 struct Judgment {
-  std::vector<Significance> nulls = {};  ///< In the order of NullPlan::used.
-  /// Logarithm of q (Benjamini-Yekutieli) of the larger p of isotropic and matched, over all role pairs. NaN for pairs
-  /// that are not earlier-to-later.
-  Matrix log10_q = {};
-  const Significance* span = nullptr;
-  const Significance* headline = nullptr;
+  std::vector<NullVerdict> nulls = {};  ///< In the order of NullPlan::used.
+  /// Logarithm of q (Benjamini-Yekutieli) of the larger p of isotropic and matched, over all role pairs.
+  LaterValues log10_q = {};
+  LaterValues z = {};  ///< Under the headline null.
+  const NullVerdict* span = nullptr;
 
   [[nodiscard]] bool beyond_chance(std::size_t i, std::size_t j) const noexcept;
   [[nodiscard]] bool stands_out(std::size_t i, std::size_t j) const noexcept;
 };
 
-/// Judges all role pairs of a call. `matched` is empty if that null is not used.
+/// Judges all role pairs of a call. `matched` is empty if that null is not used. `affinities` and `matched` must
+/// outlive the result. Takes 4 bytes per earlier-to-later pair, times the number of nulls plus 2, and for the time of
+/// the call as much as `relate_memory` (relate/memory_plan.h) says.
 [[nodiscard]] std::vector<Judgment> judge(std::span<const Affinities> affinities, const NullPlan& plan,
                                           std::size_t dimension, std::span<const MatchedLaw> matched);
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <utility>
 
 #include "headscope/base/median.h"
 #include "headscope/base/parallel.h"
@@ -12,6 +13,7 @@
 #include "headscope/model/processing_steps.h"
 #include "relate/benjamini_hochberg.h"
 #include "relate/later_pairs.h"
+#include "relate/null_judge.h"
 
 namespace headscope {
 namespace {
@@ -111,7 +113,10 @@ Judge judge_span(const Affinities& affinities) {
   };
   std::size_t layers = 0;
   for (const HeadId& head : affinities.target.heads) layers = std::max(layers, head.layer + 1);
+  std::vector<std::size_t> sizes(layers);
+  for_each_later(affinities, [&](std::size_t i, std::size_t j) { ++sizes[distance(i, j)]; });
   std::vector<std::vector<double>> classes(layers);
+  for (std::size_t k = 0; k < layers; ++k) classes[k].reserve(sizes[k]);
   for_each_later(affinities, [&](std::size_t i, std::size_t j) {
     classes[distance(i, j)].push_back(on_null_scale(metric, affinities.values(i, j)));
   });
@@ -147,7 +152,7 @@ void fill_q(const Affinities& affinities, Significance& result) {
   for_each_later(affinities, [&](std::size_t i, std::size_t j) {
     if (!std::isnan(result.log10_p(i, j))) p.push_back(result.log10_p(i, j));
   });
-  const std::vector<float> q = log10_q_values(p);
+  const std::vector<float> q = log10_q_values(std::move(p));
   std::size_t next = 0;
   for_each_later(affinities, [&](std::size_t i, std::size_t j) {
     if (!std::isnan(result.log10_p(i, j))) result.log10_q(i, j) = q[next++];
@@ -201,22 +206,30 @@ double upper_tail(double z) noexcept {
   return 0.5 * std::erfc(z / std::sqrt(2.0));
 }
 
+NullJudge null_judge(const Affinities& affinities, NullModel null, std::size_t dimension, const MatchedLaw& matched) {
+  constexpr double kLn10 = 2.302585092994046;
+  return
+      [&affinities, judge = judge_of(affinities, null, dimension, matched)](std::size_t i, std::size_t j) -> PairScore {
+        const bool empty = affinities.source.ranks[i] == 0 || affinities.target.ranks[j] == 0;
+        const Judged found = judge(i, j);
+        return {static_cast<float>(found.z), empty ? 0 : static_cast<float>(found.log_p / kLn10)};
+      };
+}
+
 Significance significance(const Affinities& affinities, NullModel null, std::size_t dimension,
                           const MatchedLaw& matched) {
   constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
-  constexpr double kLn10 = 2.302585092994046;
   const std::size_t rows = affinities.values.rows();
   const std::size_t columns = affinities.values.columns();
   Significance result{null, Matrix(rows, columns), Matrix(rows, columns), Matrix(rows, columns)};
   for (Matrix* one : {&result.z, &result.log10_p, &result.log10_q}) std::ranges::fill(one->values(), kNone);
-  const Judge judge = judge_of(affinities, null, dimension, matched);
+  const NullJudge judge = null_judge(affinities, null, dimension, matched);
   parallel_for(rows, [&](std::size_t i) {
     for (std::size_t j = 0; j < columns; ++j) {
       if (!(affinities.source.heads[i].layer < affinities.target.heads[j].layer)) continue;
-      const bool empty = affinities.source.ranks[i] == 0 || affinities.target.ranks[j] == 0;
-      const Judged found = judge(i, j);
-      result.z(i, j) = static_cast<float>(found.z);
-      result.log10_p(i, j) = empty ? 0 : static_cast<float>(found.log_p / kLn10);
+      const PairScore found = judge(i, j);
+      result.z(i, j) = found.z;
+      result.log10_p(i, j) = found.log10_p;
     }
   });
   fill_q(affinities, result);

@@ -155,6 +155,7 @@ class ProductAffinity {
     std::size_t target = 0;
     for (const Pair& pair : group.pairs) target = std::max(target, bytes(pair.target_key));
     const std::size_t beside = 2 * target;
+    // Targets are not part of the budget of the CPU, which the caller has reduced by them.
     const std::size_t room = engine_.capacity(context_.memory + beside);
     return std::max<std::size_t>(1, (room > beside ? room - beside : 0) / bytes(group.source_key));
   }

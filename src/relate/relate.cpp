@@ -9,11 +9,13 @@
 #include <set>
 
 #include "headscope/base/error.h"
+#include "headscope/base/memory.h"
 #include "headscope/relate/hub_significance.h"
 #include "headscope/tree/flexible_tree.h"
 #include "relate/edges.h"
 #include "relate/judgment.h"
 #include "relate/later_pairs.h"
+#include "relate/memory_plan.h"
 #include "relate/work_plan.h"
 
 namespace headscope {
@@ -141,6 +143,22 @@ void check(const RelateOptions& options) {
   }
 }
 
+// The number of edges that a q-level selects is known only now.
+void check_edges(std::span<const Judgment> judgments, const RelateOptions& options, const RelateMemory& memory,
+                 const Context& context) {
+  if (!options.q_level) return;
+  const double log10_level = std::log10(*options.q_level);
+  std::size_t edges = 0;
+  for (const Judgment& judgment : judgments) {
+    edges += static_cast<std::size_t>(std::ranges::count_if(
+        judgment.log10_q.values(), [&](float q) { return static_cast<double>(q) <= log10_level; }));
+  }
+  if (edges == 0) return;
+  const std::size_t taken = saturating_add(memory.results, std::max(memory.judgment, memory.communities));
+  require_memory(context.without_memory(taken), saturating_multiply(edges, kEdgeBytes),
+                 fmt::format("relate: keeping the {} edges up to the q-level", edges));
+}
+
 // Selects the edges, and builds and measures the graph. Everything that follows from the judgments.
 void add_graph(std::span<const Affinities> primary, const NullPlan& plan, std::span<const Judgment> judgments,
                const RelateOptions& options, RelateResult& result) {
@@ -149,11 +167,9 @@ void add_graph(std::span<const Affinities> primary, const NullPlan& plan, std::s
     const Judgment& judgment = judgments[p];
     std::ranges::move(select_edges(primary[p], &judgment, plan.shown.size(), options.top, options.q_level),
                       std::back_inserter(result.edges));
-    evidence.push_back({&primary[p], Matrix(judgment.log10_q.rows(), judgment.log10_q.columns())});
-    std::ranges::fill(evidence.back().z.values(), 0.0F);
-    for_each_later(primary[p], [&](std::size_t i, std::size_t j) {
-      if (judgment.beyond_chance(i, j)) evidence.back().z(i, j) = judgment.headline->z(i, j);
-    });
+    evidence.push_back({&primary[p], [&judgment](std::size_t i, std::size_t j) {
+                          return judgment.beyond_chance(i, j) ? judgment.z(i, j) : 0.0F;
+                        }});
   }
   result.wiring = count_wiring(primary, judgments);
   result.graph = graph_of(all_heads(primary), options.metrics.front(), result.edges);
@@ -164,19 +180,30 @@ void add_graph(std::span<const Affinities> primary, const NullPlan& plan, std::s
 
 }  // namespace
 
+std::size_t check_relate_memory(const Model& model, const RelateOptions& options, const Context& context) {
+  check(options);
+  const RelateMemory memory = relate_memory(model.info(), options, context.ranks.get().size());
+  require_memory(context, memory.needed(), fmt::format("relate: comparing {} heads", memory.heads));
+  return memory.results;
+}
+
 std::optional<RelateResult> relate(const Model& model, const RelateOptions& options, const Context& context,
                                    FinishedBlocks* finished) {
   check(options);
   for (const Metric metric : options.metrics) check_metric(model, metric);
   const HeadSizes& sizes = model.info().sizes;
   if (options.labels) options.labels->check_against(sizes);
+  const RelateMemory memory = relate_memory(model.info(), options, context.ranks.get().size());
+  require_memory(context, memory.needed(), fmt::format("relate: comparing {} heads", memory.heads));
+  const Context streaming = context.without_memory(saturating_add(memory.results, memory.engine));
   RelateResult result;
   const NullPlan plan = plan_nulls(options);
   result.nulls = plan.shown;
   result.headline = plan.headline;
 
   const std::size_t variants = options.sensitivity && sizes.layers > 1 ? sensitivity_variants(model.info()) : 0;
-  const std::vector<Context> stages = split_by_work(context, plan_work(sizes, options, plan.used, finished, variants));
+  const std::vector<Context> stages =
+      split_by_work(streaming, plan_work(sizes, options, plan.used, finished, variants));
   for (std::size_t m = 0; m < options.metrics.size(); ++m) {
     std::vector<RolePair> pairs = options.pairs;
     if (m > 0) std::erase_if(pairs, [&](RolePair pair) { return !is_defined(options.metrics[m], pair); });
@@ -201,7 +228,11 @@ std::optional<RelateResult> relate(const Model& model, const RelateOptions& opti
   std::ranges::move(judgment_warnings(primary, plan), std::back_inserter(result.warnings));
 
   const std::size_t dimension = isotropic_dimension(model.info(), options.affinity.weights);
-  add_graph(primary, plan, judge(primary, plan, dimension, result.matched), options, result);
+  {
+    const std::vector<Judgment> judgments = judge(primary, plan, dimension, result.matched);
+    check_edges(judgments, options, memory, context);
+    add_graph(primary, plan, judgments, options, result);
+  }
   if (result.edges.empty()) {
     result.warnings.push_back(sizes.layers < 2 ? "the model has one layer: no head is earlier than another, so there "
                                                  "are no edges"

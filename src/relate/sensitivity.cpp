@@ -11,6 +11,7 @@
 
 #include "headscope/relate/weight_variant.h"
 #include "relate/later_pairs.h"
+#include "relate/later_values.h"
 
 namespace headscope {
 namespace {
@@ -41,6 +42,7 @@ std::vector<Variant> variants(const ModelInfo& info, ProcessingSteps by_default)
 std::vector<float> later_closeness(const Affinities& affinities) {
   const float sign = info(affinities.metric).distance ? -1.0F : 1.0F;
   std::vector<float> values;
+  values.reserve(count_later(affinities));
   for_each_later(affinities, [&](std::size_t i, std::size_t j) { values.push_back(sign * affinities.values(i, j)); });
   return values;
 }

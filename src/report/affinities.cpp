@@ -81,8 +81,8 @@ std::optional<Gaussian> random_of(const RunContents& run, const AffinityFile& fi
   const CsvRows table = run.text_table("informativeness.csv");
   for (std::size_t row = 0; row < table.rows(); ++row) {
     if (table.cell(row, *table.find("pair")) != to_string(file.pair)) continue;
-    const double mean = std::strtod(table.cell(row, *table.find("random_mean")).c_str(), nullptr);
-    const double deviation = std::strtod(table.cell(row, *table.find("random_sd")).c_str(), nullptr);
+    const double mean = std::strtod(std::string(table.cell(row, *table.find("random_mean"))).c_str(), nullptr);
+    const double deviation = std::strtod(std::string(table.cell(row, *table.find("random_sd"))).c_str(), nullptr);
     if (std::isfinite(mean) && std::isfinite(deviation) && deviation > 0) return Gaussian{mean, deviation};
   }
   return std::nullopt;

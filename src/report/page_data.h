@@ -23,6 +23,8 @@ struct PageData {
   const PageOptions& options;
   const Context& context;
   Json root = Json::object();
+  /// The member "tables" of `root`, as JSON text: as values, its cells would take twenty times the memory.
+  std::string tables = {};
   Blocks blocks = {};
   std::vector<std::string> notes = {};
 
@@ -39,7 +41,7 @@ inline constexpr double kAffinityShare = 0.3;
 
 // Each function adds one kind of output of the commands, if present. Errors as `build_page`.
 
-/// Tables at the top level of the folder, stored by column.
+/// Tables at the top level of the folder, stored by column. Before all others.
 void add_tables(PageData& page);
 /// affinity/<metric>_<PAIR>.npy with their heads and distributions. After `add_tables`.
 void add_affinities(PageData& page);

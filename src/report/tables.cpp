@@ -30,25 +30,39 @@ std::optional<double> number_in(std::string_view cell) {
   return value;
 }
 
-// Numbers if all cells are numbers or empty, otherwise texts. A column of texts stays one: the names "1.0" and "1"
-// differ.
-Json column_values(const CsvRows& table, std::size_t column, bool text) {
-  Json numbers = Json::array();
-  bool numeric = false;
-  for (std::size_t row = 0; row < table.rows() && !text; ++row) {
-    const std::string& cell = table.cell(row, column);
-    const auto number = number_in(cell);
-    if (!number && !cell.empty()) {
-      numeric = false;
-      break;
-    }
-    numeric = numeric || number.has_value();
-    numbers.push_back(number && std::isfinite(*number) ? Json(*number) : Json(nullptr));
+std::string json_text(const Json& value) {
+  // Text from files may contain any bytes; invalid UTF-8 is replaced rather than rejected.
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// Whether all cells are numbers or empty, and at least one is a number.
+bool is_numeric(const CsvRows& table, std::size_t column) {
+  bool any = false;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const std::string_view cell = table.cell(row, column);
+    if (cell.empty()) continue;
+    if (!number_in(cell)) return false;
+    any = true;
   }
-  if (numeric) return numbers;
-  Json texts = Json::array();
-  for (std::size_t row = 0; row < table.rows(); ++row) texts.push_back(without_guard(table.cell(row, column)));
-  return texts;
+  return any;
+}
+
+// Adds an array of numbers if the column is numeric, otherwise of texts. A column of texts stays one: the names "1.0"
+// and "1" differ.
+void add_values(const CsvRows& table, std::size_t column, bool text, std::string& out) {
+  const bool numeric = !text && is_numeric(table, column);
+  out += '[';
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    if (row > 0) out += ',';
+    const std::string_view cell = table.cell(row, column);
+    if (!numeric) {
+      out += json_text(without_guard(cell));
+      continue;
+    }
+    const auto number = number_in(cell);
+    out += number && std::isfinite(*number) ? json_text(*number) : "null";
+  }
+  out += ']';
 }
 
 // A table of the schema has all columns of its first version, except that those with a placeholder may be absent. The
@@ -74,7 +88,7 @@ void check_heads(const CsvRows& table, const std::string& where) {
 }  // namespace
 
 void add_tables(PageData& page) {
-  Json tables = Json::object();
+  std::string& out = page.tables;
   for (const std::string& name : page.run.names()) {
     if (!is_table(name)) continue;
     const CsvRows table = page.run.text_table(name);
@@ -84,15 +98,20 @@ void add_tables(PageData& page) {
     check_columns(specs, schema, page.run.where(name));
     if (found == &run_files::kHeads || found == &run_files::kDetectors || found == &run_files::kRanking)
       check_heads(table, page.run.where(name));
-    Json columns = Json::array();
+    out += fmt::format("{}{}:{{\"rows\":{},\"columns\":[", out.empty() ? "{" : ",",
+                       json_text(name.substr(0, name.size() - 4)), table.rows());
     for (std::size_t i = 0; i < specs.size(); ++i) {
       const ColumnSchema* column = find_column(schema, table.columns[i]);
       const bool text = column != nullptr && column->type == ColumnType::kText;
-      columns.push_back({{"name", specs[i].name}, {"values", column_values(table, i, text)}});
+      out += fmt::format("{}{{\"name\":{},\"values\":", i > 0 ? "," : "", json_text(specs[i].name));
+      add_values(table, i, text, out);
+      out += '}';
     }
-    tables[name.substr(0, name.size() - 4)] = {{"rows", table.rows()}, {"columns", std::move(columns)}};
+    out += "]}";
   }
-  if (!tables.empty()) page.root["tables"] = std::move(tables);
+  if (out.empty()) return;
+  out += '}';
+  page.root["tables"] = nullptr;  // `assemble` puts the text here
 }
 
 }  // namespace headscope::report

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "headscope/base/error.h"
@@ -12,7 +11,6 @@
 #include "headscope/io/mapped_file.h"
 #include "headscope/io/npy.h"
 #include "headscope/io/npz.h"
-#include "io/descriptor.h"
 #include "run/working_folder.h"
 
 namespace headscope {
@@ -317,10 +315,7 @@ void RunFolder::commit() {
   constexpr std::size_t kFewFiles = 16;
   const bool few = pending_.size() <= kFewFiles;
   for (auto& [ignored, out] : pending_) out.close(/*to_disk=*/few);
-  if (const int error = few ? 0 : folder_->sync_all(); error != 0) {
-    throw Error(is_out_of_space(error) ? ErrorKind::kResource : ErrorKind::kIo,
-                fmt::format("{}: cannot write: {}", path_.string(), std::strerror(error)));
-  }
+  if (!few) folder_->sync_all();
   // Other commands may have changed the manifest since this one began.
   const ManifestLock lock(*folder_);
   recover(*folder_);

@@ -93,7 +93,7 @@ std::optional<T> number_in(std::string_view cell) {
 }
 
 // Nothing if the text does not fit the type.
-std::optional<Cell> typed_cell(ColumnType type, const std::string& text) {
+std::optional<Cell> typed_cell(ColumnType type, std::string_view text) {
   switch (type) {
     case ColumnType::kText:
       return Cell(std::string(without_guard(text)));

@@ -194,7 +194,7 @@ void sync_folders(const Folder& run, const Journal& journal) {
   for (const Put& put : journal.put) {
     if (fs::path parent = fs::path(put.to).parent_path(); !parent.empty()) folders.insert(std::move(parent));
   }
-  if (folders.size() > kFewFolders) return require(run, ".", "cannot write", run.sync_all());
+  if (folders.size() > kFewFolders) return run.sync_all();
   for (const fs::path& folder : folders) require(run, folder.string(), "cannot write", run.sync(folder));
 }
 

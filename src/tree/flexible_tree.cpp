@@ -88,11 +88,13 @@ double median(std::vector<double> distances, std::size_t m) {
 // closest pair, which always joins.
 std::vector<NodePair> candidates(std::span<const double> distances, std::size_t m, double med) {
   const double nearest = *std::min_element(distances.begin(), distances.end());
+  const auto is_far = [&](double distance) { return distance >= med && distance > 0 && distance > nearest; };
   std::vector<NodePair> pairs;
+  pairs.reserve(distances.size() - static_cast<std::size_t>(std::ranges::count_if(distances, is_far)));
   const double* next = distances.data();
   for (std::size_t p = 0; p < m; ++p) {
     for (std::size_t q = p + 1; q < m; ++q, ++next) {
-      if (*next >= med && *next > 0 && *next > nearest) continue;
+      if (is_far(*next)) continue;
       pairs.push_back({*next, static_cast<std::uint32_t>(p), static_cast<std::uint32_t>(q)});
     }
   }

@@ -248,8 +248,8 @@ TEST(Organize, FailsWithOneLineAndTheRightCodeOnWrongInput) {
   fails({maps, "--keys", "3"}, 3, "1 keys left, expected at least 2");
   fails({maps, "--skip-first", "6"}, 3, "0 queries left");
   fails({maps, "--memory", "lots"}, 2, "--memory: expected a size such as 8G");
-  fails({maps, "--memory", "1K"}, 6, "more than the budget");
-  fails({maps, "--iterations", "0"}, 2, "0 iterations");
+  fails({maps, "--memory", "1K"}, 6, "use a larger --memory");
+  fails({maps, "--iterations", "0"}, 2, "--iterations: expected an integer from 1 to 1000000");
   fails({maps, "--epsilon", "-1"}, 2, "epsilon is -1");
   fails({maps, "--draws", "1"}, 2, "--draws");
   write_npy<float>(folder.path() / "mask.npy", std::vector<float>(6), Shape{2, 3});

@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   });
   // Replaces the result of the command: what the manifest lists for it is removed.
   attempt([&] {
-    RunFolder out(scratch.path() / "run", {.name = "relate"}, /*force=*/true);
+    RunFolder out(scratch.path() / "run", {"relate", {}, {}, {}}, /*force=*/true);
     out.add_text({.name = "heads.csv", .kind = "table", .about = "heads"}, "head\nL0H0\n");
     out.commit();
     if (std::filesystem::exists(scratch.path() / "run/.headscope")) std::abort();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,10 @@ import pytest
 import headscope
 from conftest import IDS
 from headscope import _native
+
+
+def without_sizes(text: str) -> str:
+    return re.sub(r"\d+( MB\b|M\b)", "N", text)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +56,8 @@ def test_same_text_and_a_type(cli: Callable[..., str], model_path: str, tmp_path
         call(model_path)
     assert isinstance(raised.value, parent)
     assert isinstance(raised.value, headscope.Error)
-    assert f"headscope: {raised.value}\n" == _native.with_parameter_names(said)
+    # The budget of the program is that of the process, the budget of a call is its own.
+    assert without_sizes(f"headscope: {raised.value}\n") == without_sizes(_native.with_parameter_names(said))
     assert "--" not in str(raised.value)
 
 

@@ -34,8 +34,12 @@ struct InputSources {
 void describe(InputSources& inputs, OptionList& options);
 
 /// Reads the inputs in the order texts, text files, ids, images, pixels, in memory.
-/// \throws Error  as `InputReader`; kInvalidArgument if there are none.
-[[nodiscard]] std::vector<DescribedInput> read_inputs(const Model& model, const InputSources& inputs);
+/// \throws Error  as `InputReader`; kInvalidArgument if there are none; kResource if they do not fit the budget.
+[[nodiscard]] std::vector<DescribedInput> read_inputs(const Model& model, const InputSources& inputs,
+                                                      const Context& context);
+
+/// Bytes that inputs take.
+[[nodiscard]] std::size_t memory_of(std::span<const DescribedInput> inputs) noexcept;
 
 /// Distinguishes inputs that came from files of the same name.
 [[nodiscard]] std::string fingerprint(std::span<const DescribedInput> inputs);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headscope/app/command.h"
+#include "headscope/base/context.h"
 #include "headscope/report/page.h"
 
 namespace headscope {
@@ -22,6 +23,7 @@ struct ReportRequest {
   std::string title = {};                      ///< Empty: the name of the folder.
   std::size_t max_data = PageOptions().bytes;  ///< Bytes of affinities and, separately, of maps; see PageOptions.
   bool force = false;
+  std::size_t memory = kDefaultMemory;  ///< Budget; see base/memory.h.
 };
 void describe(ReportRequest& request, OptionList& options);
 

@@ -41,7 +41,7 @@ void describe(OutputTarget& output, OptionList& options);
 
 /// What a request may use of the machine.
 struct Resources {
-  std::size_t memory = std::size_t{2} << 30;
+  std::size_t memory = kDefaultMemory;      ///< Budget; see base/memory.h.
   std::optional<std::size_t> threads = {};  ///< Of the whole process; nothing: as it is.
   std::string device = "cpu";
   std::string precision = {};  ///< Of products on a device; empty: the device's own choice.

@@ -20,13 +20,21 @@ struct Cancelled {
   bool resumable = false;  ///< The same request continues from what was finished.
 };
 
+/// The default memory budget, in bytes.
+inline constexpr std::size_t kDefaultMemory = std::size_t{8} << 30;
+
 /// How a computation runs, as opposed to what it computes: memory, device, ranks, progress, cancellation. Passed beside
 /// the options of every long computation. A copy is cheap.
 ///
 /// Only the device engines affect a result, and of it only the last bits.
 struct Context {
-  /// Memory budget in bytes, per rank. What counts against it is stated by each computation.
-  std::size_t memory = std::size_t{2} << 30;
+  /// Memory in bytes that the computation may take, per rank; see base/memory.h.
+  std::size_t memory = kDefaultMemory;
+  /// What is taken already and not part of `memory`, and the budget that both come from (0: their sum). For messages.
+  std::size_t taken = 0;
+  std::size_t budget = 0;
+  /// Whether the budget is that of the whole process, as on the command line, and not that of a call alone.
+  bool whole_process = false;
   /// The processes that share the work. All of them make the same call with the same options. Must outlive the call.
   std::reference_wrapper<Ranks> ranks = one_rank();
   /// Engines of a device; null for the CPU.
@@ -51,8 +59,10 @@ struct Context {
   [[nodiscard]] Context part(double begin, double end) const;
   /// A context that reports another stage.
   [[nodiscard]] Context with_stage(std::string name) const;
-  /// A context with another memory budget.
+  /// A context with another memory budget, of which nothing is taken.
   [[nodiscard]] Context with_memory(std::size_t bytes) const;
+  /// A context in which this much of the memory is taken already; none is left if there was less.
+  [[nodiscard]] Context without_memory(std::size_t bytes) const;
   /// A context for work that a single rank does on its own.
   [[nodiscard]] Context on_one_rank() const;
 };

@@ -36,18 +36,18 @@ struct Effect {
 /// given. Masked language models and models without a head have none.
 ///
 /// Memory: the output for all inputs as floats (tokens * vocabulary * 4 bytes). These outputs may take half of the
-/// memory budget; the other half is for the forward passes.
+/// memory budget; the rest is for the forward passes.
 class EffectMeter {
  public:
   /// Runs the model. `labels` is empty or has one label per input. `model` and `inputs` must outlive this object.
-  /// \throws Error  as `run_forward`; kResource if the outputs do not fit into half of the budget; kInvalidArgument if
+  /// \throws Error  as `run_forward`; kResource if the outputs do not fit the budget; kInvalidArgument if
   ///                there are no inputs, or if the labels do not match the inputs and classes.
   EffectMeter(const Model& model, std::span<const ModelInput> inputs, std::span<const std::size_t> labels = {},
               const Context& context = {});
 
   [[nodiscard]] const Performance& before() const noexcept { return before_; }
 
-  /// Runs the model with these heads replaced, in half of the memory budget.
+  /// Runs the model with these heads replaced, in what the outputs leave of the memory budget.
   /// \throws Error  as `run_forward`.
   [[nodiscard]] Effect measure(std::span<const HeadReplacement> replacements, const Context& context = {}) const;
 
@@ -57,6 +57,7 @@ class EffectMeter {
   std::vector<std::size_t> labels_;
   bool has_head_ = false;
   std::vector<std::vector<float>> outputs_;  // by input; log-probabilities if there is a head
+  std::size_t held_ = 0;                     // their bytes
   Performance before_;
 };
 

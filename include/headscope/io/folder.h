@@ -59,8 +59,9 @@ class Folder {
   /// Flushes the entries of a directory to disk, so that a rename in it survives a crash of the system. Returns 0, also
   /// on file systems that cannot do this, or the value of `errno`.
   [[nodiscard]] int sync(const std::filesystem::path& name) const noexcept;
-  /// Flushes everything in the folder, and whatever else is in its file system. Returns 0, or the value of `errno`.
-  [[nodiscard]] int sync_all() const noexcept;
+  /// Flushes everything in the folder, and whatever else is in its file system.
+  /// \throws Error  kIo, kResource (disk full).
+  void sync_all() const;
 
  private:
   Folder(std::filesystem::path path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}

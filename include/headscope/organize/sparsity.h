@@ -81,8 +81,8 @@ struct Sparsity {
 /// the result, with the same bits for any number of ranks and threads; other ranks get nothing. The result for a tensor
 /// that is on one rank is always set.
 ///
-/// Cost: O(size / ranks) work and communication for the trees and for each draw. Memory, which is not limited by the
-/// budget: twice the rank's share of the tensor, plus about 50 MB of buffers in flight with several ranks.
+/// Cost: O(size / ranks) work and communication for the trees and for each draw. Memory, which the
+/// caller counts: twice the rank's share of the tensor, plus about 50 MB of buffers in flight with several ranks.
 ///
 /// \throws Error  kInvalidArgument if the size of a tree does not match the tensor, or there are fewer than two draws.
 [[nodiscard]] std::optional<Sparsity> measure_sparsity(const TensorShare& tensor, const PartitionTree& head,

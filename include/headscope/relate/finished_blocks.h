@@ -50,6 +50,9 @@ struct SideId {
 /// key, ends with a checksum, and is written atomically. Links in the run are not followed.
 class FinishedBlocks {
  public:
+  /// Bytes of blocks that are held before they are saved, however short the time since the last save.
+  static constexpr std::size_t kMostPending = std::size_t{16} << 20;
+
   /// `key` describes everything besides the BlockId that affects the bits of a block: the model, the processing of its
   /// weights, the selected heads, the engine, the version. Each rank writes its own files and reads those of all ranks.
   /// `keep` writes at most one file per `seconds_between` seconds.

@@ -2,19 +2,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
-#include "headscope/base/matrix.h"
 #include "headscope/relate/affinity.h"
 #include "headscope/relate/hubs.h"
 
 namespace headscope {
 
-/// z of all pairs of heads of one role pair, 0 for pairs that are not beyond chance.
+/// z of the earlier-to-later pairs of heads of one role pair.
 struct HubEvidence {
   const Affinities* affinities = nullptr;  ///< For the heads on both sides.
-  Matrix z = {};
+  /// By row and column of the affinities; 0 for pairs that are not beyond chance. Called once per pair.
+  std::function<float(std::size_t, std::size_t)> z = {};
 };
 
 struct HubTestOptions {
@@ -32,7 +33,8 @@ struct HubTestOptions {
 /// permutations), whose largest excess over all heads is at least the head's: it is corrected for the number of heads.
 ///
 /// Sets strength, excess, p_family and significant, and sorts by excess; heads with equal excess keep their order. The
-/// result does not depend on the number of threads. Cost: O(permutations * pairs of heads).
+/// result does not depend on the number of threads. Cost: O(permutations * pairs of heads), and 4
+/// bytes per pair beyond chance.
 void test_hubs(std::span<const HubEvidence> evidence, std::span<const HeadId> nodes, std::vector<Hub>& hubs,
                const HubTestOptions& options = {});
 

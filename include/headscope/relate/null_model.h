@@ -89,7 +89,7 @@ struct MatchedLaw {
 ///
 /// The result depends on the seed but not on threads or ranks. Collective: each rank prepares the heads of its own
 /// layers; rank 0 does the rest and gets the result. Other ranks get nothing. Memory: three d_model x d_model matrices
-/// of doubles at a time, one of floats per role, and the draws; not limited by the budget.
+/// of doubles at a time, one of floats per role, and the draws; the caller counts them.
 [[nodiscard]] std::optional<std::vector<MatchedLaw>> matched_laws(const Model& model, Metric metric,
                                                                   std::span<const RolePair> pairs,
                                                                   const AffinityOptions& affinity_options,

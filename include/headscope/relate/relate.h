@@ -103,14 +103,23 @@ struct RelateResult {
 /// rejects everything where a third of a class is real.
 ///
 /// Collective: ranks share the affinities and the matched null; rank 0 does the rest and gets the result. Other ranks
-/// get nothing. A single process is rank 0: its result is always set, so `relate(model).value()` is safe there. What
-/// counts against the memory budget, the engine and `finished` are as in `compute_affinities`.
+/// get nothing. A single process is rank 0: its result is always set, so `relate(model).value()` is safe there. The
+/// engine and `finished` are as in `compute_affinities`.
+///
+/// Everything counts against the memory budget: results and judgments, which grow with the square of the number of
+/// heads, draws of the matched null, prepared layers. What is left after the results is used to prepare as many layers
+/// at a time as fit.
 ///
 /// \throws Error  kInvalidArgument if there is no metric or pair, or the first metric is not defined for a pair, or a
 ///                null is not defined for the first metric; kFormat as `HeadLabels::check_against`; otherwise as
-///                `compute_affinities`.
+///                `compute_affinities`; kResource, before anything is computed, if the budget is too small, and after
+///                the comparison, if the edges that `q_level` selects do not fit.
 [[nodiscard]] std::optional<RelateResult> relate(const Model& model, const RelateOptions& options = {},
                                                  const Context& context = {}, FinishedBlocks* finished = nullptr);
+
+/// Checks that the memory of the context is enough for `relate`. Returns how much of it the result takes.
+/// \throws Error  kResource with the memory that is needed; kInvalidArgument as `relate`.
+std::size_t check_relate_memory(const Model& model, const RelateOptions& options, const Context& context);
 
 /// Returns the subspaces worth a token profile: both ends of every edge, and all roles of the first
 /// `hubs` significant hubs.

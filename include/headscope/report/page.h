@@ -31,12 +31,13 @@ struct Page {
 ///
 /// Data is never emitted as HTML: it is one JSON text and a list of arrays, each zlib-compressed and base64-encoded.
 /// Only files listed in the manifest are opened, and of those only files with names that headscope's commands use;
-/// tables with other names are included as they are. Memory: one map at a time in addition to the page; not
-/// limited by the budget.
+/// tables with other names are included as they are. Everything counts against the memory budget; what a page takes is
+/// estimated from the sizes of the files.
 ///
 /// \throws Error  kIo if a file cannot be read (without manifest.json the folder is not a RUN); kFormat if a file is
 ///                inconsistent with itself or with the others (shapes, heads, orders that are not permutations);
-///                kUnsupported if there is nothing to show, or if a file is too large for a page.
+///                kUnsupported if there is nothing to show, or if a file is too large for a page; kResource if the
+///                budget is too small.
 [[nodiscard]] Page build_page(const std::filesystem::path& run, const PageOptions& options = {},
                               const Context& context = {});
 

@@ -44,7 +44,7 @@ TEST_F(CaptureRequestTest, OptionsShowTheDefaultsOfTheFields) {
   EXPECT_EQ(to_string(option("what").default_value()), "pattern,scores");
   EXPECT_EQ(to_string(option("dtype").default_value()), "f32");
   EXPECT_EQ(to_string(option("ablation").default_value()), "zero");
-  EXPECT_EQ(to_string(option("memory").default_value()), "2G");
+  EXPECT_EQ(to_string(option("memory").default_value()), "8G");
   EXPECT_EQ(to_string(option("queries").default_value()), "");
   EXPECT_EQ(option("output").spelling(), "--no-output");
   EXPECT_EQ(option("run").spelling(), "-o,--output");
@@ -131,7 +131,7 @@ TEST_F(CaptureRequestTest, TheManifestHasWhatDeterminesTheResult) {
   EXPECT_EQ(command.identity.at("what"), "pattern,scores");
   EXPECT_EQ(command.identity.count("contents"), 1U);
   EXPECT_EQ(command.identity.count("memory"), 0U);
-  EXPECT_EQ(command.circumstances.at("memory"), "2G");
+  EXPECT_EQ(command.circumstances.at("memory"), "8G");
   request_.inputs.in_memory = {test::some_tokens(7, TinyLlama::kVocabulary, 2)};
   EXPECT_NE(run(request_).value().files.memory->command.identity, command.identity);
 }

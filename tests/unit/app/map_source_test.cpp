@@ -12,6 +12,7 @@
 
 #include "app/map_array.h"
 #include "headscope/io/npy.h"
+#include "headscope/organize/distance_memory.h"
 #include "support/expect_error.h"
 #include "support/map_files.h"
 #include "support/npy_formula.h"
@@ -27,7 +28,7 @@ using test::TemporaryFolder;
 constexpr std::size_t kEnough = std::size_t{1} << 30;
 
 MapSource load(const MapSelection& maps, Ranks& ranks = one_rank(), std::size_t memory = kEnough) {
-  return load_maps(maps, /*keep_absent=*/false, {.memory = memory, .ranks = ranks});
+  return load_maps(maps, /*keep_absent=*/false, {.copies = 3}, {.memory = memory, .ranks = ranks});
 }
 
 MapSelection in_file(const fs::path& file) {
@@ -141,19 +142,20 @@ TEST(MapSource, AnArrayInMemoryHasTheFingerprintOfItsFile) {
 TEST(MapSource, TheBudgetIsThatOfWhatARankHolds) {
   const TemporaryFolder folder;
   const fs::path maps = test::write_maps(folder, "maps", {5, 8, 8});
-  const std::size_t head = 3 * sizeof(float) * 64;
-  EXPECT_EQ(load(in_file(maps), one_rank(), 5 * head).info.head_names.size(), 5u);
-  EXPECT_ERROR(load(in_file(maps), one_rank(), 5 * head - 1), ErrorKind::kResource,
-               "maps.npy: an array of [5, 8, 8] takes three times its size here, more than the budget of 0 MB; raise "
-               "--memory");
+  const std::size_t head = 3 * kEntryBytes * 64;
+  const std::size_t pairs = pair_memory({5, 8, 8});
+  EXPECT_EQ(pairs, 24u * (25 + 64 + 64) + 32u * 64);
+  const auto distances = [](std::size_t heads) { return distance_memory({heads, 8, 8}, false); };
+  EXPECT_EQ(load(in_file(maps), one_rank(), 5 * head + pairs + distances(5)).info.head_names.size(), 5u);
+  EXPECT_ERROR(load(in_file(maps), one_rank(), 5 * head + pairs + distances(5) - 1), ErrorKind::kResource,
+               "maps.npy: analyzing 5 of the 5 heads of an array of [5, 8, 8] needs about ");
   MapSelection two = in_file(maps);
   two.selection.heads = {{{}, 0}, {{}, 1}};
-  EXPECT_EQ(load(two, one_rank(), 2 * head).tensor.heads(), 2u);
+  EXPECT_EQ(load(two, one_rank(), 2 * head + pair_memory({2, 8, 8}) + distances(2)).tensor.heads(), 2u);
   test::on_ranks(2, [&](Ranks& ranks) {
-    EXPECT_EQ(load(in_file(maps), ranks, 3 * head).info.head_names.size(), 5u);
-    EXPECT_ERROR(load(in_file(maps), ranks, 3 * head - 1), ErrorKind::kResource,
-                 "3 of the 5 heads of an array of [5, 8, 8] take three times their size here, more than the budget of "
-                 "0 MB; raise --memory or start more ranks");
+    EXPECT_EQ(load(in_file(maps), ranks, 3 * head + pairs + distances(3)).info.head_names.size(), 5u);
+    EXPECT_ERROR(load(in_file(maps), ranks, 3 * head + pairs + distances(3) - 1), ErrorKind::kResource,
+                 "analyzing 3 of the 5 heads of an array of [5, 8, 8] needs");
   });
 }
 

@@ -240,7 +240,7 @@ TEST(Detectors, RefuseLengthsAndImagesThatMakeNoSense) {
     folder.write("config.json", std::string(R"({"model_type": "dinov2", "hidden_size": 32, "num_hidden_layers": 2,
       "num_attention_heads": 2, "mlp_ratio": 1, "patch_size": 4, "image_size": )") +
                                     size + "}");
-    EXPECT_ERROR(detect(Model::open(folder.path())), ErrorKind::kResource, "more than a quarter of the budget");
+    EXPECT_ERROR(detect(Model::open(folder.path())), ErrorKind::kResource, "use a larger --memory");
   }
 }
 

@@ -26,8 +26,12 @@ TEST(CsvReader, ReadsBackWhatCsvTableWrites) {
 }
 
 TEST(CsvReader, TakesEveryLineEnd) {
-  EXPECT_EQ(parse_csv("a,b\r\n1,2\r\n", "t").cells, (std::vector<std::string>{"1", "2"}));
-  EXPECT_EQ(parse_csv("a,b\n1,2", "t").cells, (std::vector<std::string>{"1", "2"}));
+  for (const char* text : {"a,b\r\n1,2\r\n", "a,b\n1,2"}) {
+    const CsvRows rows = parse_csv(text, "t");
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_EQ(rows.cell(0, 0), "1");
+    EXPECT_EQ(rows.cell(0, 1), "2");
+  }
   EXPECT_EQ(parse_csv("a,b", "t").rows(), 0u);
 }
 

@@ -30,7 +30,7 @@ TEST(BenjaminiHochberg, WorksWhereProbabilitiesUnderflow) {
   EXPECT_NEAR(found[0], -1000 + std::log10(2.0), 1e-3);
   EXPECT_NEAR(found[1], -2 + std::log10(4.0 / 3), 1e-5);
   EXPECT_EQ(found[3], 0);
-  EXPECT_TRUE(log10_q_values(std::span<const float>{}).empty());
+  EXPECT_TRUE(log10_q_values({}).empty());
 }
 
 }  // namespace

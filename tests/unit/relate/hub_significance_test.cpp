@@ -39,7 +39,7 @@ class HubTestTest : public testing::Test {
     std::vector<Hub> hubs(nodes_.size());
     for (std::size_t i = 0; i < hubs.size(); ++i) hubs[i].node = i;
     std::vector<HubEvidence> evidence;
-    evidence.push_back({&affinities_, z_});
+    evidence.push_back({&affinities_, [this](std::size_t i, std::size_t j) { return z_(i, j); }});
     test_hubs(evidence, nodes_, hubs, {.permutations = permutations, .seed = 1});
     return hubs;
   }
