@@ -48,14 +48,13 @@ class Counter {
     }
   }
 
-  [[nodiscard]] RelateMemory run() const {
+  [[nodiscard]] RelateMemory run(const NullPlan& plan) const {
     RelateMemory memory;
     memory.heads = nodes();
     memory.results = results();
     const std::size_t layer = product({selection_.heads(false).most(), sizes_.d_model, sizes_.d_head, sizeof(float)});
     memory.layer = layer;
     memory.engine = engine(layer);
-    const NullPlan plan = plan_nulls(options_);
     if (plan.uses(NullModel::kMatched)) memory.matched = matched(layer);
     if (options_.sensitivity) memory.sensitivity = sensitivity(layer);
     memory.judgment = judgment(plan.used.size());
@@ -164,7 +163,8 @@ std::size_t RelateMemory::needed() const noexcept {
 }
 
 RelateMemory relate_memory(const ModelInfo& model, const RelateOptions& options, std::size_t ranks) {
-  return Counter(model, options, ranks).run();
+  const NullPlan plan = plan_nulls(options);
+  return Counter(model, options, ranks).run(plan);
 }
 
 }  // namespace headscope

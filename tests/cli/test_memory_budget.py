@@ -49,8 +49,9 @@ def run(*words: object) -> Finished:
     command = [str(HEADSCOPE), *(str(word) for word in words), "--quiet"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         lines: list[str] = []
-        assert process.stderr is not None
-        reader = threading.Thread(target=lambda: lines.append(process.stderr.read()))
+        errors = process.stderr
+        assert errors is not None
+        reader = threading.Thread(target=lambda: lines.append(errors.read()))
         reader.start()
         peak = 0
         while process.poll() is None:

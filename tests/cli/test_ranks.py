@@ -72,7 +72,7 @@ RELATE = {
 
 @pytest.mark.parametrize("options", RELATE.values(), ids=RELATE.keys())
 def test_relate_gives_the_bytes_of_one_process(grouped: Path, tmp_path: Path, options: list[str]) -> None:
-    command = [HEADSCOPE, "relate", grouped, "-o", tmp_path / "one", *options, "--threads", "1"]
+    command: list[str | Path] = [HEADSCOPE, "relate", grouped, "-o", tmp_path / "one", *options, "--threads", "1"]
     subprocess.run(command, check=True, capture_output=True)
     expected = contents(tmp_path / "one")
     assert "edges.csv" in expected

@@ -38,9 +38,9 @@ enum class SpecialTokens : std::uint8_t { kAdd, kNone };
 class Tokenizer {
  public:
   /// Reads, from a folder, the first of these that exists: tokenizer.json; vocab.json and merges.txt (byte-level BPE);
-  /// vocab.txt (WordPiece, with the case settings of tokenizer_config.json; without any, lowercase unless the vocabulary
-  /// has words with capital letters); from a GGUF file, the keys that start with
-  /// "tokenizer.ggml.". Returns nothing if the model has none.
+  /// vocab.txt (WordPiece, with the case settings of tokenizer_config.json; without any, lowercase unless the
+  /// vocabulary has words with capital letters); from a GGUF file, the keys that start with "tokenizer.ggml.". Returns
+  /// nothing if the model has none.
   ///
   /// Memory: a small multiple of the file size.
   ///
