@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,9 +19,11 @@ def cache(tmp_path: Path, model_path: str, monkeypatch: pytest.MonkeyPatch) -> P
     snapshot = folder / "snapshots" / COMMIT
     snapshot.mkdir(parents=True)
     (folder / "refs").mkdir()
+    (folder / "blobs").mkdir()
     (folder / "refs/v1").write_text(COMMIT)
     for source in Path(model_path).glob("*.*"):
-        (snapshot / source.name).symlink_to(source)
+        shutil.copy(source, folder / "blobs")
+        (snapshot / source.name).symlink_to(Path("../../blobs") / source.name)
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     return tmp_path
 
