@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <thread>
@@ -23,7 +22,7 @@ constexpr std::chrono::milliseconds kPatience(700);
 constexpr int kBadInput = 3;
 
 volatile std::sig_atomic_t received = 0;
-volatile std::uintptr_t bad_address = 0;  // what the thread accessed that got a SIGBUS
+const void* volatile bad_address = nullptr;  // what the thread accessed that got a SIGBUS
 sem_t wake;
 std::atomic<bool> silent = false;
 
@@ -35,7 +34,7 @@ void record(int signal) {
 
 // The thread that accessed the address cannot go on. It waits for the other thread to end the process.
 void record_bad_address(int /*signal*/, siginfo_t* info, void* /*context*/) {
-  if (bad_address == 0) bad_address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+  if (bad_address == nullptr) bad_address = info->si_addr;
   ::sem_post(&wake);
   for (;;) ::pause();
 }
@@ -50,9 +49,9 @@ void record_bad_address(int /*signal*/, siginfo_t* info, void* /*context*/) {
 
 void end_if_needed() {
   while (::sem_wait(&wake) != 0 && errno == EINTR) continue;
-  if (bad_address == 0) std::this_thread::sleep_for(kPatience);
-  if (bad_address != 0) {
-    const auto path = mapped_file_at(reinterpret_cast<const void*>(bad_address));
+  if (bad_address == nullptr) std::this_thread::sleep_for(kPatience);
+  if (bad_address != nullptr) {
+    const auto path = mapped_file_at(bad_address);
     end_process(path ? path->string() + ": became shorter while it was read; the result was not written"
                      : "a memory access failed (SIGBUS); the result was not written",
                 kBadInput);
