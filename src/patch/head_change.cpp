@@ -23,6 +23,17 @@ bool centers(const std::optional<StoredNorm>& norm) {
 
 }  // namespace
 
+void center_columns(Matrix& matrix) {
+  std::vector<double> means(matrix.columns());
+  for (std::size_t i = 0; i < matrix.rows(); ++i) {
+    for (std::size_t j = 0; j < matrix.columns(); ++j) means[j] += static_cast<double>(matrix(i, j));
+  }
+  for (double& mean : means) mean /= static_cast<double>(matrix.rows());
+  for (std::size_t i = 0; i < matrix.rows(); ++i) {
+    for (std::size_t j = 0; j < matrix.columns(); ++j) matrix(i, j) -= static_cast<float>(means[j]);
+  }
+}
+
 HeadChange::HeadChange(const RecordedPass& record, Replacement replacement, const RecordedPass* paired)
     : record_(record), replacement_(replacement), paired_(paired) {
   if (replacement == Replacement::kPair) {
@@ -73,6 +84,32 @@ void HeadChange::pass_norm(Matrix& change, std::span<const float> factors, std::
     }
     for (std::size_t j = 0; j < row.size(); ++j) row[j] = (row[j] - static_cast<float>(mean)) * factors[t] * gain[j];
   }
+}
+
+void HeadChange::carry_back(std::size_t layer, Matrix& reads) const {
+  // (c - mean c) * gain = c C diag(gain) for a row c, with C = I - 11^T / d: R becomes C diag(gain) R.
+  const auto through = [&](std::span<const float> gain, bool centers) {
+    if (gain.empty()) return;
+    for (std::size_t i = 0; i < reads.rows(); ++i) {
+      for (float& value : reads.row(i)) value *= gain[i];
+    }
+    if (centers) center_columns(reads);
+  };
+  const LayerNorms& norms = norms_[layer];
+  if (post_norm_) through(norms.after_mlp, norms.centers_mlp);
+  through(norms.after_attention, norms.centers_attention);
+}
+
+std::vector<float> HeadChange::path_factors(std::size_t source, std::size_t target, std::size_t input) const {
+  std::vector<float> product(record_.tokens(input), 1.0F);
+  const auto multiply_by = [&](std::span<const float> factors) {
+    for (std::size_t t = 0; t < factors.size(); ++t) product[t] *= factors[t];
+  };
+  for (std::size_t layer = source; layer < target; ++layer) {
+    if (layer == source || post_norm_) multiply_by(record_.factors(layer, false, input));
+    if (post_norm_) multiply_by(record_.factors(layer, true, input));
+  }
+  return product;
 }
 
 Matrix HeadChange::of_stream(HeadId source, std::size_t target, std::size_t input, const HeadWeights& writes) const {

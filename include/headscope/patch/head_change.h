@@ -16,6 +16,9 @@ enum class Replacement {
   kPair,  ///< Its output on a paired input of the same length.
 };
 
+/// Subtracts the mean of every column.
+void center_columns(Matrix& matrix);
+
 /// How the output of a source head changes when it is replaced, and what the change becomes in the stream before a
 /// later layer: -o_s + m_s in METHODS 12.
 ///
@@ -32,6 +35,17 @@ class HeadChange {
   /// The change of the stream before layer `target`, which is later than the source: tokens x d_model. `writes` are
   /// the O matrices of the source's layer, unprocessed.
   [[nodiscard]] Matrix of_stream(HeadId source, std::size_t target, std::size_t input, const HeadWeights& writes) const;
+
+  // The same path backwards, for many heads at a time: with reads R (d_model x columns) of layer `target`, the change
+  // of what they read is of_output * O^T * R' * factor, where R' is R carried back to the source's layer.
+
+  /// Carries reads from the stream after a layer back to the output of its attention. Post-norm models: call it for
+  /// every layer from target - 1 down to the source's, on the same matrix. Others: once, for the source's layer, on a
+  /// copy.
+  void carry_back(std::size_t layer, Matrix& reads) const;
+  [[nodiscard]] bool is_post_norm() const noexcept { return post_norm_; }
+  /// Product of the factors of all norms between a source layer and a target layer, per token.
+  [[nodiscard]] std::vector<float> path_factors(std::size_t source, std::size_t target, std::size_t input) const;
 
  private:
   // The gains of the norms after attention and after the MLP of a layer, and whether they center.
