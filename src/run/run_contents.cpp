@@ -60,7 +60,7 @@ RunFile file_of(const std::string& name, JsonValue entry) {
 
 }  // namespace
 
-RunContents::RunContents(fs::path folder, std::size_t max_text)
+RunContents::RunContents(const fs::path& folder, std::size_t max_text)
     : folder_(open_run(folder)), manifest_(open_json(folder_.map(run_files::kManifest))), max_text_(max_text) {
   const JsonValue root = manifest_.root();
   if (!root.find("files").is_object() || !root.find("commands").is_object()) {

@@ -130,7 +130,7 @@ Journal read_journal(const Folder& run, const std::string& folder, const std::st
                                                 (run.path() / folder).string()));
   };
   const auto member = [&](JsonValue value) {
-    const std::string text(value.as_string().value_or(""));
+    std::string text(value.as_string().value_or(""));
     check(is_member_name(text) && !is_working_name(text));
     return text;
   };

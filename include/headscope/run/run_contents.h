@@ -26,7 +26,8 @@ class RunContents {
   /// If the last command was interrupted while its files were put in place, finishes that first.
   /// \throws Error  kIo if it is not a folder with a manifest.json; kFormat if that is malformed; kUnsupported if a
   ///                newer version wrote it.
-  explicit RunContents(std::filesystem::path folder, std::size_t max_text = std::numeric_limits<std::size_t>::max());
+  explicit RunContents(const std::filesystem::path& folder,
+                       std::size_t max_text = std::numeric_limits<std::size_t>::max());
 
   [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_.path(); }
   [[nodiscard]] JsonValue manifest() const noexcept { return manifest_.root(); }
