@@ -34,8 +34,8 @@ class InputWork {
   /// The part of the progress of one of the steps of an input: its maps, then its controls.
   [[nodiscard]] Context step(std::size_t input, std::size_t number) const;
   [[nodiscard]] std::size_t steps() const noexcept { return 1 + 2 * request_.controls; }
-  /// A step with what is left of the memory beside the maps, their coefficients, the permuted maps of a control, and
-  /// matrices of pairs, on the rank that has the most.
+  /// The context of a step. Its memory excludes the maps, their coefficients, the permuted maps of a control and the
+  /// matrices of pairs, as counted for the rank that holds the most.
   [[nodiscard]] Context beside_maps(std::size_t input, std::size_t number, const TensorShare& tensor) const;
 
   const OrganizeRequest& request_;

@@ -131,6 +131,10 @@ int open_beneath_by_component(int folder, const std::filesystem::path& name, int
   return reached;
 }
 
+bool is_out_of_space(int error) noexcept {
+  return error == ENOSPC || error == EDQUOT || error == EFBIG;
+}
+
 int flush_file_system([[maybe_unused]] int descriptor) noexcept {
 #if defined(__linux__)
   return ::syncfs(descriptor) == 0 ? 0 : errno;

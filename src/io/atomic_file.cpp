@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "headscope/base/error.h"
+#include "headscope/base/system.h"
 #include "io/descriptor.h"
 
 namespace headscope {

@@ -29,9 +29,4 @@ class Descriptor {
   int descriptor_;
 };
 
-/// Whether the value of `errno` means that a disk, a quota or a limit of file sizes is exhausted.
-[[nodiscard]] inline bool is_out_of_space(int error) noexcept {
-  return error == ENOSPC || error == EDQUOT || error == EFBIG;
-}
-
 }  // namespace headscope

@@ -63,7 +63,7 @@ struct Journal {
 };
 
 [[noreturn]] void fail(const Folder& run, const std::string& name, const char* what, int error) {
-  throw Error(error == ENOSPC || error == EDQUOT ? ErrorKind::kResource : ErrorKind::kIo,
+  throw Error(is_out_of_space(error) ? ErrorKind::kResource : ErrorKind::kIo,
               fmt::format("{}: {}: {}", (run.path() / name).string(), what, std::strerror(error)));
 }
 

@@ -39,6 +39,9 @@ namespace headscope {
 [[nodiscard]] int open_beneath_by_component(int folder, const std::filesystem::path& name, int flags,
                                             unsigned mode = 0) noexcept;
 
+/// Whether the value of `errno` means that a disk, a quota or a limit of file sizes is exhausted.
+[[nodiscard]] bool is_out_of_space(int error) noexcept;
+
 /// Flushes the file system of an open file or directory to disk: one call instead of one per file. Returns 0, or the
 /// value of `errno`.
 [[nodiscard]] int flush_file_system(int descriptor) noexcept;

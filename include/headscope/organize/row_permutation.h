@@ -14,7 +14,7 @@ enum class RowPermutation {
   kRows,
   /// To keys of similar mean attention. The present keys of a row are sorted by the head's mean attention to them and
   /// cut into windows of eight; entries move within their window. Keeps also, approximately, the mean attention of the
-  /// head to every key..
+  /// head to every key.
   ///
   /// Reason: from the second layer on, the queries of a network with random weights have a common direction, and all
   /// rows prefer the same keys (0.55 to 0.79 of the variance of maps of GPT-2 small's shape). `kRows` destroys that.
