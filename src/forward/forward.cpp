@@ -16,6 +16,7 @@
 #include "headscope/forward/row_kernels.h"
 #include "headscope/io/decode.h"
 #include "headscope/io/mapped_file.h"
+#include "headscope/linalg/matrix_product.h"
 #include "headscope/model/network.h"
 #include "headscope/model/read_weights.h"
 
@@ -112,6 +113,10 @@ class Pass {
         sizes_(model.info().sizes),
         layers_(std::min(options.end_layer, sizes_.layers)) {
     if (options.on_output) layers_ = sizes_.layers;
+    if (options.begin_layer > layers_ || (options.begin_layer > 0 && !options.start)) {
+      throw Error(ErrorKind::kInvalidArgument, fmt::format("a pass from layer {} to {} of {} has no start",
+                                                           options.begin_layer, layers_, sizes_.layers));
+    }
     replacements_.resize(sizes_.layers * sizes_.heads);
     for (const HeadReplacement& one : options.replacements) {
       if (one.layer >= sizes_.layers || one.head >= sizes_.heads || one.value.size() != sizes_.d_head) {
@@ -125,16 +130,18 @@ class Pass {
   void run() {
     std::vector<Member> members;
     std::size_t longest = 1;
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      members.push_back({i, 0, input_tokens(model_, network_, inputs_[i], i)});
+    for (std::size_t i = 0; i < inputs_.size() * options_.copies; ++i) {
+      members.push_back({i, 0, input_tokens(model_, network_, original(i), i % inputs_.size())});
       longest = std::max(longest, members.back().tokens);
     }
     const std::vector<std::vector<Member>> batches = pack(members, longest);
-    steps_ = batches.size() * (layers_ + (options_.on_output ? 1 : 0));
+    steps_ = batches.size() * (layers_ - options_.begin_layer + (options_.on_output ? 1 : 0));
     for (const std::vector<Member>& batch : batches) run_batch(batch);
   }
 
  private:
+  [[nodiscard]] const ModelInput& original(std::size_t copy) const { return inputs_[copy % inputs_.size()]; }
+
   // Groups inputs into batches that share each read of the weights: as many as fit.
   std::vector<std::vector<Member>> pack(const std::vector<Member>& members, std::size_t longest) {
     const MemoryPlan plan = plan_memory(network_, sizes_, longest);
@@ -171,14 +178,18 @@ class Pass {
     tables_.clear();
     local_tables_.clear();
     for (const Member& member : batch) {
-      embed(model_, network_, inputs_[member.input], rows(stream_, member));
+      if (options_.start) {
+        options_.start(member.input, rows(stream_, member));
+      } else {
+        embed(model_, network_, original(member.input), rows(stream_, member));
+      }
       if (!tables_.contains(member.tokens)) {
         tables_.emplace(member.tokens, RotaryTable(network_.rotary, member.tokens));
         local_tables_.emplace(member.tokens, RotaryTable(network_.local_rotary, member.tokens));
       }
     }
     check_embedding();
-    for (std::size_t i = 0; i < layers_; ++i) {
+    for (std::size_t i = options_.begin_layer; i < layers_; ++i) {
       run_layer(i, batch);
       step();
     }
@@ -210,9 +221,12 @@ class Pass {
     const auto after_attention = load_norm(checkpoint_, layer.norm_after_attention);
     const auto after_mlp = load_norm(checkpoint_, layer.norm_after_mlp);
     const bool post = network_.order == NormOrder::kPost;
+    if (options_.on_stream) {
+      for (const Member& member : batch) options_.on_stream({member.input, index, rows(stream_, member).view()});
+    }
 
     read_stream(norm);
-    attention(index, layer, batch);
+    attention(index, layer, norm, batch);
     if (network_.parallel) {
       // The MLP reads the input of the block, so its output is added last.
       Matrix attended = std::move(written_);
@@ -220,12 +234,15 @@ class Pass {
       if (mlp_norm) read_stream(mlp_norm);
       mlp(layer);
       add_branch(attended, layer.attention_scale, after_attention, post);
+      report_norm(index, /*after_mlp=*/false, batch);
     } else {
       add_branch(written_, layer.attention_scale, after_attention, post);
+      report_norm(index, /*after_mlp=*/false, batch);
       read_stream(mlp_norm);
       mlp(layer);
     }
     add_branch(written_, layer.mlp_scale, after_mlp, post);
+    report_norm(index, /*after_mlp=*/true, batch);
     check_layer(index, layer);
     if (releases_pages()) {
       for (const StoredTensor* tensor : tensors_of(layer)) checkpoint_.release(*tensor);
@@ -245,14 +262,27 @@ class Pass {
   void add_branch(Matrix& branch, const StoredTensor* scale, const std::optional<Norm>& norm, bool post) {
     std::vector<float> factors;
     if (scale != nullptr) factors = read_vector(checkpoint_, *scale);
+    norm_factors_.assign(norm && options_.on_norm ? stream_.rows() : 0, 0.0F);
     parallel_for_rows(stream_.rows(), [&](std::size_t i) {
-      if (norm && !post) norm->apply_row(branch.row(i), branch.row(i));
+      const auto apply = [&](std::span<float> row) {
+        if (!norm_factors_.empty()) norm_factors_[i] = norm->factor(row);
+        norm->apply_row(row, row);
+      };
+      if (norm && !post) apply(branch.row(i));
       add_scaled(branch.row(i), factors, stream_.row(i));
-      if (norm && post) norm->apply_row(stream_.row(i), stream_.row(i));
+      if (norm && post) apply(stream_.row(i));
     });
   }
 
-  void attention(std::size_t index, const NetworkLayer& layer, const std::vector<Member>& batch) {
+  void report_norm(std::size_t index, bool after_mlp, const std::vector<Member>& batch) const {
+    if (norm_factors_.empty()) return;
+    for (const Member& member : batch) {
+      options_.on_norm({member.input, index, after_mlp, std::span(norm_factors_).subspan(member.first, member.tokens)});
+    }
+  }
+
+  void attention(std::size_t index, const NetworkLayer& layer, const std::optional<Norm>& norm,
+                 const std::vector<Member>& batch) {
     const std::vector<const StoredLinear*> distinct = projections(layer);
     std::vector<Matrix> projected;
     std::array<HeadColumns, 3> columns;
@@ -265,6 +295,7 @@ class Pass {
       }
       report(kProjected);
     }
+    if (options_.edits && index == options_.begin_layer) edit_reads(layer, norm, columns, batch);
     for (const Member& member : batch) {
       std::array<HeadColumns, 3> own = columns;
       for (HeadColumns& one : own) one.data += member.first * one.row_stride;
@@ -274,6 +305,58 @@ class Pass {
       report(kAttended);
     }
     apply_linear(checkpoint_, layer.linear[3], heads_.view(), written_.span(), scratch_);
+  }
+
+  // Computes the columns of edited heads again, from what they read now.
+  void edit_reads(const NetworkLayer& layer, const std::optional<Norm>& norm, const std::array<HeadColumns, 3>& columns,
+                  const std::vector<Member>& batch) const {
+    std::vector<std::pair<const Member*, ReadEdit>> edits;
+    for (const Member& member : batch) {
+      for (const ReadEdit& edit : options_.edits(member.input)) {
+        check_edit(edit, member);
+        edits.emplace_back(&member, edit);
+      }
+    }
+    std::array<Buffer<float>, 3> scratch;
+    std::array<std::optional<MatrixView>, 3> weights;
+    std::array<std::vector<float>, 3> biases;
+    for (std::size_t r = 0; r < 3; ++r) {
+      const auto is_used = [&](const auto& one) { return static_cast<std::size_t>(one.second.role) == r; };
+      if (std::ranges::none_of(edits, is_used)) continue;
+      weights[r] = linear_weights(checkpoint_, layer.linear[r], scratch[r]);
+      if (layer.linear[r].bias != nullptr) biases[r] = read_vector(checkpoint_, *layer.linear[r].bias);
+    }
+    parallel_for(edits.size(), [&](std::size_t i) {
+      const auto& [member, edit] = edits[i];
+      const auto r = static_cast<std::size_t>(edit.role);
+      const std::size_t d = stream_.columns();
+      Matrix changed(member->tokens, d);
+      for (std::size_t t = 0; t < member->tokens; ++t) {
+        const std::span<float> row = changed.row(t);
+        const std::span<const float> stream = stream_.row(member->first + t);
+        for (std::size_t j = 0; j < d; ++j) row[j] = stream[j] + edit.change(t, j);
+        if (norm) norm->apply_row(row, row);
+      }
+      const std::size_t first = layer.slices[r].first + edit.head * layer.slices[r].stride;
+      const MatrixSpan out(columns[r].at(member->first, edit.head), member->tokens, sizes_.d_head,
+                           columns[r].row_stride);
+      if (!biases[r].empty()) {
+        const std::span<const float> bias = std::span(biases[r]).subspan(first, sizes_.d_head);
+        for (std::size_t t = 0; t < member->tokens; ++t) std::ranges::copy(bias, out.row(t).begin());
+      }
+      multiply(changed.view(), weights[r]->block(0, d, first, sizes_.d_head), out, 1, biases[r].empty() ? 0 : 1);
+    });
+  }
+
+  void check_edit(const ReadEdit& edit, const Member& member) const {
+    const std::size_t heads = edit.role == Role::kQ ? sizes_.heads : sizes_.kv_heads;
+    if (edit.role != Role::kO && edit.head < heads && edit.change.rows() == member.tokens &&
+        edit.change.columns() == sizes_.d_model) {
+      return;
+    }
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("an edit of head {} changes {} rows of {}, expected {} of {}", edit.head,
+                            edit.change.rows(), edit.change.columns(), member.tokens, sizes_.d_model));
   }
 
   // Applies norms and rotary positions to queries and keys.
@@ -408,6 +491,7 @@ class Pass {
   Matrix read_;     // input of a branch
   Matrix written_;  // output of a branch
   Matrix heads_;
+  std::vector<float> norm_factors_;  // of the last norm after a branch, by row; empty if nobody asked
   Buffer<float> scratch_;
   std::map<std::size_t, RotaryTable> tables_;  // by number of tokens, since some scalings depend on it
   std::map<std::size_t, RotaryTable> local_tables_;

@@ -1,6 +1,7 @@
 #include "forward/weights.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "forward/parallel_rows.h"
 #include "headscope/forward/row_kernels.h"
@@ -9,14 +10,17 @@
 
 namespace headscope {
 
-void apply_linear(const Checkpoint& checkpoint, const StoredLinear& linear, MatrixView x, MatrixSpan y,
-                  Buffer<float>& scratch) {
+MatrixView linear_weights(const Checkpoint& checkpoint, const StoredLinear& linear, Buffer<float>& scratch) {
   const std::span<const float> weights = read_weights(checkpoint, *linear.weight, scratch);
   const std::size_t in = linear.in();
   const std::size_t out = linear.out();
-  // W as the right factor of the product, in x out: y = x W.
-  const MatrixView matrix = linear.storage == Storage::kInOut ? MatrixView(weights.data(), in, out, out)
-                                                              : MatrixView(weights.data(), out, in, in).transposed();
+  return linear.storage == Storage::kInOut ? MatrixView(weights.data(), in, out, out)
+                                           : MatrixView(weights.data(), out, in, in).transposed();
+}
+
+void apply_linear(const Checkpoint& checkpoint, const StoredLinear& linear, MatrixView x, MatrixSpan y,
+                  Buffer<float>& scratch) {
+  const MatrixView matrix = linear_weights(checkpoint, linear, scratch);
   if (linear.bias == nullptr) {
     parallel_multiply(x, matrix, y);
     return;
@@ -38,6 +42,17 @@ void Norm::apply_row(std::span<const float> x, std::span<float> out) const {
   } else {
     rms_norm(x, gain_, epsilon_, out);
   }
+}
+
+float Norm::factor(std::span<const float> x) const {
+  const auto count = static_cast<double>(x.size());
+  double mean = 0;
+  if (kind_ == NormKind::kLayerNorm) {
+    for (const float value : x) mean += static_cast<double>(value) / count;
+  }
+  double squares = 0;
+  for (const float value : x) squares += (static_cast<double>(value) - mean) * (static_cast<double>(value) - mean);
+  return static_cast<float>(1 / std::sqrt(squares / count + static_cast<double>(epsilon_)));
 }
 
 void Norm::apply(MatrixView x, MatrixSpan out) const {

@@ -14,6 +14,10 @@ namespace headscope {
 void apply_linear(const Checkpoint& checkpoint, const StoredLinear& linear, MatrixView x, MatrixSpan y,
                   Buffer<float>& scratch);
 
+/// W as the right factor of a product, in x out, so that y = x W. Decoded into `scratch` if necessary.
+[[nodiscard]] MatrixView linear_weights(const Checkpoint& checkpoint, const StoredLinear& linear,
+                                        Buffer<float>& scratch);
+
 /// A norm whose gain and bias are in memory.
 class Norm {
  public:
@@ -22,6 +26,8 @@ class Norm {
   /// Applies the norm to every row of x, on all threads. `out` may be `x`.
   void apply(MatrixView x, MatrixSpan out) const;
   void apply_row(std::span<const float> x, std::span<float> out) const;
+  /// What a row is multiplied by after it is centered, besides the gain.
+  [[nodiscard]] float factor(std::span<const float> x) const;
 
  private:
   NormKind kind_;

@@ -52,6 +52,29 @@ struct HeadReplacement {
   std::vector<float> value;  ///< d_head numbers.
 };
 
+/// The residual stream before a layer: one row per token.
+struct StreamRows {
+  std::size_t input;
+  std::size_t layer;
+  MatrixView values;
+};
+
+/// What the norm after a branch divides each token by, as factors. With the factors held fixed, a change c of the
+/// norm's input becomes (c - mean c) * factor * gain (LayerNorm) or c * factor * gain (RMSNorm).
+struct NormFactors {
+  std::size_t input;
+  std::size_t layer;
+  bool after_mlp;  ///< False: after attention.
+  std::span<const float> factors;
+};
+
+/// Changes what one head reads in one role, and nothing else.
+struct ReadEdit {
+  Role role;          ///< Q, K or V.
+  std::size_t head;   ///< A query head for Q, a KV head for K and V.
+  MatrixView change;  ///< Added to the stream before the norm, which is computed again: one row per token.
+};
+
 struct ForwardOptions {
   /// Called once for every requested map row, as soon as it is computed, concurrently from several threads.
   /// `scores`: scaled (and soft-capped if the family does so), before the mask, for all keys.
@@ -71,6 +94,18 @@ struct ForwardOptions {
 
   /// Heads whose output is replaced.
   std::vector<HeadReplacement> replacements = {};
+
+  /// Called before every layer, and after every norm that follows a branch.
+  std::function<void(const StreamRows&)> on_stream = {};
+  std::function<void(const NormFactors&)> on_norm = {};
+
+  /// Number of times that every input is run. Copy c of input i has the index c * inputs + i in all calls.
+  std::size_t copies = 1;
+  /// First layer to run. If it is not 0, `start` writes the stream before it, in place of the embedding.
+  std::size_t begin_layer = 0;
+  std::function<void(std::size_t input, MatrixSpan rows)> start = {};
+  /// What heads of the first layer read instead of the stream. The views are used before the next layer begins.
+  std::function<std::vector<ReadEdit>(std::size_t input)> edits = {};
 };
 
 /// Runs a model on each of the inputs in float32: embeddings, blocks and output, as the family computes them. Weights
@@ -85,7 +120,7 @@ struct ForwardOptions {
 /// \throws Error  kUnsupported and kFormat as `resolve_network`; kFormat if an input is empty, of the wrong kind or
 ///                size, has an id outside the vocabulary, or is longer than the table of positions; kResource if one
 ///                input does not fit into the memory; kNumeric if weights or activations are not finite;
-///                kInvalidArgument if a replaced head does not exist.
+///                kInvalidArgument if a replaced or edited head does not exist, or the first layer has no start.
 void run_forward(const Model& model, std::span<const ModelInput> inputs, const ForwardOptions& options,
                  const Context& context = {});
 

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "headscope/base/context.h"
+#include "headscope/model/head_id.h"
+#include "headscope/model/role.h"
+#include "headscope/patch/head_change.h"
+#include "headscope/patch/readout.h"
+#include "headscope/patch/recorded_pass.h"
+
+namespace headscope {
+
+/// An edge that can be cut: what one role of a head reads from an earlier head.
+struct PatchEdge {
+  HeadId source;  ///< A query head: its output.
+  Role role;      ///< Q, K or V of the target.
+  HeadId target;  ///< In a later layer. A query head for Q; for K and V a KV head, if the model groups queries.
+};
+
+/// Cuts edges one at a time (METHODS 12): the target's role reads norm(x - o_s + m_s) instead of norm(x), everything
+/// else in its layer reads x, and later layers run on what follows.
+class CutMeter {
+ public:
+  /// `readouts` are by input. All arguments must outlive this object.
+  CutMeter(const RecordedPass& record, const HeadChange& change, std::span<const std::vector<Readout>> readouts);
+
+  /// The mean over all readouts without a cut.
+  [[nodiscard]] double before(const Context& context = {}) const;
+  /// The mean over all readouts with each edge cut, in the order of the edges.
+  ///
+  /// Cost: a forward pass from the target's layer on per edge. Cuts of one layer run as a batch, which shares each read
+  /// of the weights; layers below the cut are not run again.
+  ///
+  /// \throws Error  kInvalidArgument if an edge names a head that does not exist, or its target is not later than its
+  ///                source; otherwise as `run_forward`.
+  [[nodiscard]] std::vector<double> measure(std::span<const PatchEdge> edges, const Context& context = {}) const;
+
+ private:
+  void check(const PatchEdge& edge) const;
+  [[nodiscard]] std::vector<double> measure_layer(std::size_t layer, std::span<const PatchEdge> edges,
+                                                  const Context& context) const;
+
+  const RecordedPass& record_;
+  const HeadChange& change_;
+  std::span<const std::vector<Readout>> readouts_;
+  std::size_t count_ = 0;  // of readouts
+};
+
+}  // namespace headscope

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "headscope/base/context.h"
+#include "headscope/base/matrix.h"
+#include "headscope/model/role.h"
+#include "headscope/patch/head_change.h"
+#include "headscope/patch/recorded_pass.h"
+
+namespace headscope {
+
+/// Local effects of all edges into one role.
+struct Screen {
+  Role role;
+  /// Rows: all query heads, layer-major. Columns: all targets, layer-major; KV heads for K and V. 0 where the target is
+  /// not later than the source.
+  Matrix values;
+};
+
+/// Estimates for every pair of heads what a cut would change (METHODS 12): the root mean square over tokens of
+/// ||change of the target's output|| / ||x||, with x the stream before the target's layer and the scale of its norm
+/// held fixed. The output of a KV head is the sum of those of the query heads that use it.
+///
+/// The change of a query, key or value is z_s (O_s^T R_t), with z_s the change of the source's output and R_t the
+/// target's reading matrix: the h x h blocks whose squares the projection kernel sums.
+///
+/// Cost per pair: 2 d h^2 flops for the block, then an attention of n tokens per input. Memory: the blocks of two
+/// layers at a time. Results do not depend on the number of threads.
+///
+/// \throws Error  kInvalidArgument for a role that does not read; otherwise as `Model::load_heads`.
+[[nodiscard]] std::vector<Screen> screen(const RecordedPass& record, const HeadChange& change,
+                                         std::span<const Role> roles, const Context& context = {});
+
+}  // namespace headscope

@@ -1,0 +1,125 @@
+#include "headscope/forward/layer_attention.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "forward/parallel_rows.h"
+#include "forward/rotary_table.h"
+#include "forward/weights.h"
+#include "headscope/base/error.h"
+#include "headscope/forward/row_kernels.h"
+#include "headscope/linalg/matrix_product.h"
+#include "headscope/model/network.h"
+#include "headscope/model/read_weights.h"
+
+namespace headscope {
+
+struct LayerAttention::Parts {
+  const Model& model;
+  Network network;
+  std::size_t layer;
+  std::optional<Norm> norm;
+  std::vector<float> gain;
+  std::array<std::optional<Norm>, 2> place_norms;  // Q and K
+  std::map<std::size_t, RotaryTable> tables;       // by number of tokens, since some scalings depend on it
+};
+
+LayerAttention::LayerAttention(const Model& model, std::size_t layer, std::span<const std::size_t> lengths) {
+  Network network = resolve_network(model);
+  if (layer >= network.layers.size()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("there is no layer {}; the model has {}", layer, network.layers.size()));
+  }
+  const NetworkLayer& own = network.layers[layer];
+  std::optional<Norm> norm = load_norm(model.checkpoint(), own.norm);
+  std::vector<float> gain;
+  if (own.norm) {
+    gain = read_vector(model.checkpoint(), *own.norm->gain);
+    for (float& one : gain) one += own.norm->offset;
+  }
+  std::array<std::optional<Norm>, 2> place_norms = {load_norm(model.checkpoint(), own.q_norm),
+                                                    load_norm(model.checkpoint(), own.k_norm)};
+  std::map<std::size_t, RotaryTable> tables;
+  for (const std::size_t length : lengths) {
+    tables.try_emplace(length, own.local_rotary ? network.local_rotary : network.rotary, length);
+  }
+  parts_ = std::make_unique<Parts>(Parts{model, std::move(network), layer, std::move(norm), std::move(gain),
+                                         std::move(place_norms), std::move(tables)});
+}
+
+LayerAttention::LayerAttention(LayerAttention&&) noexcept = default;
+LayerAttention::~LayerAttention() = default;
+
+ProjectedHeads LayerAttention::project(MatrixView stream) const {
+  const HeadSizes& sizes = parts_->model.info().sizes;
+  const NetworkLayer& layer = parts_->network.layers[parts_->layer];
+  Matrix read(stream.rows(), stream.columns());
+  for (std::size_t t = 0; t < stream.rows(); ++t) {
+    std::copy_n(stream.data() + t * stream.row_stride(), stream.columns(), read.row(t).begin());
+  }
+  if (parts_->norm) parts_->norm->apply(read.view(), read.span());
+  ProjectedHeads result;
+  Buffer<float> scratch;
+  const std::array<Matrix*, 3> parts = {&result.q, &result.k, &result.v};
+  for (std::size_t r = 0; r < 3; ++r) {
+    const std::size_t heads = r == 0 ? sizes.heads : sizes.kv_heads;
+    Matrix all(stream.rows(), layer.linear[r].out());
+    apply_linear(parts_->model.checkpoint(), layer.linear[r], read.view(), all.span(), scratch);
+    *parts[r] = Matrix(stream.rows(), heads * sizes.d_head);
+    for (std::size_t t = 0; t < stream.rows(); ++t) {
+      for (std::size_t a = 0; a < heads; ++a) {
+        const std::size_t first = layer.slices[r].first + a * layer.slices[r].stride;
+        std::ranges::copy(all.row(t).subspan(first, sizes.d_head), parts[r]->row(t).begin() + a * sizes.d_head);
+      }
+    }
+  }
+  return result;
+}
+
+std::vector<float> LayerAttention::read_factors(MatrixView stream) const {
+  std::vector<float> factors(stream.rows(), 1.0F);
+  if (!parts_->norm) return factors;
+  for (std::size_t t = 0; t < stream.rows(); ++t) {
+    factors[t] = parts_->norm->factor({stream.data() + t * stream.row_stride(), stream.columns()});
+  }
+  return factors;
+}
+
+const std::vector<float>& LayerAttention::read_gain() const noexcept {
+  return parts_->gain;
+}
+
+bool LayerAttention::centers() const noexcept {
+  const auto& norm = parts_->network.layers[parts_->layer].norm;
+  return norm && norm->kind == NormKind::kLayerNorm;
+}
+
+void LayerAttention::place(Role role, MatrixSpan rows) const {
+  if (role != Role::kQ && role != Role::kK) return;
+  const auto& norm = parts_->place_norms[role == Role::kQ ? 0 : 1];
+  const RotaryTable& table = parts_->tables.at(rows.rows());
+  for (std::size_t t = 0; t < rows.rows(); ++t) {
+    if (norm) norm->apply_row(rows.row(t), rows.row(t));
+    table.rotate(t, rows.row(t).data());
+  }
+}
+
+void LayerAttention::pattern(MatrixView q, MatrixView k, MatrixSpan out) const {
+  const NetworkLayer& layer = parts_->network.layers[parts_->layer];
+  multiply(q, k.transposed(), out, layer.score_scale);
+  for (std::size_t t = 0; t < out.rows(); ++t) {
+    const std::span<float> row = out.row(t);
+    const std::size_t end = parts_->network.causal ? t + 1 : row.size();
+    const std::size_t begin = parts_->network.causal && layer.window > 0 && end > layer.window ? end - layer.window : 0;
+    if (parts_->network.score_cap > 0) soft_cap(row, parts_->network.score_cap);
+    std::fill(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(begin), 0.0F);
+    softmax(row.subspan(begin, end - begin));
+    std::fill(row.begin() + static_cast<std::ptrdiff_t>(end), row.end(), 0.0F);
+  }
+}
+
+}  // namespace headscope
