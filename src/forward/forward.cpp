@@ -79,7 +79,7 @@ struct MemoryPlan {
   std::size_t fixed = 0;
 };
 
-MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size_t longest) {
+MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size_t longest, std::size_t memory) {
   // Stream, branch input, branch output, heads, sines and cosines.
   const std::size_t written = network.parallel ? 2 : 1;
   std::size_t floats = (2 + written) * sizes.d_model + sizes.heads * sizes.d_head;
@@ -97,7 +97,7 @@ MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size
   floats += projected;
   MemoryPlan plan;
   plan.per_token = floats * sizeof(float);
-  plan.fixed = matrix + kMlpRows * inside * sizeof(float) + output_memory(network, longest);
+  plan.fixed = matrix + kMlpRows * inside * sizeof(float) + output_memory(network, longest, memory);
   return plan;
 }
 
@@ -129,12 +129,11 @@ class Pass {
 
   void run() {
     std::vector<Member> members;
-    std::size_t longest = 1;
     for (std::size_t i = 0; i < inputs_.size() * options_.copies; ++i) {
       members.push_back({i, 0, input_tokens(model_, network_, original(i), i % inputs_.size())});
-      longest = std::max(longest, members.back().tokens);
+      longest_ = std::max(longest_, members.back().tokens);
     }
-    const std::vector<std::vector<Member>> batches = pack(members, longest);
+    const std::vector<std::vector<Member>> batches = pack(members);
     steps_ = batches.size() * (layers_ - options_.begin_layer + (options_.on_output ? 1 : 0));
     for (const std::vector<Member>& batch : batches) run_batch(batch);
   }
@@ -143,8 +142,9 @@ class Pass {
   [[nodiscard]] const ModelInput& original(std::size_t copy) const { return inputs_[copy % inputs_.size()]; }
 
   // Groups inputs into batches that share each read of the weights: as many as fit.
-  std::vector<std::vector<Member>> pack(const std::vector<Member>& members, std::size_t longest) {
-    const MemoryPlan plan = plan_memory(network_, sizes_, longest);
+  std::vector<std::vector<Member>> pack(const std::vector<Member>& members) {
+    const std::size_t longest = longest_;
+    const MemoryPlan plan = plan_memory(network_, sizes_, longest, context_.memory);
     const std::size_t block = block_memory(longest);
     const std::size_t needed = plan.fixed + plan.per_token * longest + block;
     require_memory(context_, needed, fmt::format("running {} tokens", longest));
@@ -194,10 +194,9 @@ class Pass {
       step();
     }
     if (!options_.on_output) return;
-    for (const Member& member : batch) {
-      write_output(model_, network_, member.input, rows(stream_, member), options_.on_output, scratch_);
-      report(0);
-    }
+    std::vector<OutputPart> parts;
+    for (const Member& member : batch) parts.push_back({member.input, rows(stream_, member)});
+    write_output(model_, network_, parts, options_, longest_, context_.memory, scratch_, [&] { report(0); });
     step();
   }
 
@@ -484,6 +483,7 @@ class Pass {
   std::size_t layers_;
   std::vector<std::vector<float>> replacements_;  // by layer * heads + head; empty if not replaced
   std::size_t max_blocks_ = 1;                    // maximum number of blocks of maps held at a time
+  std::size_t longest_ = 1;                       // tokens of the longest input
   std::size_t steps_ = 0;
   std::size_t done_ = 0;
 

@@ -9,6 +9,7 @@
 #include "headscope/base/error.h"
 #include "headscope/forward/row_kernels.h"
 #include "headscope/io/decode.h"
+#include "headscope/linalg/matrix_product.h"
 #include "headscope/model/read_weights.h"
 
 namespace headscope {
@@ -17,8 +18,13 @@ namespace {
 // Maximum number of logits held at a time, 64 MB: a whole input's logits may exceed the maps.
 constexpr std::size_t kLogits = std::size_t{16} << 20;
 
-std::size_t rows_at_once(std::size_t outputs, std::size_t tokens) {
-  return std::clamp<std::size_t>(kLogits / std::max<std::size_t>(outputs, 1), 1, tokens);
+// Rows that share one product with the unembedding, for inputs of at most `tokens`: more than one input's if an eighth
+// of the memory holds their logits.
+std::size_t rows_at_once(std::size_t outputs, std::size_t tokens, std::size_t memory) {
+  constexpr std::size_t kShared = 256;
+  outputs = std::max<std::size_t>(outputs, 1);
+  const std::size_t fitting = memory / 8 / (outputs * sizeof(float));
+  return std::clamp<std::size_t>(kLogits / outputs, 1, std::max(tokens, std::min(kShared, fitting)));
 }
 
 // If the output is NaN or infinite, a weight of the head is broken or a value is out of float's range.
@@ -67,30 +73,34 @@ void classify(const Model& model, const Network& network, std::size_t input, Mat
   receiver({input, 0, 1, logits.view()});
 }
 
-// Applies the steps up to the unembedding to groups of rows of the stream.
+// Applies the steps up to the unembedding to groups of rows of the stream. The unembedding, the largest matrix, is
+// decoded once.
 class Unembedding {
  public:
   Unembedding(const Model& model, const Network& network, Buffer<float>& scratch)
       : checkpoint_(model.checkpoint()),
         out_(network.output),
-        scratch_(scratch),
-        transform_norm_(load_norm(checkpoint_, out_.transform_norm)) {}
+        transform_norm_(load_norm(checkpoint_, out_.transform_norm)),
+        weights_(linear_weights(checkpoint_, *out_.unembedding, scratch)) {
+    if (out_.unembedding->bias != nullptr) bias_ = read_vector(checkpoint_, *out_.unembedding->bias);
+  }
 
   Matrix apply(MatrixView rows) {
-    Matrix hidden(rows.rows(), rows.columns());
+    Matrix hidden(out_.transform ? rows.rows() : 0, rows.columns());
     if (out_.transform) {
-      apply_linear(checkpoint_, *out_.transform, rows, hidden.span(), scratch_);
+      apply_linear(checkpoint_, *out_.transform, rows, hidden.span(), small_scratch_);
       parallel_for_rows(hidden.rows(), [&](std::size_t i) { activate(out_.transform_activation, hidden.row(i)); });
       if (transform_norm_) transform_norm_->apply(hidden.view(), hidden.span());
       rows = hidden.view();
     }
     Matrix projected(out_.project ? rows.rows() : 0, out_.project ? out_.project->out() : 0);
     if (out_.project) {
-      apply_linear(checkpoint_, *out_.project, rows, projected.span(), scratch_);
+      apply_linear(checkpoint_, *out_.project, rows, projected.span(), small_scratch_);
       rows = projected.view();
     }
-    Matrix logits(rows.rows(), out_.unembedding->out());
-    apply_linear(checkpoint_, *out_.unembedding, rows, logits.span(), scratch_);
+    Matrix logits(rows.rows(), weights_.columns());
+    for (std::size_t i = 0; i < (bias_.empty() ? 0 : rows.rows()); ++i) std::ranges::copy(bias_, logits.row(i).begin());
+    parallel_multiply(rows, weights_, logits.span(), 1, bias_.empty() ? 0.0F : 1.0F);
     if (out_.logit_cap > 0) {
       parallel_for_rows(logits.rows(), [&](std::size_t i) { soft_cap(logits.row(i), out_.logit_cap); });
     }
@@ -100,37 +110,103 @@ class Unembedding {
  private:
   const Checkpoint& checkpoint_;
   const NetworkOutput& out_;
-  Buffer<float>& scratch_;
+  Buffer<float> small_scratch_;
   std::optional<Norm> transform_norm_;
+  MatrixView weights_;
+  std::vector<float> bias_;
+};
+
+// The requested rows of several inputs, in groups that share one product with the unembedding.
+class RowGroups {
+ public:
+  RowGroups(const Model& model, const Network& network, const std::function<void(const OutputRows&)>& receiver,
+            std::size_t step, std::size_t width, Buffer<float>& scratch)
+      : model_(model),
+        network_(network),
+        receiver_(receiver),
+        unembedding_(model, network, scratch),
+        rows_(step, width) {}
+
+  void add(const OutputPart& part, std::size_t first, std::size_t end) {
+    while (first < end) {
+      const std::size_t count = std::min(end - first, rows_.rows() - used_);
+      for (std::size_t i = 0; i < count; ++i) {
+        std::ranges::copy(part.stream.row(first + i), rows_.row(used_ + i).begin());
+      }
+      pieces_.push_back({part.input, first, part.stream.rows(), used_, count});
+      used_ += count;
+      first += count;
+      if (used_ == rows_.rows()) finish();
+    }
+  }
+
+  void finish() {
+    if (used_ == 0) return;
+    const Matrix logits = unembedding_.apply(rows_.view().block(0, used_, 0, rows_.columns()));
+    check_finite(model_, network_, logits.view());
+    for (const Piece& one : pieces_) {
+      receiver_({one.input, one.first_row, one.rows, logits.view().block(one.at, one.count, 0, logits.columns())});
+    }
+    pieces_.clear();
+    used_ = 0;
+  }
+
+ private:
+  struct Piece {
+    std::size_t input;
+    std::size_t first_row;
+    std::size_t rows;
+    std::size_t at;
+    std::size_t count;
+  };
+  const Model& model_;
+  const Network& network_;
+  const std::function<void(const OutputRows&)>& receiver_;
+  Unembedding unembedding_;
+  Matrix rows_;
+  std::size_t used_ = 0;
+  std::vector<Piece> pieces_;
 };
 
 }  // namespace
 
-void write_output(const Model& model, const Network& network, std::size_t input, MatrixSpan stream,
-                  const std::function<void(const OutputRows&)>& receiver, Buffer<float>& scratch) {
+void write_output(const Model& model, const Network& network, std::span<const OutputPart> parts,
+                  const ForwardOptions& options, std::size_t longest, std::size_t memory, Buffer<float>& scratch,
+                  const std::function<void()>& poll) {
   const NetworkOutput& out = network.output;
-  if (const auto norm = load_norm(model.checkpoint(), out.norm)) norm->apply(stream.view(), stream);
-  if (!out.classifiers.empty()) {
-    classify(model, network, input, stream, receiver, scratch);
-  } else if (out.unembedding) {
-    Unembedding unembedding(model, network, scratch);
-    const std::size_t step = rows_at_once(out.unembedding->out(), stream.rows());
-    for (std::size_t first = 0; first < stream.rows(); first += step) {
-      const std::size_t count = std::min(step, stream.rows() - first);
-      const Matrix logits = unembedding.apply(stream.block(first, count, 0, stream.columns()).view());
-      check_finite(model, network, logits.view());
-      receiver({input, first, stream.rows(), logits.view()});
-    }
-  } else {
-    check_finite(model, network, stream.view());
-    receiver({input, 0, stream.rows(), stream.view()});
+  for (const OutputPart& part : parts) {
+    if (const auto norm = load_norm(model.checkpoint(), out.norm)) norm->apply(part.stream.view(), part.stream);
   }
+  std::optional<RowGroups> groups;
+  if (out.classifiers.empty() && out.unembedding) {
+    groups.emplace(model, network, options.on_output, rows_at_once(out.unembedding->out(), longest, memory),
+                   parts.front().stream.columns(), scratch);
+  }
+  for (const OutputPart& part : parts) {
+    const std::size_t first = std::min(options.first_output, part.stream.rows());
+    const std::size_t end = std::min(options.end_output, part.stream.rows());
+    if (!out.classifiers.empty()) {
+      classify(model, network, part.input, part.stream, options.on_output, scratch);
+    } else if (groups) {
+      groups->add(part, first, end);
+    } else if (first < end) {
+      const MatrixView rows = part.stream.block(first, end - first, 0, part.stream.columns()).view();
+      check_finite(model, network, rows);
+      options.on_output({part.input, first, part.stream.rows(), rows});
+    }
+    poll();
+  }
+  if (groups) groups->finish();
 }
 
-std::size_t output_memory(const Network& network, std::size_t tokens) {
+std::size_t output_memory(const Network& network, std::size_t longest, std::size_t memory) {
   if (!network.output.unembedding) return 0;
   const std::size_t outputs = network.output.unembedding->out();
-  return rows_at_once(outputs, tokens) * outputs * sizeof(float);
+  std::size_t floats = rows_at_once(outputs, longest, memory) * (outputs + network.output.unembedding->in());
+  for (const auto* one : {&network.output.transform, &network.output.project}) {
+    if (*one) floats += (*one)->in() * (*one)->out();
+  }
+  return floats * sizeof(float);
 }
 
 }  // namespace headscope

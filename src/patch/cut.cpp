@@ -55,9 +55,21 @@ void CutMeter::check(const PatchEdge& edge) const {
   }
 }
 
+void CutMeter::want_readouts(ForwardOptions& pass) const {
+  pass.first_output = pass.end_output;
+  pass.end_output = 0;
+  for (const std::vector<Readout>& of_input : readouts_) {
+    for (const Readout& one : of_input) {
+      pass.first_output = std::min(pass.first_output, one.row);
+      pass.end_output = std::max(pass.end_output, one.row + 1);
+    }
+  }
+}
+
 double CutMeter::before(const Context& context) const {
   std::vector<ReadoutSum> sums(readouts_.begin(), readouts_.end());
   ForwardOptions pass;
+  want_readouts(pass);
   pass.on_output = [&](const OutputRows& rows) { sums[rows.input].add(rows); };
   run_forward(record_.model(), record_.inputs(), pass, context);
   double sum = 0;
@@ -113,6 +125,7 @@ std::vector<double> CutMeter::measure_layer(std::size_t layer, std::span<const P
     const PatchEdge& edge = edges[copied / inputs];
     return std::vector<ReadEdit>{{edge.role, edge.target.head, changes[copied].view()}};
   };
+  want_readouts(pass);
   pass.on_output = [&](const OutputRows& rows) { sums[rows.input].add(rows); };
   run_forward(record_.model(), record_.inputs(), pass, context);
   std::vector<double> values(edges.size());

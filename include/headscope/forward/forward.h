@@ -88,6 +88,8 @@ struct ForwardOptions {
 
   /// Receives the logits, or the last hidden state if the model has no head. If set, all layers are run.
   std::function<void(const OutputRows&)> on_output = {};
+  std::size_t first_output = 0;  ///< Rows of the output before this one are not computed. Ignored by classifiers.
+  std::size_t end_output = std::numeric_limits<std::size_t>::max();  ///< One past the last row.
   std::function<void(const HeadOutputs&)> on_heads = {};
   std::size_t end_layer = std::numeric_limits<std::size_t>::max();  ///< One past the last layer to run; ignored if
                                                                     ///< `on_output` is set.

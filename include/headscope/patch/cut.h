@@ -39,6 +39,7 @@ class CutMeter {
 
  private:
   void check(const PatchEdge& edge) const;
+  void want_readouts(ForwardOptions& pass) const;
   [[nodiscard]] std::vector<double> measure_layer(std::size_t layer, std::span<const PatchEdge> edges,
                                                   const Context& context) const;
 
