@@ -22,7 +22,8 @@
 #include "headscope/app/compare.h"       // IWYU pragma: export
 #include "headscope/app/detect.h"        // IWYU pragma: export
 #include "headscope/app/inspect.h"       // IWYU pragma: export
-#include "headscope/app/organize.h"      // IWYU pragma: export
+#include "headscope/app/organize.h"
+#include "headscope/app/patch.h"      // IWYU pragma: export
 #include "headscope/app/prune.h"         // IWYU pragma: export
 #include "headscope/app/relate.h"        // IWYU pragma: export
 #include "headscope/app/report.h"        // IWYU pragma: export

@@ -4,6 +4,7 @@
 #include "headscope/app/detect.h"
 #include "headscope/app/inspect.h"
 #include "headscope/app/organize.h"
+#include "headscope/app/patch.h"
 #include "headscope/app/prune.h"
 #include "headscope/app/relate.h"
 #include "headscope/app/report.h"
@@ -18,6 +19,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   commands.push_back(std::make_unique<RequestCommand<RelateRequest>>());
   commands.push_back(std::make_unique<RequestCommand<CaptureRequest>>());
   commands.push_back(std::make_unique<RequestCommand<DetectRequest>>());
+  commands.push_back(std::make_unique<RequestCommand<PatchRequest>>());
   commands.push_back(std::make_unique<RequestCommand<OrganizeRequest>>());
   commands.push_back(std::make_unique<RequestCommand<SoftmaxRequest>>());
   commands.push_back(std::make_unique<RequestCommand<ReportRequest>>());

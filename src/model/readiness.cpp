@@ -39,6 +39,8 @@ std::vector<Readiness> readiness(const Model& model) {
   all.push_back({"capture", problem.empty(), problem.empty() ? takes : problem});
   all.push_back({"detect", problem.empty(), problem.empty() ? "runs the model on random inputs" : "as for capture"});
   all.push_back(
+      {"patch", problem.empty(), problem.empty() ? "cuts edges on inputs as capture takes them" : "as for capture"});
+  all.push_back(
       {"prune", problem.empty(), problem.empty() ? "measures on inputs as capture takes them" : "as for capture"});
   return all;
 }

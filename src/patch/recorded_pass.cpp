@@ -28,8 +28,8 @@ RecordedPass::RecordedPass(const Model& model, std::span<const ModelInput> input
     all += tokens_.back();
   }
   const std::size_t floats = saturating_multiply(all * sizes.layers, sizes.d_model + sizes.heads * sizes.d_head);
-  const std::size_t bytes = saturating_multiply(floats, sizeof(float));
-  require_memory(context, bytes, "recording the activations");
+  memory_ = saturating_multiply(floats, sizeof(float));
+  require_memory(context, memory_, "recording the activations");
   const std::size_t count = sizes.layers * inputs.size();
   streams_.resize(count);
   outputs_.resize(count);
@@ -42,7 +42,7 @@ RecordedPass::RecordedPass(const Model& model, std::span<const ModelInput> input
     (norm.after_mlp ? after_mlp_ : after_attention_)[at(norm.layer, norm.input)].assign(norm.factors.begin(),
                                                                                         norm.factors.end());
   };
-  run_forward(model, inputs, pass, context.without_memory(bytes));
+  run_forward(model, inputs, pass, context.without_memory(memory_));
 }
 
 MatrixView RecordedPass::stream(std::size_t layer, std::size_t input) const {

@@ -1,11 +1,15 @@
 #include "headscope/patch/screen.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "headscope/base/buffer.h"
 #include "headscope/base/error.h"
 #include "headscope/base/memory.h"
+#include "headscope/base/message.h"
 #include "headscope/base/parallel.h"
 #include "headscope/linalg/matrix_product.h"
 #include "patch/screen_target.h"
@@ -15,10 +19,6 @@ namespace {
 
 // Rows of stacked changes per call: what the products need to be fast, and little enough for the cache.
 constexpr std::size_t kStackedRows = 768;
-
-std::size_t targets_of(Role role, const HeadSizes& sizes) {
-  return role == Role::kQ ? sizes.heads : sizes.kv_heads;
-}
 
 // One role of one target head, and where its columns are.
 struct TargetRole {
@@ -32,7 +32,7 @@ std::vector<TargetRole> targets_of(std::span<const Role> roles, const HeadSizes&
   std::vector<TargetRole> targets;
   std::size_t column = 0;
   for (std::size_t r = 0; r < roles.size(); ++r) {
-    for (std::size_t head = 0; head < targets_of(roles[r], sizes); ++head, column += sizes.d_head) {
+    for (std::size_t head = 0; head < sizes.heads_of(roles[r]); ++head, column += sizes.d_head) {
       targets.push_back({r, roles[r], head, column});
     }
   }
@@ -61,17 +61,19 @@ Matrix read_matrices(const Model& model, std::size_t layer, std::span<const Role
 
 class Screening {
  public:
-  Screening(const RecordedPass& record, const HeadChange& change, std::span<const Role> roles, const Context& context)
+  Screening(const RecordedPass& record, const HeadChange& change, std::span<const Role> roles, const Context& context,
+            FinishedWork* finished)
       : record_(record),
         change_(change),
         roles_(roles),
         context_(context),
+        finished_(finished),
         sizes_(record.model().info().sizes),
         targets_(targets_of(roles, sizes_)) {
     for (std::size_t i = 0; i < record.inputs().size(); ++i) lengths_.push_back(record.tokens(i));
     for (const Role role : roles) {
       if (role == Role::kO) throw Error(ErrorKind::kInvalidArgument, "O writes: only Q, K and V can be screened");
-      screens_.push_back({role, Matrix(sizes_.layers * sizes_.heads, sizes_.layers * targets_of(role, sizes_))});
+      screens_.push_back({role, Matrix(sizes_.layers * sizes_.heads, sizes_.layers * sizes_.heads_of(role))});
     }
     require_memory(context, memory(), "screening all pairs of heads");
   }
@@ -80,6 +82,10 @@ class Screening {
     const std::size_t all = sizes_.layers * (sizes_.layers - 1) / 2;
     std::size_t done = 0;
     for (std::size_t layer = 1; layer < sizes_.layers; ++layer) {
+      if (restore(layer)) {
+        done += layer;
+        continue;
+      }
       const ScreenTarget target(record_, layer, lengths_);
       const std::size_t columns = targets_.size() * sizes_.d_head;
       Matrix reads = read_matrices(record_.model(), layer, roles_, columns, target.attention());
@@ -95,11 +101,34 @@ class Screening {
         screen_pair(source, layer, target, blocks);
         context_.report(static_cast<double>(++done) / static_cast<double>(all));
       }
+      keep(layer);
     }
     return std::move(screens_);
   }
 
  private:
+  [[nodiscard]] static std::string id(std::size_t layer) { return fmt::format("screen {}", layer); }
+  // Calls `each` with the rows of all earlier heads, in the columns of the targets of a layer.
+  void for_each_row(std::size_t layer, const std::function<void(std::span<float>)>& each) {
+    for (Screen& one : screens_) {
+      const std::size_t targets = sizes_.heads_of(one.role);
+      for (std::size_t i = 0; i < layer * sizes_.heads; ++i) each(one.values.row(i).subspan(layer * targets, targets));
+    }
+  }
+  bool restore(std::size_t layer) {
+    const auto found = finished_ == nullptr ? std::nullopt : finished_->find(id(layer));
+    if (!found || found->size() != layer * sizes_.heads * targets_.size() * sizeof(float)) return false;
+    MessageReader message(*found);
+    for_each_row(layer, [&](std::span<float> row) { message.take_all(row); });
+    return true;
+  }
+  void keep(std::size_t layer) {
+    if (finished_ == nullptr) return;
+    MessageWriter message;
+    for_each_row(layer, [&](std::span<const float> row) { message.put_all(row); });
+    finished_->keep(id(layer), message.bytes());
+  }
+
   // All heads of one source layer against all targets of one layer.
   void screen_pair(std::size_t source, std::size_t layer, const ScreenTarget& target, const Matrix& blocks) {
     const std::size_t inputs = lengths_.size();
@@ -128,7 +157,7 @@ class Screening {
     for (const std::size_t length : lengths_) tokens += static_cast<double>(length);
     for (std::size_t t = 0; t < targets_.size(); ++t) {
       const TargetRole& one = targets_[t];
-      const std::size_t column = layer * targets_of(one.role, sizes_) + one.head;
+      const std::size_t column = layer * sizes_.heads_of(one.role) + one.head;
       for (std::size_t s = 0; s < sizes_.heads; ++s) {
         screens_[one.screen].values(source * sizes_.heads + s, column) =
             static_cast<float>(std::sqrt(sums(t, s) / tokens));
@@ -179,6 +208,7 @@ class Screening {
   const HeadChange& change_;
   std::span<const Role> roles_;
   const Context& context_;
+  FinishedWork* finished_;
   const HeadSizes& sizes_;
   std::vector<TargetRole> targets_;
   std::vector<std::size_t> lengths_;
@@ -188,8 +218,8 @@ class Screening {
 }  // namespace
 
 std::vector<Screen> screen(const RecordedPass& record, const HeadChange& change, std::span<const Role> roles,
-                           const Context& context) {
-  return Screening(record, change, roles, context).run();
+                           const Context& context, FinishedWork* finished) {
+  return Screening(record, change, roles, context, finished).run();
 }
 
 }  // namespace headscope

@@ -1,4 +1,4 @@
-#include "relate/edges.h"
+#include "headscope/relate/edges.h"
 
 #include <algorithm>
 #include <cmath>

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "headscope/base/error.h"
+#include "headscope/relate/later_values.h"
 #include "relate/divergence_interval.h"
 #include "relate/later_pairs.h"
-#include "relate/later_values.h"
 
 namespace headscope {
 namespace {

@@ -1,4 +1,4 @@
-#include "relate/judgment.h"
+#include "headscope/relate/judgment.h"
 
 #include <fmt/format.h>
 

@@ -7,9 +7,9 @@
 
 #include "headscope/base/memory.h"
 #include "headscope/base/parallel.h"
+#include "headscope/relate/judgment.h"
 #include "relate/head_factors.h"
 #include "relate/head_selection.h"
-#include "relate/judgment.h"
 
 namespace headscope {
 namespace {

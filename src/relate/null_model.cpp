@@ -11,9 +11,9 @@
 #include "headscope/base/parallel.h"
 #include "headscope/base/tails.h"
 #include "headscope/model/processing_steps.h"
+#include "headscope/relate/null_judge.h"
 #include "relate/benjamini_hochberg.h"
 #include "relate/later_pairs.h"
-#include "relate/null_judge.h"
 
 namespace headscope {
 namespace {

@@ -10,10 +10,10 @@
 
 #include "headscope/base/error.h"
 #include "headscope/base/memory.h"
+#include "headscope/relate/edges.h"
 #include "headscope/relate/hub_significance.h"
+#include "headscope/relate/judgment.h"
 #include "headscope/tree/flexible_tree.h"
-#include "relate/edges.h"
-#include "relate/judgment.h"
 #include "relate/later_pairs.h"
 #include "relate/memory_plan.h"
 #include "relate/work_plan.h"

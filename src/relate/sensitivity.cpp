@@ -9,9 +9,10 @@
 #include <numeric>
 #include <set>
 
+#include "headscope/base/rank_correlation.h"
+#include "headscope/relate/later_values.h"
 #include "headscope/relate/weight_variant.h"
 #include "relate/later_pairs.h"
-#include "relate/later_values.h"
 
 namespace headscope {
 namespace {
@@ -54,33 +55,6 @@ std::vector<std::size_t> closest_first(std::span<const float> values) {
   return order;
 }
 
-// Ranks from 0, the closest first; ties share their mean rank.
-std::vector<double> mean_ranks(std::span<const float> values, std::span<const std::size_t> order) {
-  std::vector<double> ranks(values.size());
-  for (std::size_t begin = 0; begin < order.size();) {
-    std::size_t end = begin + 1;
-    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
-    for (std::size_t i = begin; i < end; ++i) ranks[order[i]] = static_cast<double>(begin + end - 1) / 2;
-    begin = end;
-  }
-  return ranks;
-}
-
-double correlation(std::span<const double> a, std::span<const double> b) {
-  // The mean of all ranks from 0 to n - 1, ties or not.
-  const double mean = (static_cast<double>(a.size()) - 1) / 2;
-  double ab = 0;
-  double aa = 0;
-  double bb = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    ab += (a[i] - mean) * (b[i] - mean);
-    aa += (a[i] - mean) * (a[i] - mean);
-    bb += (b[i] - mean) * (b[i] - mean);
-  }
-  if (aa == 0 || bb == 0) return std::numeric_limits<double>::quiet_NaN();
-  return ab / std::sqrt(aa * bb);
-}
-
 // The first `count` vectors of every role.
 std::array<std::vector<float>, 4> first_of(std::array<std::vector<float>, 4> directions, std::size_t count,
                                            std::size_t d) {
@@ -106,7 +80,7 @@ Sensitivity compare_affinities(const Affinities& by_default, const Affinities& v
   Sensitivity result;
   result.pair = by_default.pair;
   result.pairs = a.size();
-  result.spearman = correlation(mean_ranks(a, order_a), mean_ranks(b, order_b));
+  result.spearman = rank_correlation(std::span<const float>(a), std::span<const float>(b));
   result.top = std::min(top, a.size());
   const auto end = static_cast<std::ptrdiff_t>(result.top);
   const std::set<std::size_t> closest(order_a.begin(), order_a.begin() + end);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "headscope/base/context.h"
+#include "headscope/io/finished_work.h"
 #include "headscope/model/head_id.h"
 #include "headscope/model/role.h"
 #include "headscope/patch/head_change.h"
@@ -17,7 +18,16 @@ struct PatchEdge {
   HeadId source;  ///< A query head: its output.
   Role role;      ///< Q, K or V of the target.
   HeadId target;  ///< In a later layer. A query head for Q; for K and V a KV head, if the model groups queries.
+
+  friend bool operator==(const PatchEdge&, const PatchEdge&) = default;
 };
+
+/// \throws Error  kInvalidArgument if an edge names a head that does not exist, or its target is not later than its
+///                source.
+void check_edge(const PatchEdge& edge, const HeadSizes& sizes);
+
+/// The head that has this index among those with a role: a KV head for K and V if the model groups queries.
+[[nodiscard]] HeadId target_head(Role role, std::size_t layer, std::size_t index, const HeadSizes& sizes) noexcept;
 
 /// Cuts edges one at a time (METHODS 12): the target's role reads norm(x - o_s + m_s) instead of norm(x), everything
 /// else in its layer reads x, and later layers run on what follows.
@@ -31,14 +41,15 @@ class CutMeter {
   /// The mean over all readouts with each edge cut, in the order of the edges.
   ///
   /// Cost: a forward pass from the target's layer on per edge. Cuts of one layer run as a batch, which shares each read
-  /// of the weights; layers below the cut are not run again.
+  /// of the weights; layers below the cut are not run again. `finished` holds the cuts that an earlier run measured and
+  /// receives those of this one; null to keep nothing.
   ///
-  /// \throws Error  kInvalidArgument if an edge names a head that does not exist, or its target is not later than its
-  ///                source; otherwise as `run_forward`.
-  [[nodiscard]] std::vector<double> measure(std::span<const PatchEdge> edges, const Context& context = {}) const;
+  /// \throws Error  as `check_edge` and `run_forward`.
+  [[nodiscard]] std::vector<double> measure(std::span<const PatchEdge> edges, const Context& context = {},
+                                            FinishedWork* finished = nullptr) const;
 
  private:
-  void check(const PatchEdge& edge) const;
+  [[nodiscard]] std::size_t cuts_at_once(const Context& context) const;
   void want_readouts(ForwardOptions& pass) const;
   [[nodiscard]] std::vector<double> measure_layer(std::size_t layer, std::span<const PatchEdge> edges,
                                                   const Context& context) const;

@@ -24,6 +24,8 @@ class RecordedPass {
 
   [[nodiscard]] const Model& model() const noexcept { return model_; }
   [[nodiscard]] std::span<const ModelInput> inputs() const noexcept { return inputs_; }
+  /// Bytes that the record takes.
+  [[nodiscard]] std::size_t memory() const noexcept { return memory_; }
   [[nodiscard]] std::size_t tokens(std::size_t input) const noexcept { return tokens_[input]; }
 
   /// The stream before a layer: tokens x d_model.
@@ -44,6 +46,7 @@ class RecordedPass {
   const Model& model_;
   std::span<const ModelInput> inputs_;
   std::vector<std::size_t> tokens_;
+  std::size_t memory_ = 0;
   std::vector<Matrix> streams_;  // by layer, then by input
   std::vector<Matrix> outputs_;
   std::vector<std::vector<float>> after_attention_;

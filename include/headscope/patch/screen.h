@@ -5,6 +5,7 @@
 
 #include "headscope/base/context.h"
 #include "headscope/base/matrix.h"
+#include "headscope/io/finished_work.h"
 #include "headscope/model/role.h"
 #include "headscope/patch/head_change.h"
 #include "headscope/patch/recorded_pass.h"
@@ -27,10 +28,12 @@ struct Screen {
 /// target's reading matrix: the h x h blocks whose squares the projection kernel sums.
 ///
 /// Cost per pair: 2 d h^2 flops for the block, then an attention of n tokens per input. Memory: the blocks of two
-/// layers at a time. Results do not depend on the number of threads.
+/// layers at a time, the maps of one layer and the result. Results do not depend on the number of threads. `finished`
+/// holds the target layers that an earlier run finished and receives those of this one; null to keep nothing.
 ///
 /// \throws Error  kInvalidArgument for a role that does not read; otherwise as `Model::load_heads`.
 [[nodiscard]] std::vector<Screen> screen(const RecordedPass& record, const HeadChange& change,
-                                         std::span<const Role> roles, const Context& context = {});
+                                         std::span<const Role> roles, const Context& context = {},
+                                         FinishedWork* finished = nullptr);
 
 }  // namespace headscope

@@ -1,21 +1,15 @@
 #pragma once
 
-#include <chrono>
 #include <compare>
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
-#include <map>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 #include "headscope/base/matrix.h"
-#include "headscope/base/message.h"
-#include "headscope/io/folder.h"
-#include "headscope/io/mapped_file.h"
+#include "headscope/io/finished_work.h"
 #include "headscope/linalg/gram.h"
 #include "headscope/relate/metric.h"
 
@@ -42,69 +36,40 @@ struct SideId {
   friend auto operator<=>(const SideId&, const SideId&) = default;  // NOLINT(modernize-use-nullptr): a false alarm
 };
 
-/// Blocks of affinities finished by a long run, stored on disk so that the same command can resume after an
-/// interruption. Losing them costs only time: files that cannot be read, are damaged or belong to another key are
-/// ignored, and if writing fails, nothing more is stored.
-///
-/// Files are RUN/unfinished/relate-HASH/*.blocks, where HASH is the hash of the key. Each file starts with the whole
-/// key, ends with a checksum, and is written atomically. Links in the run are not followed.
+/// Blocks of affinities finished by a long run of `relate`; see `FinishedWork`.
 class FinishedBlocks {
  public:
-  /// Bytes of blocks that are held before they are saved, however short the time since the last save.
-  static constexpr std::size_t kMostPending = std::size_t{16} << 20;
+  static constexpr std::size_t kMostPending = FinishedWork::kMostPending;
 
   /// `key` describes everything besides the BlockId that affects the bits of a block: the model, the processing of its
-  /// weights, the selected heads, the engine, the version. Each rank writes its own files and reads those of all ranks.
-  /// `keep` writes at most one file per `seconds_between` seconds.
-  FinishedBlocks(const std::filesystem::path& run, std::string key, std::size_t rank = 0, double seconds_between = 10);
-  FinishedBlocks(const FinishedBlocks&) = delete;
-  FinishedBlocks& operator=(const FinishedBlocks&) = delete;
-  ~FinishedBlocks() = default;
+  /// weights, the selected heads, the engine, the version.
+  FinishedBlocks(const std::filesystem::path& run, std::string key, std::size_t rank = 0, double seconds_between = 10)
+      : work_(run, kCommand, std::move(key), rank, seconds_between) {}
 
   /// Whether an earlier run stored this block.
-  [[nodiscard]] bool has(const BlockId& id) const { return blocks_.contains(id); }
+  [[nodiscard]] bool has(const BlockId& id) const;
   /// Reads a stored block of this shape into `out`. Returns false if there is none.
   [[nodiscard]] bool restore(const BlockId& id, MatrixSpan out);
   /// The same for one side. `moments` may be empty, for metrics without moments.
   [[nodiscard]] bool restore(const SideId& id, std::span<GramMoments> moments, std::span<std::size_t> ranks);
 
-  /// Copies the values. They reach the disk with a later `keep` or `save`; one file holds everything finished in
-  /// between.
+  /// Copies the values. They reach the disk with a later `keep` or `save`.
   void keep(const BlockId& id, MatrixView values);
   void keep(const SideId& id, std::span<const GramMoments> moments, std::span<const std::size_t> ranks);
-  /// Writes what is not yet on disk, unless the run is too short to be worth it: no file exists yet and less than
-  /// `seconds_between` seconds have passed.
-  void save();
+  /// As `FinishedWork::save`.
+  void save() { work_.save(); }
 
-  [[nodiscard]] std::size_t restored() const noexcept { return restored_; }  ///< Blocks.
-  [[nodiscard]] bool is_on_disk() const noexcept { return files_ > 0; }      ///< Whether a later run will find any.
+  [[nodiscard]] std::size_t restored() const noexcept { return restored_; }      ///< Blocks.
+  [[nodiscard]] bool is_on_disk() const noexcept { return work_.is_on_disk(); }  ///< Whether a later run will find any.
 
   /// Removes everything that runs of `relate` left in the run.
-  static void remove(const std::filesystem::path& run) noexcept;
+  static void remove(const std::filesystem::path& run) noexcept { FinishedWork::remove(run, kCommand); }
 
  private:
-  using Clock = std::chrono::steady_clock;
+  static constexpr std::string_view kCommand = "relate";
 
-  void read_files();
-  void read(const MappedFile& file);
-  void save_if_due();
-  void write();
-  [[nodiscard]] MessageWriter begin_file() const;
-
-  std::shared_ptr<const Folder> run_;  // null if it cannot be opened
-  std::string own_folder_;             // in the run
-  std::string key_;
-  std::size_t rank_;
-  std::chrono::duration<double> between_;
-  Clock::time_point last_ = Clock::now();
-  std::vector<MappedFile> mapped_;
-  std::map<BlockId, std::span<const std::byte>> blocks_;  // rows, columns, values; views into mapped_
-  std::map<SideId, std::span<const std::byte>> sides_;    // moments, ranks
-  MessageWriter pending_;
-  std::size_t pending_records_ = 0;
+  FinishedWork work_;
   std::size_t restored_ = 0;
-  std::size_t files_ = 0;
-  bool can_write_ = true;
 };
 
 }  // namespace headscope

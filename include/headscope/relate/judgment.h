@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "headscope/relate/later_values.h"
+#include "headscope/relate/null_judge.h"
 #include "headscope/relate/relate.h"
-#include "relate/later_values.h"
-#include "relate/null_judge.h"
 
 namespace headscope {
 

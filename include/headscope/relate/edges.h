@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "relate/judgment.h"
+#include "headscope/relate/judgment.h"
 
 namespace headscope {
 

@@ -1,0 +1,226 @@
+#include "headscope/app/patch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/patch_edges.h"
+#include "app/patch_readouts.h"
+#include "app/run_output.h"
+#include "headscope/base/error.h"
+#include "headscope/io/finished_work.h"
+#include "headscope/linalg/kernels.h"
+#include "headscope/model/fingerprint.h"
+
+namespace headscope {
+namespace {
+
+using namespace app;
+
+TextForm<RolePair> pair_form() {
+  std::vector<std::pair<RolePair, std::string>> names;
+  for (const Role role : {Role::kQ, Role::kK, Role::kV}) {
+    const RolePair pair{Role::kO, role};
+    names.emplace_back(pair, to_string(pair));
+  }
+  return named_values(std::move(names));
+}
+
+TextForm<Replacement> replacement_form() {
+  return named_values<Replacement>(
+      {{Replacement::kMean, "mean"}, {Replacement::kZero, "zero"}, {Replacement::kPair, "pair"}});
+}
+
+bool ends_with_any(const std::filesystem::path& path, std::initializer_list<std::string_view> endings) {
+  std::string text = path.extension().string();
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::ranges::find(endings, text) != endings.end();
+}
+
+// Files of paired inputs go by their names: arrays, images, texts.
+InputSources paired_sources(const PatchRequest& request, const Model& model) {
+  InputSources sources;
+  sources.lines = request.inputs.lines;
+  sources.special = request.inputs.special;
+  sources.max_tokens = request.inputs.max_tokens;
+  sources.in_memory = request.paired_in_memory;
+  for (const auto& path : request.pairs_with) {
+    if (ends_with_any(path, {".npy"})) {
+      (model.info().modality == Modality::kImage ? sources.pixels : sources.ids).push_back(path);
+    } else if (model.info().modality == Modality::kImage) {
+      sources.images.push_back(path);
+    } else {
+      sources.text_files.push_back(path);
+    }
+  }
+  return sources;
+}
+
+Replacement replacement_of(const PatchRequest& request) {
+  const bool has_pairs = !request.pairs_with.empty() || !request.paired_in_memory.empty();
+  const Replacement replace = request.replace.value_or(has_pairs ? Replacement::kPair : Replacement::kMean);
+  if (replace == Replacement::kPair && !has_pairs) {
+    throw Error(ErrorKind::kInvalidArgument, "--replace pair needs the paired inputs: give --pairs-with");
+  }
+  if (replace != Replacement::kPair && has_pairs) {
+    throw Error(ErrorKind::kInvalidArgument, "--pairs-with is used only by --replace pair");
+  }
+  return replace;
+}
+
+PatchOptions patch_options(const PatchRequest& request, const HeadSizes& sizes) {
+  PatchOptions options;
+  options.roles.clear();
+  options.replacement = replacement_of(request);
+  options.weights = request.weights;
+  if (!request.edges.empty()) options.given = read_edges(request.edges, sizes);
+  for (const RolePair pair : request.pairs) {
+    const auto has_role = [&](const PatchEdge& edge) { return edge.role == pair.target; };
+    if (options.given.empty() || std::ranges::any_of(options.given, has_role)) options.roles.push_back(pair.target);
+  }
+  options.choice = {
+      .top = request.top, .controls = request.controls.value_or(options.given.empty() ? 1 : 0), .seed = request.seed};
+  options.matched = {.draws = request.draws, .seed = request.seed};
+  options.screen_only = request.screen_only;
+  return options;
+}
+
+RunCommand describe_run(const PatchRequest& request, const Model& model, const std::string& seen,
+                        std::span<const DescribedInput> inputs, std::span<const DescribedInput> paired) {
+  RunCommand command = describe_command(request);
+  command.identity["contents"] = fingerprint(inputs);
+  if (!paired.empty()) command.identity["paired_contents"] = fingerprint(paired);
+  describe_resources(command, request.resources);
+  describe_model(command, model, seen);
+  return command;
+}
+
+// What determines the bits of a cut, besides the edge.
+std::string key_of_work(const RunCommand& command) {
+  std::string key = fmt::format("kernels {}", kernel_name());
+  for (const auto& [name, value] : command.identity) {
+    const bool chooses = name == "top" || name == "controls" || name == "edges" || name == "screen_only";
+    if (!chooses) key += fmt::format("; {} {}", name, value);
+  }
+  return key;
+}
+
+std::vector<ModelInput> take_inputs(std::vector<DescribedInput>& described) {
+  std::vector<ModelInput> inputs;
+  for (DescribedInput& one : described) inputs.push_back(std::move(one.input));
+  return inputs;
+}
+
+// Whatever ends it, what is finished is saved, and the same request continues from there.
+PatchResult compute(const Model& model, const PatchInputs& inputs, const PatchOptions& options, const Context& context,
+                    FinishedWork* finished) {
+  try {
+    return patch(model, inputs, options, context, finished);
+  } catch (Cancelled& cancelled) {
+    if (finished != nullptr) {
+      finished->save();
+      cancelled.resumable = finished->is_on_disk();
+    }
+    throw;
+  } catch (...) {
+    if (finished != nullptr) finished->save();
+    throw;
+  }
+}
+
+}  // namespace
+
+void describe(PatchRequest& request, OptionList& options) {
+  constexpr double kMaxEdges = 1000000;
+  describe(request.model, options);
+  describe(request.inputs, options);
+  options
+      .add("pairs-with", request.pairs_with,
+           "Corrupted inputs that provide what replaces a head's output, as many and as long as the inputs: a text "
+           "file, token ids or pixels (.npy), or an image")
+      .repeated();
+  options.add("replace", request.replace, replacement_form(),
+              "What a cut edge carries instead: the head's mean output over all inputs, zero, or its output on the "
+              "paired input (default: pair with --pairs-with, else mean)");
+  options.add("pairs", request.pairs, pair_form(), "Roles of source and target");
+  options.add("edges", request.edges,
+              "CSV file with columns pair, source, target: cut exactly these edges, instead of choosing");
+  options.add("top", request.top, "Edges to cut per pair of roles, by projection kernel, and as many by screen")
+      .between(0, kMaxEdges);
+  options
+      .add("controls", request.controls,
+           "Random edges between the same layers and roles, per edge (default: 1; 0 with --edges)")
+      .between(0, kMaxEdges);
+  options.add("metric", request.metric,
+              named_values<PatchMetric>({{PatchMetric::kLoss, "loss"}, {PatchMetric::kLogitDifference, "logit-diff"}}),
+              "What a cut is measured on: the loss, or logit(answer) - logit(other)");
+  options.add("loss-from", request.loss_from,
+              "Position, from 0, of the first prediction that counts (default: 0, or the last one with --answer)");
+  options
+      .add(
+          "answer", request.answers,
+          "Right answer: one token of the tokenizer or #ID, or a class; one for all inputs, or one for each. Counts at "
+          "the last position, in masked language models at the mask token")
+      .repeated();
+  options.add("other", request.others, "Wrong answer, for logit-diff").repeated();
+  options.add("labels", request.labels,
+              "Right answers, an npy file of integers: one class per image, or one token per token of the inputs, "
+              "negative where none counts");
+  options.add("screen-only", request.screen_only, "Screen all pairs of heads and cut nothing");
+  options.add("weights", request.weights, weights_form(),
+              "Weights of the projection kernel: folded (norms multiplied in) or raw");
+  options.add("draws", request.draws, "Random subspaces per side of the matched null").between(2, 100000);
+  options.add("seed", request.seed, "Seed of the controls and of the matched null");
+  options
+      .add("resume", request.resume,
+           "Start over instead of continuing from what an interrupted run of the same command has finished")
+      .circumstantial();
+  options.add("save-every", request.save_every, "Seconds between saves of what is finished")
+      .at_least(0)
+      .circumstantial();
+  describe(request.output, options);
+  describe(request.resources, options);
+}
+
+std::optional<PatchOutcome> run(const PatchRequest& request, const Context& caller) {
+  const Stopwatch watch;
+  Context context = make_context(request.resources, caller).on_one_rank();
+  const auto opened = request.model.open();
+  const Model& model = *opened;
+  PatchOutcome outcome;
+  outcome.model = model.info();
+  outcome.metric = request.metric;
+  const PatchOptions options = patch_options(request, model.info().sizes);
+  outcome.replacement = options.replacement;
+  outcome.given = !options.given.empty();
+  std::vector<DescribedInput> described = read_inputs(model, request.inputs, context);
+  context = context.without_memory(memory_of(described));
+  std::vector<DescribedInput> described_pairs;
+  if (options.replacement == Replacement::kPair) {
+    described_pairs = read_inputs(model, paired_sources(request, model), context);
+    context = context.without_memory(memory_of(described_pairs));
+  }
+  const RunCommand command = describe_run(request, model, fingerprint(model), described, described_pairs);
+  const std::vector<ModelInput> inputs = take_inputs(described);
+  const std::vector<ModelInput> paired = take_inputs(described_pairs);
+  std::vector<std::vector<Readout>> readouts;
+  if (!request.screen_only) readouts = make_readouts(request, model, inputs);
+  outcome.inputs = inputs.size();
+  for (const ModelInput& input : inputs) outcome.tokens += token_count(model, input);
+
+  RunOutput output(request.output, command, watch);
+  const bool on_disk = !request.output.run.empty();
+  if (on_disk && !request.resume) FinishedWork::remove(request.output.run, PatchRequest::kCommand.name);
+  std::optional<FinishedWork> finished;
+  if (on_disk) {
+    finished.emplace(request.output.run, PatchRequest::kCommand.name, key_of_work(command), 0, request.save_every);
+  }
+  outcome.result = compute(model, {inputs, paired, readouts}, options, context, finished ? &*finished : nullptr);
+  write(outcome, output.folder());
+  outcome.files = output.finish(context);
+  if (on_disk) FinishedWork::remove(request.output.run, PatchRequest::kCommand.name);
+  return outcome;
+}
+
+}  // namespace headscope

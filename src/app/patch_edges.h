@@ -1,0 +1,17 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "headscope/model/head_sizes.h"
+#include "headscope/patch/cut.h"
+#include "headscope/relate/role_pair.h"
+
+namespace headscope::app {
+
+/// Reads the columns pair, source and target of a CSV file; others are ignored, so that edges.csv and patch.csv are
+/// valid. Duplicates are left out.
+/// \throws Error  kIo, kFormat if a column or a name is missing or malformed; as `check_edge`, with the file and line.
+[[nodiscard]] std::vector<PatchEdge> read_edges(const std::filesystem::path& path, const HeadSizes& sizes);
+
+}  // namespace headscope::app

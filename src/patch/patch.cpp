@@ -1,0 +1,89 @@
+#include "headscope/patch/patch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "headscope/base/error.h"
+#include "headscope/relate/wiring.h"
+
+namespace headscope {
+namespace {
+
+void check_given(const PatchOptions& options, const HeadSizes& sizes) {
+  for (const PatchEdge& edge : options.given) {
+    check_edge(edge, sizes);
+    if (std::ranges::find(options.roles, edge.role) == options.roles.end()) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("the edge from {} to {} has role {}, which was not requested", to_string(edge.source),
+                              to_string(edge.target), letter(edge.role)));
+    }
+  }
+}
+
+// What weights and screen say about an edge.
+MeasuredEdge describe(const ChosenEdge& chosen, const std::vector<Role>& roles, const HeadSizes& sizes,
+                      const Wiring& wiring, std::span<const Screen> screens) {
+  const PatchEdge& edge = chosen.edge;
+  const auto r = static_cast<std::size_t>(std::ranges::find(roles, edge.role) - roles.begin());
+  const std::size_t row = edge.source.layer * sizes.heads + edge.source.head;
+  const std::size_t column = edge.target.layer * sizes.heads_of(edge.role) + edge.target.head;
+  const Judgment& judgment = wiring.judgments[r];
+  MeasuredEdge found;
+  found.edge = edge;
+  found.kind = chosen.kind;
+  found.sample = chosen.sample;
+  found.pk = static_cast<double>(wiring.affinities[r].values(row, column));
+  found.z = static_cast<double>(judgment.z(row, column));
+  found.beyond_chance = judgment.beyond_chance(row, column);
+  found.local = static_cast<double>(screens[r].values(row, column));
+  return found;
+}
+
+std::vector<MeasuredEdge> edges_to_measure(const Model& model, const PatchOptions& options,
+                                           std::span<const Screen> screens, const Context& context) {
+  std::vector<RolePair> pairs;
+  for (const Role role : options.roles) pairs.push_back({Role::kO, role});
+  const Wiring wiring = judge_wiring(model, pairs, options.weights, options.matched, context);
+  const HeadSizes& sizes = model.info().sizes;
+  const std::vector<ChosenEdge> chosen = options.given.empty() ? choose_edges(wiring, screens, sizes, options.choice)
+                                                               : with_controls(options.given, sizes, options.choice);
+  std::vector<MeasuredEdge> edges;
+  for (const ChosenEdge& one : chosen) edges.push_back(describe(one, options.roles, sizes, wiring, screens));
+  return edges;
+}
+
+}  // namespace
+
+PatchResult patch(const Model& model, const PatchInputs& inputs, const PatchOptions& options, const Context& context,
+                  FinishedWork* finished) {
+  check_given(options, model.info().sizes);
+  const RecordedPass record(model, inputs.inputs, context.with_stage("running the model"));
+  Context after = context.without_memory(record.memory());
+  std::optional<RecordedPass> paired;
+  if (options.replacement == Replacement::kPair) {
+    paired.emplace(model, inputs.paired, after.with_stage("running the paired inputs"));
+    after = after.without_memory(paired->memory());
+  }
+  const HeadChange change(record, options.replacement, paired ? &*paired : nullptr);
+  std::optional<CutMeter> meter;
+  PatchResult result;
+  if (!options.screen_only) {
+    meter.emplace(record, change, inputs.readouts);
+    for (const std::vector<Readout>& of_input : inputs.readouts) result.predictions += of_input.size();
+  }
+  result.screens = screen(record, change, options.roles, after.with_stage("screening all pairs"), finished);
+  if (!meter) return result;
+  for (const Screen& one : result.screens) after = after.without_memory(one.values.values().size() * sizeof(float));
+
+  result.edges = edges_to_measure(model, options, result.screens, after.with_stage("comparing heads"));
+  result.before = meter->before(after.with_stage("running the model again"));
+  std::vector<PatchEdge> edges;
+  for (const MeasuredEdge& one : result.edges) edges.push_back(one.edge);
+  const std::vector<double> values = meter->measure(edges, after.with_stage("cutting edges"), finished);
+  for (std::size_t i = 0; i < values.size(); ++i) result.edges[i].effect = values[i] - *result.before;
+  result.agreement = compare_with_controls(result.edges, options.roles, options.choice.seed);
+  return result;
+}
+
+}  // namespace headscope
