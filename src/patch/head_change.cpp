@@ -52,10 +52,12 @@ HeadChange::HeadChange(const RecordedPass& record, Replacement replacement, cons
   const Network network = resolve_network(record.model());
   post_norm_ = network.order == NormOrder::kPost;
   for (const NetworkLayer& layer : network.layers) {
-    norms_.push_back({.after_attention = gain_of(record.model(), layer.norm_after_attention),
-                      .after_mlp = gain_of(record.model(), layer.norm_after_mlp),
-                      .centers_attention = centers(layer.norm_after_attention),
-                      .centers_mlp = centers(layer.norm_after_mlp)});
+    // `Model::load_heads` multiplies O by the gain of a norm on the branch, which is an RMSNorm (Gemma).
+    norms_.push_back(
+        {.after_attention = post_norm_ ? gain_of(record.model(), layer.norm_after_attention) : std::vector<float>(),
+         .after_mlp = gain_of(record.model(), layer.norm_after_mlp),
+         .centers_attention = centers(layer.norm_after_attention),
+         .centers_mlp = centers(layer.norm_after_mlp)});
   }
 }
 
@@ -75,14 +77,16 @@ Matrix HeadChange::of_output(HeadId source, std::size_t input) const {
 
 void HeadChange::pass_norm(Matrix& change, std::span<const float> factors, std::span<const float> gain,
                            bool centers) const {
-  if (gain.empty()) return;
+  if (factors.empty()) return;
   for (std::size_t t = 0; t < change.rows(); ++t) {
     const std::span<float> row = change.row(t);
     double mean = 0;
     if (centers) {
       for (const float value : row) mean += static_cast<double>(value) / static_cast<double>(row.size());
     }
-    for (std::size_t j = 0; j < row.size(); ++j) row[j] = (row[j] - static_cast<float>(mean)) * factors[t] * gain[j];
+    for (std::size_t j = 0; j < row.size(); ++j) {
+      row[j] = (row[j] - static_cast<float>(mean)) * factors[t] * (gain.empty() ? 1.0F : gain[j]);
+    }
   }
 }
 
