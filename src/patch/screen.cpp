@@ -86,7 +86,7 @@ class Screening {
         done += layer;
         continue;
       }
-      const ScreenTarget target(record_, layer, lengths_);
+      const ScreenTarget target(record_, layer, lengths_, change_.is_post_norm());
       const std::size_t columns = targets_.size() * sizes_.d_head;
       Matrix reads = read_matrices(record_.model(), layer, roles_, columns, target.attention());
       Matrix blocks(sizes_.heads * sizes_.d_head, columns);

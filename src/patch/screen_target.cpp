@@ -53,11 +53,12 @@ class ScratchMatrix {
 
 }  // namespace
 
-ScreenTarget::ScreenTarget(const RecordedPass& record, std::size_t layer, std::span<const std::size_t> lengths)
+ScreenTarget::ScreenTarget(const RecordedPass& record, std::size_t layer, std::span<const std::size_t> lengths,
+                           bool post_norm)
     : sizes_(record.model().info().sizes),
       attention_(record.model(), layer, lengths),
       group_(sizes_.heads / sizes_.kv_heads) {
-  for (std::size_t i = 0; i < record.inputs().size(); ++i) inputs_.push_back(input(record, layer, i));
+  for (std::size_t i = 0; i < record.inputs().size(); ++i) inputs_.push_back(input(record, layer, i, post_norm));
   const HeadWeights writes = record.model().load_heads(layer, Role::kO, WeightProcessing::kRaw);
   const std::size_t width = group_ * sizes_.d_head;
   grams_.resize(sizes_.kv_heads);
@@ -69,12 +70,20 @@ ScreenTarget::ScreenTarget(const RecordedPass& record, std::size_t layer, std::s
   });
 }
 
-ScreenTarget::Input ScreenTarget::input(const RecordedPass& record, std::size_t layer, std::size_t index) const {
+ScreenTarget::Input ScreenTarget::input(const RecordedPass& record, std::size_t layer, std::size_t index,
+                                        bool post_norm) const {
   const MatrixView stream = record.stream(layer, index);
   Input in;
   in.raw = attention_.project(stream);
   in.read_factors = attention_.read_factors(stream);
   in.squares = row_squares(stream);
+  // A norm on the branch (Gemma) divides what the heads add; its gain is part of O. One of the sum comes later.
+  if (!post_norm) {
+    const std::span<const float> after = record.factors(layer, /*after_mlp=*/false, index);
+    for (std::size_t t = 0; t < after.size(); ++t) {
+      in.squares[t] /= static_cast<double>(after[t]) * static_cast<double>(after[t]);
+    }
+  }
   const std::size_t h = sizes_.d_head;
   in.k.resize(sizes_.kv_heads);
   in.q.resize(sizes_.heads);

@@ -13,8 +13,8 @@ namespace headscope {
 /// A target layer of the screen: everything that does not depend on the source.
 class ScreenTarget {
  public:
-  /// `lengths` are the numbers of tokens of all inputs.
-  ScreenTarget(const RecordedPass& record, std::size_t layer, std::span<const std::size_t> lengths);
+  /// `lengths` are the numbers of tokens of all inputs; `post_norm` is that of `HeadChange`.
+  ScreenTarget(const RecordedPass& record, std::size_t layer, std::span<const std::size_t> lengths, bool post_norm);
 
   [[nodiscard]] const LayerAttention& attention() const noexcept { return attention_; }
   /// What the norm before attention multiplies each token of an input by, apart from its gain.
@@ -38,9 +38,9 @@ class ScreenTarget {
     std::vector<Matrix> pattern;  // by query head
     std::vector<Matrix> output;   // by query head
     std::vector<float> read_factors;
-    std::vector<double> squares;  // ||x||^2 per token
+    std::vector<double> squares;  // ||x||^2 per token, over what a norm on the branch multiplies by
   };
-  [[nodiscard]] Input input(const RecordedPass& record, std::size_t layer, std::size_t index) const;
+  [[nodiscard]] Input input(const RecordedPass& record, std::size_t layer, std::size_t index, bool post_norm) const;
   // The outputs of the query heads that use a changed query or key, next to each other, minus the recorded ones.
   void change_patterns(const Input& in, Role role, std::size_t head, MatrixSpan changes, MatrixSpan outputs) const;
   void change_values(const Input& in, std::size_t head, MatrixView changes, MatrixSpan outputs) const;
