@@ -1,7 +1,11 @@
 #include "headscope/patch/readout.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+
+#include "headscope/base/error.h"
 
 namespace headscope {
 namespace {
@@ -14,10 +18,23 @@ double log_sum_exp(MatrixView output, std::size_t row) {
   return largest + std::log(sum);
 }
 
+void check(const Readout& one, const OutputRows& rows) {
+  if (one.row >= rows.rows) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("there is no prediction {}: the model makes {}", one.row, rows.rows));
+  }
+  const std::uint32_t last = std::max(one.answer, one.other.value_or(0));
+  if (last >= rows.values.columns()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{} is not one of the {} possible answers", last, rows.values.columns()));
+  }
+}
+
 }  // namespace
 
 void ReadoutSum::add(const OutputRows& rows) {
   for (const Readout& one : readouts_) {
+    check(one, rows);
     if (one.row < rows.first_row || one.row >= rows.first_row + rows.values.rows()) continue;
     const std::size_t row = one.row - rows.first_row;
     const auto logit = [&](std::uint32_t token) { return static_cast<double>(rows.values(row, token)); };

@@ -23,6 +23,7 @@ class ReadoutSum {
   /// `readouts` are those of one input, by row, and must outlive this object.
   explicit ReadoutSum(std::span<const Readout> readouts) : readouts_(readouts) {}
 
+  /// \throws Error  kInvalidArgument if a readout names a row or an answer that the model does not have.
   void add(const OutputRows& rows);
   [[nodiscard]] double sum() const noexcept { return sum_; }
 
