@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -48,6 +49,68 @@ TEST_P(ScreenCase, AgreesWithPyTorch) {
 
 INSTANTIATE_TEST_SUITE_P(All, ScreenCase, testing::ValuesIn(test::patch_cases()),
                          [](const auto& one) { return one.param; });
+
+TEST(Screen, DoesNotDependOnThreads) {
+  for (const std::string name : {"llama", "bert"}) {
+    const PatchCase one(name);
+    const RecordedPass record(one.model(), one.inputs);
+    const HeadChange change(record, Replacement::kMean);
+    set_thread_count(1);
+    const std::vector<Screen> alone = screen(record, change, kReadingRoles);
+    for (const std::size_t threads : {2u, 3u, 8u}) {
+      set_thread_count(threads);
+      const std::vector<Screen> found = screen(record, change, kReadingRoles);
+      for (std::size_t r = 0; r < found.size(); ++r) {
+        EXPECT_TRUE(std::ranges::equal(found[r].values.values(), alone[r].values.values())) << threads;
+      }
+    }
+    set_thread_count(0);
+  }
+}
+
+TEST(Screen, ARoleAloneGivesWhatItGivesAmongOthers) {
+  const PatchCase one("qwen3");
+  const RecordedPass record(one.model(), one.inputs);
+  const HeadChange change(record, Replacement::kZero);
+  const std::vector<Screen> all = screen(record, change, kReadingRoles);
+  for (const Screen& among : all) {
+    const std::vector<Screen> alone = screen(record, change, std::vector{among.role});
+    ASSERT_EQ(alone.size(), 1u);
+    EXPECT_EQ(alone[0].role, among.role);
+    EXPECT_TRUE(std::ranges::equal(alone[0].values.values(), among.values.values()));
+  }
+  EXPECT_TRUE(screen(record, change, {}).empty());
+}
+
+TEST(Screen, IsZeroWhereNothingFlows) {
+  const PatchCase one("llama");
+  const RecordedPass record(one.model(), one.inputs);
+  const HeadChange change(record, Replacement::kMean);
+  for (const Screen& found : screen(record, change, kReadingRoles)) {
+    for (std::size_t s = 0; s < found.values.rows(); ++s) {
+      for (std::size_t t = 0; t < found.values.columns(); ++t) {
+        const bool later = t / one.targets(found.role) > s / one.sizes().heads;
+        EXPECT_EQ(found.values(s, t) > 0, later) << s << " " << t;
+      }
+    }
+  }
+}
+
+TEST(Screen, APairOfTheSameInputsChangesNothing) {
+  const PatchCase one("gpt_neox");
+  const RecordedPass record(one.model(), one.inputs);
+  const HeadChange change(record, Replacement::kPair, &record);
+  for (const Screen& found : screen(record, change, kReadingRoles)) {
+    for (const float value : found.values.values()) EXPECT_NEAR(value, 0, 1e-6);
+  }
+}
+
+TEST(Screen, RefusesRolesThatWrite) {
+  const PatchCase one("gpt2");
+  const RecordedPass record(one.model(), one.inputs);
+  const HeadChange change(record, Replacement::kMean);
+  EXPECT_ERROR(screen(record, change, std::vector{Role::kQ, Role::kO}), ErrorKind::kInvalidArgument, "O writes");
+}
 
 }  // namespace
 }  // namespace headscope
