@@ -78,6 +78,7 @@ ORGANIZE = "organize run -o run --iterations 1 --force"
 SOFTMAX = "softmax run -o run --iterations 1 --draws 2 --no-control --force"
 PRUNE = "prune MODEL -o run --ids ../inputs/a.npy --points 2 --seeds 1 --orders 2 --force"
 COMPARE = "compare run other -o compared --draws 2 --iterations 1 --force"
+PATCH = "patch MODEL -o run --ids ../inputs/a.npy --top 2 --draws 2 --save-every 0 --force"
 DETECT = "detect MODEL -o run --sequences 2 --length 16 --force"
 
 SCENARIOS = (
@@ -91,6 +92,7 @@ SCENARIOS = (
     Scenario("softmax", SOFTMAX, (CAPTURE, f"{SOFTMAX} --heads L0H0,L0H1,L1H0")),
     Scenario("prune", f"{PRUNE} --criteria norm", (f"{PRUNE} --criteria random --count 3",)),
     Scenario("prune, first", f"{PRUNE} --criteria norm"),
+    Scenario("patch", f"{PATCH} --pairs OQ", (CAPTURE, f"{PATCH} --screen-only")),
     Scenario("compare", COMPARE, (CAPTURE, CAPTURE_OTHER, f"{COMPARE} --what scores")),
     Scenario("report", "report run -o page.html", (CAPTURE, "report run -o page.html --title Old")),
     Scenario("report, first", "report run -o page.html", (CAPTURE,)),

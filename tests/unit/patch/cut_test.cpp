@@ -193,13 +193,16 @@ TEST(Cut, Refusals) {
                "L1H1 is not in a later layer than L1H0");
   EXPECT_ERROR(measure({2, 0}, Role::kV, {1, 1, true}), ErrorKind::kInvalidArgument,
                "L1KV1 is not in a later layer than L2H0");
+  EXPECT_ERROR(measure({0, 4}, Role::kQ, {1, 0}), ErrorKind::kInvalidArgument,
+               "the model has no head L0H4: it has 3 layers of 4 heads");
   const char* const none = "it has 3 layers of 4 heads and 2 KV heads";
-  EXPECT_ERROR(measure({0, 4}, Role::kQ, {1, 0}), ErrorKind::kInvalidArgument, none);
   EXPECT_ERROR(measure({0, 0}, Role::kQ, {1, 4}), ErrorKind::kInvalidArgument, none);
   EXPECT_ERROR(measure({0, 0}, Role::kQ, {3, 0}), ErrorKind::kInvalidArgument, none);
   EXPECT_ERROR(measure({0, 0}, Role::kK, {1, 2, true}), ErrorKind::kInvalidArgument, none);
-  EXPECT_ERROR(measure({0, 0, true}, Role::kQ, {1, 0}), ErrorKind::kInvalidArgument, none);
-  EXPECT_ERROR(measure({0, 0}, Role::kO, {1, 0}), ErrorKind::kInvalidArgument, none);
+  EXPECT_ERROR(measure({0, 0}, Role::kK, {1, 3}), ErrorKind::kInvalidArgument,
+               "L1H3 shares its keys: name the KV head L1KV1");
+  EXPECT_ERROR(measure({0, 0, true}, Role::kQ, {1, 0}), ErrorKind::kInvalidArgument, "begins with a query head");
+  EXPECT_ERROR(measure({0, 0}, Role::kO, {1, 0}), ErrorKind::kInvalidArgument, "ends in Q, K or V");
   EXPECT_ERROR(measure({0, 0}, Role::kQ, {1, 0}, Context{.memory = 1000}), ErrorKind::kResource, "memory");
 }
 
