@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "headscope/base/parallel.h"
 #include "support/expect_error.h"
+#include "support/golden_inputs.h"
 #include "support/patch_case.h"
 
 namespace headscope {
@@ -49,6 +51,30 @@ TEST_P(ScreenCase, AgreesWithPyTorch) {
 
 INSTANTIATE_TEST_SUITE_P(All, ScreenCase, testing::ValuesIn(test::patch_cases()),
                          [](const auto& one) { return one.param; });
+
+// Formats permute rows, split fused matrices and add one to gains; the heads are the same.
+TEST(Screen, AgreesBetweenTheFormatsOfAModel) {
+  const std::vector<std::pair<std::string, std::string>> formats = {
+      {"gguf_gpt2", "gpt2"},      {"gguf_gptneox", "gpt_neox"}, {"gguf_llama", "llama"},
+      {"gguf_phi3", "phi3"},      {"gguf_qwen3", "qwen3"},      {"gguf_gemma2", "gemma2_default_scale"},
+      {"gguf_bert", "bert_base"},
+  };
+  for (const auto& [name, other] : formats) {
+    const std::vector<ModelInput> inputs = test::golden_inputs(other);
+    std::vector<std::vector<Screen>> screens;
+    for (const std::string& file : {name, other}) {
+      const Model model = Model::open(test::golden_model(file));
+      const RecordedPass record(model, inputs);
+      screens.push_back(screen(record, HeadChange(record, Replacement::kMean), kReadingRoles));
+    }
+    for (std::size_t r = 0; r < kReadingRoles.size(); ++r) {
+      ASSERT_EQ(screens[0][r].values.values().size(), screens[1][r].values.values().size());
+      for (std::size_t i = 0; i < screens[0][r].values.values().size(); ++i) {
+        EXPECT_NEAR(screens[0][r].values.values()[i], screens[1][r].values.values()[i], 2e-5) << name << " " << i;
+      }
+    }
+  }
+}
 
 TEST(Screen, DoesNotDependOnThreads) {
   for (const std::string name : {"llama", "bert"}) {
