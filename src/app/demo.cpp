@@ -17,6 +17,7 @@
 #include "headscope/app/detect.h"
 #include "headscope/app/inspect.h"
 #include "headscope/app/organize.h"
+#include "headscope/app/patch.h"
 #include "headscope/app/prune.h"
 #include "headscope/app/relate.h"
 #include "headscope/app/report.h"
@@ -34,6 +35,9 @@ namespace fs = std::filesystem;
 constexpr const char* kList =
     "List: key tower frog heavy bell Simon kite carried cold. Again: key tower frog heavy bell Simon kite carried "
     "cold.";
+
+// The token of the second "key" in it: from there on, every word is in the first half.
+constexpr std::size_t kRepetition = 14;
 
 // A head that costs less than this many nats is not needed.
 constexpr double kSpare = 0.1;
@@ -97,6 +101,13 @@ class Demo {
                         .inputs = {.texts = {kList}, .text_files = {model / "samples.txt"}, .lines = true},
                         .output = {.run = run, .force = true}});
     describe_circuit(Model::open(model), related.result, detected.result, lines_of(model / "samples.txt"));
+    print(
+        "\nDo these edges matter? Each is cut in the running model, beside random ones, and the repetition is "
+        "measured.\n");
+    step(PatchRequest{.model = {.path = model},
+                      .inputs = {.texts = {kList}},
+                      .loss_from = kRepetition,
+                      .output = {.run = run, .force = true}});
     organize_and_softmax(run);
   }
 

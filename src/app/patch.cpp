@@ -96,13 +96,10 @@ RunCommand describe_run(const PatchRequest& request, const Model& model, const s
   return command;
 }
 
-// What determines the bits of a cut, besides the edge.
-std::string key_of_work(const RunCommand& command) {
-  std::string key = fmt::format("kernels {}", kernel_name());
-  for (const auto& [name, value] : command.identity) {
-    const bool chooses = name == "top" || name == "controls" || name == "edges" || name == "screen_only";
-    if (!chooses) key += fmt::format("; {} {}", name, value);
-  }
+// What determines the bits of a cut, besides the edge. Memory determines which cuts share a batch.
+std::string key_of_work(const RunCommand& command, const Context& context) {
+  std::string key = fmt::format("kernels {}; memory {}", kernel_name(), context.memory);
+  for (const auto& [name, value] : command.identity) key += fmt::format("; {} {}", name, value);
   return key;
 }
 
@@ -202,6 +199,7 @@ std::optional<PatchOutcome> run(const PatchRequest& request, const Context& call
     context = context.without_memory(memory_of(described_pairs));
   }
   const RunCommand command = describe_run(request, model, fingerprint(model), described, described_pairs);
+  outcome.warning = unknown_tokens_warning(described);
   const std::vector<ModelInput> inputs = take_inputs(described);
   const std::vector<ModelInput> paired = take_inputs(described_pairs);
   std::vector<std::vector<Readout>> readouts;
@@ -214,7 +212,8 @@ std::optional<PatchOutcome> run(const PatchRequest& request, const Context& call
   if (on_disk && !request.resume) FinishedWork::remove(request.output.run, PatchRequest::kCommand.name);
   std::optional<FinishedWork> finished;
   if (on_disk) {
-    finished.emplace(request.output.run, PatchRequest::kCommand.name, key_of_work(command), 0, request.save_every);
+    finished.emplace(request.output.run, PatchRequest::kCommand.name, key_of_work(command, context), 0,
+                     request.save_every);
   }
   outcome.result = compute(model, {inputs, paired, readouts}, options, context, finished ? &*finished : nullptr);
   write(outcome, output.folder());

@@ -177,6 +177,7 @@ std::string summary(const PatchOutcome& outcome) {
   text += "\n";
   if (!result.edges.empty()) text += strongest_lines(outcome) + agreement_lines(outcome);
   for (std::size_t i = 1; i < sentences.size(); ++i) text += sentences[i] + "\n";
+  if (outcome.warning) text += fmt::format("warning: {}\n", *outcome.warning);
   return text + "\n" + app::files_line(outcome.files);
 }
 
@@ -186,6 +187,7 @@ std::string to_json(const PatchOutcome& outcome) {
   for (const Agreement& one : outcome.result.agreement) root["agreement"].push_back(agreement_json(one));
   root["edges"] = Json::array();
   for (const MeasuredEdge& one : outcome.result.edges) root["edges"].push_back(edge_json(one));
+  if (outcome.warning) root["warnings"].push_back(*outcome.warning);
   return app::json_text(std::move(root), outcome.files);
 }
 

@@ -9,6 +9,7 @@
 #include "headscope/base/error.h"
 #include "headscope/io/npy.h"
 #include "headscope/model/network.h"
+#include "headscope/model/vocabulary.h"
 #include "headscope/tokenize/tokenizer.h"
 
 namespace headscope::app {
@@ -63,12 +64,22 @@ class Answers {
                            option, printable(text), tokens.size()));
       }
       id = tokens.front().id;
+      if (is_unknown(id)) {
+        reject(fmt::format("{}: '{}' is not in the vocabulary of the model", option, printable(text)));
+      }
     }
     if (id >= outputs_) {
       reject(fmt::format("{}: {} {} does not exist, the model has {}", option, classes_ ? "class" : "token", id,
                          outputs_));
     }
     return id;
+  }
+
+  [[nodiscard]] bool is_unknown(std::uint32_t id) {
+    if (!vocabulary_) vocabulary_ = Vocabulary::load(model_.checkpoint());
+    if (!vocabulary_ || id >= vocabulary_->size()) return false;
+    const std::string text = vocabulary_->token(id);
+    return text == "[UNK]" || text == "<unk>";
   }
 
   [[nodiscard]] std::vector<Token> encode(std::string_view text) {
@@ -83,6 +94,7 @@ class Answers {
   std::size_t outputs_;
   bool classes_;
   std::optional<Tokenizer> tokenizer_;
+  std::optional<Vocabulary> vocabulary_;
 };
 
 // The labels of an npy file; negative ones do not count.

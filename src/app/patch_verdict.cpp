@@ -126,8 +126,9 @@ std::vector<std::string> verdict(const PatchOutcome& outcome) {
         above, chosen, by_chance, effect_text(*best, outcome)));
   }
   sentences.push_back(roles_sentence(outcome));
-  sentences.push_back(fmt::format("The circuit, edges above that level whose weights are beyond chance, has {} edge{}.",
-                                  circuit, circuit == 1 ? "" : "s"));
+  sentences.push_back(
+      fmt::format("The circuit, edges above that level whose weights are beyond chance, has {} edge{}{}.", circuit,
+                  circuit == 1 ? "" : "s", circuit > 0 && !has_effect(outcome) ? ", no more than chance gives" : ""));
   return sentences;
 }
 

@@ -7,6 +7,7 @@
 
 #include "forward/attention.h"
 #include "forward/embed.h"
+#include "forward/memory_plan.h"
 #include "forward/output.h"
 #include "forward/parallel_rows.h"
 #include "forward/rotary_table.h"
@@ -23,8 +24,6 @@
 namespace headscope {
 namespace {
 
-// Rows the MLP processes at a time: its hidden layer is about four times as wide as the stream.
-constexpr std::size_t kMlpRows = 1024;
 // Larger batches do not make the matrix products faster.
 constexpr std::size_t kBatchTokens = 4096;
 
@@ -38,68 +37,6 @@ struct Member {
   std::size_t first;
   std::size_t tokens;
 };
-
-// Returns the layer's distinct projections of Q, K and V: a single one if the family has fused them.
-std::vector<const StoredLinear*> projections(const NetworkLayer& layer) {
-  std::vector<const StoredLinear*> distinct;
-  for (std::size_t r = 0; r < 3; ++r) {
-    const auto same = [&](const StoredLinear* other) { return other->weight == layer.linear[r].weight; };
-    if (std::ranges::none_of(distinct, same)) distinct.push_back(&layer.linear[r]);
-  }
-  return distinct;
-}
-
-std::size_t hidden_width(const NetworkLayer& layer) {
-  return layer.up.out() + (layer.gate ? layer.gate->out() : 0);
-}
-
-// Returns every tensor that a layer reads.
-std::vector<const StoredTensor*> tensors_of(const NetworkLayer& layer) {
-  std::vector<const StoredTensor*> all = {layer.attention_scale, layer.mlp_scale};
-  for (const StoredLinear& linear : layer.linear) all.insert(all.end(), {linear.weight, linear.bias});
-  all.insert(all.end(), {layer.up.weight, layer.up.bias, layer.down.weight, layer.down.bias});
-  if (layer.gate) all.insert(all.end(), {layer.gate->weight, layer.gate->bias});
-  for (const auto* norm : {&layer.norm, &layer.q_norm, &layer.k_norm, &layer.norm_after_attention, &layer.mlp_norm,
-                           &layer.norm_after_mlp}) {
-    if (*norm) all.insert(all.end(), {(*norm)->gain, (*norm)->bias});
-  }
-  std::erase(all, nullptr);
-  return all;
-}
-
-std::size_t decoded_size(const StoredTensor* tensor) {
-  if (tensor == nullptr || is_read_in_place(*tensor)) return 0;
-  return static_cast<std::size_t>(element_count(tensor->shape).value_or(0)) * sizeof(float);
-}
-
-// Bytes a pass needs to hold, besides the blocks of maps. Must not depend on the number of threads: it determines which
-// inputs share a batch, which shows in the last bits of a result.
-struct MemoryPlan {
-  std::size_t per_token = 0;
-  std::size_t fixed = 0;
-};
-
-MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size_t longest, std::size_t memory) {
-  // Stream, branch input, branch output, heads, sines and cosines.
-  const std::size_t written = network.parallel ? 2 : 1;
-  std::size_t floats = (2 + written) * sizes.d_model + sizes.heads * sizes.d_head;
-  floats += network.rotary.width + network.local_rotary.width;
-  std::size_t projected = 0;
-  std::size_t inside = 0;
-  std::size_t matrix = decoded_size(network.output.unembedding ? network.output.unembedding->weight : nullptr);
-  for (const NetworkLayer& layer : network.layers) {
-    std::size_t width = 0;
-    for (const StoredLinear* linear : projections(layer)) width += linear->out();
-    projected = std::max(projected, width);
-    inside = std::max(inside, hidden_width(layer));
-    for (const StoredTensor* tensor : tensors_of(layer)) matrix = std::max(matrix, decoded_size(tensor));
-  }
-  floats += projected;
-  MemoryPlan plan;
-  plan.per_token = floats * sizeof(float);
-  plan.fixed = matrix + kMlpRows * inside * sizeof(float) + output_memory(network, longest, memory);
-  return plan;
-}
 
 class Pass {
  public:
@@ -144,12 +81,15 @@ class Pass {
   // Groups inputs into batches that share each read of the weights: as many as fit.
   std::vector<std::vector<Member>> pack(const std::vector<Member>& members) {
     const std::size_t longest = longest_;
-    const MemoryPlan plan = plan_memory(network_, sizes_, longest, context_.memory);
+    const MemoryPlan plan = plan_memory(network_, sizes_, longest);
     const std::size_t block = block_memory(longest);
-    const std::size_t needed = plan.fixed + plan.per_token * longest + block;
+    const std::size_t needed = plan.needed(longest);
     require_memory(context_, needed, fmt::format("running {} tokens", longest));
     // Reserves a quarter for the blocks of maps, if that leaves room for the longest input.
-    const std::size_t rest = context_.memory - plan.fixed;
+    output_rows_ = output_rows(network_, longest, (context_.memory - needed) / 8);
+    const std::size_t shared =
+        output_memory(network_, output_rows_) - output_memory(network_, output_rows(network_, longest, 0));
+    const std::size_t rest = context_.memory - plan.fixed - shared;
     const std::size_t blocks = std::max(block, context_.memory / 4);
     const std::size_t fitting = rest > blocks ? (rest - blocks) / plan.per_token : 0;
     const std::size_t room = std::clamp(fitting, longest, std::max(longest, kBatchTokens));
@@ -196,7 +136,7 @@ class Pass {
     if (!options_.on_output) return;
     std::vector<OutputPart> parts;
     for (const Member& member : batch) parts.push_back({member.input, rows(stream_, member)});
-    write_output(model_, network_, parts, options_, longest_, context_.memory, scratch_, [&] { report(0); });
+    write_output(model_, network_, parts, options_, output_rows_, scratch_, [&] { report(0); });
     step();
   }
 
@@ -484,6 +424,7 @@ class Pass {
   std::vector<std::vector<float>> replacements_;  // by layer * heads + head; empty if not replaced
   std::size_t max_blocks_ = 1;                    // maximum number of blocks of maps held at a time
   std::size_t longest_ = 1;                       // tokens of the longest input
+  std::size_t output_rows_ = 1;                   // that share a product with the unembedding
   std::size_t steps_ = 0;
   std::size_t done_ = 0;
 
@@ -506,6 +447,10 @@ void run_forward(const Model& model, std::span<const ModelInput> inputs, const F
 
 std::size_t token_count(const Model& model, const ModelInput& input) {
   return input_tokens(model, resolve_network(model), input, 0);
+}
+
+std::size_t forward_memory(const Model& model, std::size_t longest) {
+  return plan_memory(resolve_network(model), model.info().sizes, longest).needed(longest);
 }
 
 }  // namespace headscope

@@ -18,15 +18,6 @@ namespace {
 // Maximum number of logits held at a time, 64 MB: a whole input's logits may exceed the maps.
 constexpr std::size_t kLogits = std::size_t{16} << 20;
 
-// Rows that share one product with the unembedding, for inputs of at most `tokens`: more than one input's if an eighth
-// of the memory holds their logits.
-std::size_t rows_at_once(std::size_t outputs, std::size_t tokens, std::size_t memory) {
-  constexpr std::size_t kShared = 256;
-  outputs = std::max<std::size_t>(outputs, 1);
-  const std::size_t fitting = memory / 8 / (outputs * sizeof(float));
-  return std::clamp<std::size_t>(kLogits / outputs, 1, std::max(tokens, std::min(kShared, fitting)));
-}
-
 // If the output is NaN or infinite, a weight of the head is broken or a value is out of float's range.
 void check_finite(const Model& model, const Network& network, MatrixView values) {
   const Checkpoint& checkpoint = model.checkpoint();
@@ -171,7 +162,7 @@ class RowGroups {
 }  // namespace
 
 void write_output(const Model& model, const Network& network, std::span<const OutputPart> parts,
-                  const ForwardOptions& options, std::size_t longest, std::size_t memory, Buffer<float>& scratch,
+                  const ForwardOptions& options, std::size_t rows, Buffer<float>& scratch,
                   const std::function<void()>& poll) {
   const NetworkOutput& out = network.output;
   for (const OutputPart& part : parts) {
@@ -179,8 +170,7 @@ void write_output(const Model& model, const Network& network, std::span<const Ou
   }
   std::optional<RowGroups> groups;
   if (out.classifiers.empty() && out.unembedding) {
-    groups.emplace(model, network, options.on_output, rows_at_once(out.unembedding->out(), longest, memory),
-                   parts.front().stream.columns(), scratch);
+    groups.emplace(model, network, options.on_output, rows, parts.front().stream.columns(), scratch);
   }
   for (const OutputPart& part : parts) {
     const std::size_t first = std::min(options.first_output, part.stream.rows());
@@ -199,10 +189,17 @@ void write_output(const Model& model, const Network& network, std::span<const Ou
   if (groups) groups->finish();
 }
 
-std::size_t output_memory(const Network& network, std::size_t longest, std::size_t memory) {
+std::size_t output_rows(const Network& network, std::size_t longest, std::size_t spare) {
+  if (!network.output.unembedding) return longest;
+  constexpr std::size_t kShared = 256;
+  const std::size_t outputs = std::max<std::size_t>(network.output.unembedding->out(), 1);
+  const std::size_t fitting = spare / ((outputs + network.output.unembedding->in()) * sizeof(float));
+  return std::clamp<std::size_t>(kLogits / outputs, 1, std::max(longest, std::min(kShared, fitting)));
+}
+
+std::size_t output_memory(const Network& network, std::size_t rows) {
   if (!network.output.unembedding) return 0;
-  const std::size_t outputs = network.output.unembedding->out();
-  std::size_t floats = rows_at_once(outputs, longest, memory) * (outputs + network.output.unembedding->in());
+  std::size_t floats = rows * (network.output.unembedding->out() + network.output.unembedding->in());
   for (const auto* one : {&network.output.transform, &network.output.project}) {
     if (*one) floats += (*one)->in() * (*one)->out();
   }

@@ -17,13 +17,17 @@ struct OutputPart {
 };
 
 /// Turns the streams of some inputs into the model's output and passes the requested rows to `options.on_output`, some
-/// rows at a time. Inputs share each product with the unembedding. Overwrites the streams. Calls `poll` once per input.
-/// `longest` is the length of the longest input, `memory` the budget of the whole pass.
+/// at a time. Inputs share products of up to `rows` rows with the unembedding. Overwrites the streams. Calls `poll`
+/// once per input.
 void write_output(const Model& model, const Network& network, std::span<const OutputPart> parts,
-                  const ForwardOptions& options, std::size_t longest, std::size_t memory, Buffer<float>& scratch,
+                  const ForwardOptions& options, std::size_t rows, Buffer<float>& scratch,
                   const std::function<void()>& poll);
 
+/// Number of rows that share a product: those of the longest input, or more if `spare` bytes of memory hold their
+/// logits; fewer if these would exceed the maps.
+[[nodiscard]] std::size_t output_rows(const Network& network, std::size_t longest, std::size_t spare);
+
 /// Bytes needed for that, besides the stream and one matrix of weights.
-[[nodiscard]] std::size_t output_memory(const Network& network, std::size_t longest, std::size_t memory);
+[[nodiscard]] std::size_t output_memory(const Network& network, std::size_t rows);
 
 }  // namespace headscope

@@ -49,6 +49,20 @@ double rank_sum_p(std::span<const double> chosen, std::span<const double> contro
   return static_cast<double>(1 + as_large) / static_cast<double>(1 + kPermutations);
 }
 
+// Probability that the k largest of all values are chosen ones, where k is the number of chosen values above every
+// control (precedence test): it notices few large effects, where the sum of ranks notices many small ones.
+double precedence_p(std::span<const double> chosen, std::span<const double> controls) {
+  if (chosen.empty() || controls.empty()) return kNan;
+  const double largest = std::ranges::max(controls);
+  const auto above = std::ranges::count_if(chosen, [&](double value) { return value > largest; });
+  double p = 1;
+  for (std::ptrdiff_t i = 0; i < above; ++i) {
+    p *= static_cast<double>(std::ssize(chosen) - i) /
+         static_cast<double>(std::ssize(chosen) + std::ssize(controls) - i);
+  }
+  return p;
+}
+
 // Effects of one sample, and what might predict them.
 struct SampleValues {
   std::vector<double> effect;
@@ -106,7 +120,10 @@ Agreement compare_sample(const SampleValues& values, double level, Random random
   one.auc_local = auc(values.local, values.effect, level);
   one.rank_correlation_pk = correlation(values.pk, values.effect);
   one.rank_correlation_local = correlation(values.local, values.effect);
-  one.p = rank_sum_p(values.chosen, values.controls, random);
+  // NaN without controls.
+  const double smaller =
+      std::min(rank_sum_p(values.chosen, values.controls, random), precedence_p(values.chosen, values.controls));
+  one.p = smaller > 0.5 ? 1 : 2 * smaller;
   return one;
 }
 

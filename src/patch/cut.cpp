@@ -96,20 +96,14 @@ double CutMeter::before(const Context& context) const {
 
 std::vector<double> CutMeter::measure(std::span<const PatchEdge> edges, const Context& context,
                                       FinishedWork* finished) const {
-  std::vector<double> values(edges.size());
   std::map<std::size_t, std::vector<std::size_t>> by_layer;
-  std::size_t done = 0;
   for (std::size_t i = 0; i < edges.size(); ++i) {
     check_edge(edges[i], record_.model().info().sizes);
-    const auto found = finished == nullptr ? std::nullopt : finished->find(id_of(edges[i]));
-    if (found && found->size() == sizeof(double)) {
-      values[i] = MessageReader(*found).take<double>();
-      ++done;
-    } else {
-      by_layer[edges[i].target.layer].push_back(i);
-    }
+    by_layer[edges[i].target.layer].push_back(i);
   }
   const std::size_t at_once = cuts_at_once(context);
+  std::vector<double> values(edges.size());
+  std::size_t done = 0;
   for (auto& [layer, indices] : by_layer) {
     // O is read once per source layer.
     std::ranges::stable_sort(indices, {}, [&](std::size_t i) { return edges[i].source; });
@@ -122,13 +116,26 @@ std::vector<double> CutMeter::measure(std::span<const PatchEdge> edges, const Co
       const double begin = static_cast<double>(done) / all;
       done += part.size();
       const std::vector<double> found =
-          measure_layer(layer, batch, context.part(begin, static_cast<double>(done) / all));
-      for (std::size_t k = 0; k < part.size(); ++k) {
-        values[part[k]] = found[k];
-        if (finished != nullptr) finished->keep(id_of(batch[k]), std::as_bytes(std::span(&found[k], 1)));
-      }
+          measure_or_restore(layer, batch, context.part(begin, static_cast<double>(done) / all), finished);
+      for (std::size_t k = 0; k < part.size(); ++k) values[part[k]] = found[k];
     }
   }
+  return values;
+}
+
+std::vector<double> CutMeter::measure_or_restore(std::size_t layer, std::span<const PatchEdge> edges,
+                                                 const Context& context, FinishedWork* finished) const {
+  if (finished == nullptr) return measure_layer(layer, edges, context);
+  // Which cuts share a batch shows in the last bits, so only whole batches are restored.
+  std::string id;
+  for (const PatchEdge& edge : edges) id += id_of(edge) + ";";
+  std::vector<double> values(edges.size());
+  if (const auto found = finished->find(id); found && found->size() == values.size() * sizeof(double)) {
+    MessageReader(*found).take_all(std::span(values));
+    return values;
+  }
+  values = measure_layer(layer, edges, context);
+  finished->keep(id, std::as_bytes(std::span(values)));
   return values;
 }
 

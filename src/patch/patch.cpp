@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "headscope/base/error.h"
+#include "headscope/base/memory.h"
 #include "headscope/relate/wiring.h"
 
 namespace headscope {
@@ -19,6 +20,12 @@ void check_given(const PatchOptions& options, const HeadSizes& sizes) {
                               to_string(edge.target), letter(edge.role)));
     }
   }
+}
+
+std::vector<RolePair> role_pairs(const PatchOptions& options) {
+  std::vector<RolePair> pairs;
+  for (const Role role : options.roles) pairs.push_back({Role::kO, role});
+  return pairs;
 }
 
 // What weights and screen say about an edge.
@@ -42,9 +49,7 @@ MeasuredEdge describe(const ChosenEdge& chosen, const std::vector<Role>& roles, 
 
 std::vector<MeasuredEdge> edges_to_measure(const Model& model, const PatchOptions& options,
                                            std::span<const Screen> screens, const Context& context) {
-  std::vector<RolePair> pairs;
-  for (const Role role : options.roles) pairs.push_back({Role::kO, role});
-  const Wiring wiring = judge_wiring(model, pairs, options.weights, options.matched, context);
+  const Wiring wiring = judge_wiring(model, role_pairs(options), options.weights, options.matched, context);
   const HeadSizes& sizes = model.info().sizes;
   const std::vector<ChosenEdge> chosen = options.given.empty() ? choose_edges(wiring, screens, sizes, options.choice)
                                                                : with_controls(options.given, sizes, options.choice);
@@ -53,11 +58,41 @@ std::vector<MeasuredEdge> edges_to_measure(const Model& model, const PatchOption
   return edges;
 }
 
+// Checks all stages before the first one begins: the record is held throughout, the screens after they are computed.
+void check_memory(const Model& model, const PatchInputs& inputs, const PatchOptions& options, const Context& context) {
+  const HeadSizes& sizes = model.info().sizes;
+  std::vector<std::size_t> lengths;
+  std::size_t tokens = 0;
+  for (const ModelInput& input : inputs.inputs) {
+    lengths.push_back(token_count(model, input));
+    tokens += lengths.back();
+  }
+  if (lengths.empty()) return;  // refused later
+  const std::size_t pass = forward_memory(model, std::ranges::max(lengths));
+  std::size_t held = record_memory(sizes, tokens);
+  std::size_t stage = pass;
+  if (options.replacement == Replacement::kPair) held = saturating_multiply(held, 2);
+  stage = std::max(stage, screen_memory(sizes, lengths, options.roles));
+  if (!options.screen_only) {
+    std::size_t screens = 0;
+    for (const Role role : options.roles) {
+      screens =
+          saturating_add(screens, saturating_multiply(sizes.layers * sizes.heads, sizes.layers * sizes.heads_of(role)));
+    }
+    screens = saturating_multiply(screens, sizeof(float));
+    stage = std::max(stage, saturating_add(screens, wiring_memory(model, role_pairs(options))));
+    const std::size_t change = saturating_multiply(tokens, sizes.d_model * sizeof(float));
+    stage = std::max(stage, saturating_add(screens, saturating_add(change, pass)));
+  }
+  require_memory(context, saturating_add(held, stage), fmt::format("cutting edges on {} tokens", tokens));
+}
+
 }  // namespace
 
 PatchResult patch(const Model& model, const PatchInputs& inputs, const PatchOptions& options, const Context& context,
                   FinishedWork* finished) {
   check_given(options, model.info().sizes);
+  check_memory(model, inputs, options, context);
   const RecordedPass record(model, inputs.inputs, context.with_stage("running the model"));
   Context after = context.without_memory(record.memory());
   std::optional<RecordedPass> paired;

@@ -18,6 +18,12 @@ Matrix copy_of(MatrixView from) {
 
 }  // namespace
 
+std::size_t record_memory(const HeadSizes& sizes, std::size_t tokens) {
+  const std::size_t floats =
+      saturating_multiply(saturating_multiply(tokens, sizes.layers), sizes.d_model + sizes.heads * sizes.d_head + 2);
+  return saturating_multiply(floats, sizeof(float));
+}
+
 RecordedPass::RecordedPass(const Model& model, std::span<const ModelInput> inputs, const Context& context)
     : model_(model), inputs_(inputs) {
   if (inputs.empty()) throw Error(ErrorKind::kInvalidArgument, "no inputs to run the model on");
@@ -27,8 +33,7 @@ RecordedPass::RecordedPass(const Model& model, std::span<const ModelInput> input
     tokens_.push_back(token_count(model, input));
     all += tokens_.back();
   }
-  const std::size_t floats = saturating_multiply(all * sizes.layers, sizes.d_model + sizes.heads * sizes.d_head);
-  memory_ = saturating_multiply(floats, sizeof(float));
+  memory_ = record_memory(sizes, all);
   require_memory(context, memory_, "recording the activations");
   const std::size_t count = sizes.layers * inputs.size();
   streams_.resize(count);

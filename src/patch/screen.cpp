@@ -59,6 +59,10 @@ Matrix read_matrices(const Model& model, std::size_t layer, std::span<const Role
   return reads;
 }
 
+std::size_t sources_at_once(std::size_t tokens, const HeadSizes& sizes) {
+  return std::clamp<std::size_t>(kStackedRows / tokens, 1, sizes.heads);
+}
+
 class Screening {
  public:
   Screening(const RecordedPass& record, const HeadChange& change, std::span<const Role> roles, const Context& context,
@@ -75,7 +79,7 @@ class Screening {
       if (role == Role::kO) throw Error(ErrorKind::kInvalidArgument, "O writes: only Q, K and V can be screened");
       screens_.push_back({role, Matrix(sizes_.layers * sizes_.heads, sizes_.layers * sizes_.heads_of(role))});
     }
-    require_memory(context, memory(), "screening all pairs of heads");
+    require_memory(context, screen_memory(sizes_, lengths_, roles), "screening all pairs of heads");
   }
 
   std::vector<Screen> run() {
@@ -142,7 +146,7 @@ class Screening {
     });
     DoubleMatrix sums(targets_.size(), sizes_.heads);
     for (std::size_t input = 0; input < inputs; ++input) {
-      const std::size_t at_once = sources_at_once(lengths_[input]);
+      const std::size_t at_once = sources_at_once(lengths_[input], sizes_);
       const std::size_t parts = (sizes_.heads + at_once - 1) / at_once;
       parallel_for(targets_.size() * parts, [&](std::size_t task) {
         const std::size_t t = task / parts;
@@ -185,25 +189,6 @@ class Screening {
     target.add_effects(input, targets_[t].role, targets_[t].head, moved, sums);
   }
 
-  [[nodiscard]] std::size_t sources_at_once(std::size_t tokens) const {
-    return std::clamp<std::size_t>(kStackedRows / tokens, 1, sizes_.heads);
-  }
-
-  [[nodiscard]] std::size_t memory() const {
-    const std::size_t queries = sizes_.heads * sizes_.d_head;
-    const std::size_t columns = targets_.size() * sizes_.d_head;
-    std::size_t bytes = ScreenTarget::memory(sizes_, lengths_);
-    std::size_t floats = 2 * sizes_.d_model * columns + queries * (columns + sizes_.d_model);
-    std::size_t calls = 0;
-    for (const std::size_t tokens : lengths_) {
-      floats += tokens * queries;
-      calls = std::max(calls, ScreenTarget::call_memory(sizes_, tokens, sources_at_once(tokens)));
-    }
-    for (const Screen& one : screens_) floats += one.values.values().size();
-    bytes = saturating_add(bytes, saturating_multiply(floats, sizeof(float)));
-    return saturating_add(bytes, saturating_multiply(calls, thread_count()));
-  }
-
   const RecordedPass& record_;
   const HeadChange& change_;
   std::span<const Role> roles_;
@@ -216,6 +201,24 @@ class Screening {
 };
 
 }  // namespace
+
+std::size_t screen_memory(const HeadSizes& sizes, std::span<const std::size_t> lengths, std::span<const Role> roles) {
+  const std::size_t queries = sizes.heads * sizes.d_head;
+  const std::size_t columns = targets_of(roles, sizes).size() * sizes.d_head;
+  std::size_t floats = 2 * sizes.d_model * columns + queries * (columns + sizes.d_model);
+  std::size_t calls = 0;
+  for (const std::size_t tokens : lengths) {
+    floats += tokens * queries;
+    calls = std::max(calls, ScreenTarget::call_memory(sizes, tokens, sources_at_once(tokens, sizes)));
+  }
+  const std::size_t heads = sizes.layers * sizes.heads;
+  for (const Role role : roles) {
+    floats = saturating_add(floats, saturating_multiply(heads, sizes.layers * sizes.heads_of(role)));
+  }
+  const std::size_t bytes =
+      saturating_add(ScreenTarget::memory(sizes, lengths), saturating_multiply(floats, sizeof(float)));
+  return saturating_add(bytes, saturating_multiply(calls, thread_count()));
+}
 
 std::vector<Screen> screen(const RecordedPass& record, const HeadChange& change, std::span<const Role> roles,
                            const Context& context, FinishedWork* finished) {

@@ -22,8 +22,7 @@ RelateOptions options_of(std::span<const RolePair> pairs, WeightProcessing weigh
 }  // namespace
 
 std::size_t wiring_memory(const Model& model, std::span<const RolePair> pairs) {
-  const RelateMemory memory = relate_memory(model.info(), options_of(pairs, WeightProcessing::kFolded));
-  return saturating_add(memory.results, memory.judgment);
+  return relate_memory(model.info(), options_of(pairs, WeightProcessing::kFolded)).needed();
 }
 
 Wiring judge_wiring(const Model& model, std::span<const RolePair> pairs, WeightProcessing weights,

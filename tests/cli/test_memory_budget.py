@@ -156,6 +156,10 @@ def test_prune(wide: Path, ids: Path, tmp_path: Path) -> None:
     check(*words, "-o", tmp_path / "run", "--threads", 2)
 
 
+def test_patch(wide: Path, ids: Path, tmp_path: Path) -> None:
+    check("patch", wide, "--ids", ids, "--top", 2, "--draws", 2, "-o", tmp_path / "run", "--threads", 2)
+
+
 @pytest.mark.parametrize("command", ["organize", "softmax"])
 def test_analyses_of_maps(captured: Path, tmp_path: Path, command: str) -> None:
     more = ["--controls", 1] if command == "organize" else ["--heads", "L0H0"]

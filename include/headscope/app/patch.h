@@ -59,8 +59,9 @@ struct PatchOutcome {
   PatchMetric metric = PatchMetric::kLoss;
   Replacement replacement = Replacement::kMean;
   std::size_t inputs = 0;
-  std::size_t tokens = 0;  ///< Of all inputs.
-  bool given = false;      ///< Whether the edges were given, not chosen.
+  std::size_t tokens = 0;                   ///< Of all inputs.
+  bool given = false;                       ///< Whether the edges were given, not chosen.
+  std::optional<std::string> warning = {};  ///< If the tokenizer does not know much of the text.
   PatchResult result;
   RunFiles files;
 };

@@ -130,4 +130,8 @@ void run_forward(const Model& model, std::span<const ModelInput> inputs, const F
 /// \throws Error  as `run_forward`.
 [[nodiscard]] std::size_t token_count(const Model& model, const ModelInput& input);
 
+/// Returns the memory that a pass needs at least if its longest input has this many tokens.
+/// \throws Error  as `resolve_network`.
+[[nodiscard]] std::size_t forward_memory(const Model& model, std::size_t longest);
+
 }  // namespace headscope

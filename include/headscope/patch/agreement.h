@@ -45,7 +45,9 @@ struct Agreement {
   double rank_correlation_pk = 0;  ///< Spearman's, with |effect|.
   double rank_correlation_local = 0;
   /// Probability that the |effect| of random edges exceeds that of their controls as clearly as that of the chosen
-  /// ones: rank-sum test by permutation, (1 + count) / (1 + draws).
+  /// ones: twice the smaller p of the rank-sum test, by permutation as (1 + count) / (1 + draws), and of the precedence
+  /// test, the probability that so many chosen edges are above all controls. The first notices many small effects, the
+  /// second few large ones.
   double p = 1;
 };
 

@@ -51,6 +51,8 @@ class CutMeter {
  private:
   [[nodiscard]] std::size_t cuts_at_once(const Context& context) const;
   void want_readouts(ForwardOptions& pass) const;
+  [[nodiscard]] std::vector<double> measure_or_restore(std::size_t layer, std::span<const PatchEdge> edges,
+                                                       const Context& context, FinishedWork* finished) const;
   [[nodiscard]] std::vector<double> measure_layer(std::size_t layer, std::span<const PatchEdge> edges,
                                                   const Context& context) const;
 

@@ -36,4 +36,8 @@ struct Screen {
                                          std::span<const Role> roles, const Context& context = {},
                                          FinishedWork* finished = nullptr);
 
+/// Returns the memory that it needs, including the result. `lengths` are the numbers of tokens of the inputs.
+[[nodiscard]] std::size_t screen_memory(const HeadSizes& sizes, std::span<const std::size_t> lengths,
+                                        std::span<const Role> roles);
+
 }  // namespace headscope

@@ -24,7 +24,7 @@ struct Wiring {
 [[nodiscard]] Wiring judge_wiring(const Model& model, std::span<const RolePair> pairs, WeightProcessing weights,
                                   const MatchedOptions& matched, const Context& context = {});
 
-/// Bytes that the result takes.
+/// Returns the memory that it needs, including the result.
 [[nodiscard]] std::size_t wiring_memory(const Model& model, std::span<const RolePair> pairs);
 
 }  // namespace headscope

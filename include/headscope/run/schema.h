@@ -450,7 +450,7 @@ inline constexpr std::array kPatchAgreementColumns = std::to_array<ColumnSchema>
     {"auc_local", ColumnType::kDouble, "The same of the local effect"},
     {"rank_correlation_pk", ColumnType::kDouble, "Spearman correlation of the projection kernel with |effect|"},
     {"rank_correlation_local", ColumnType::kDouble, "The same of the local effect"},
-    {"p", ColumnType::kDouble, "Probability that random edges exceed their controls as clearly (rank-sum test)"},
+    {"p", ColumnType::kDouble, "Probability that random edges exceed their controls as clearly (rank-sum and precedence test)"},
 });
 inline constexpr FileSchema kPatchAgreement = {
     .command = "patch",

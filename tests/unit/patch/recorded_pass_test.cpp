@@ -136,8 +136,8 @@ TEST(RecordedPass, Refusals) {
   EXPECT_ERROR(RecordedPass(one.model(), {}), ErrorKind::kInvalidArgument, "no inputs");
   EXPECT_ERROR(RecordedPass(one.model(), one.inputs, Context{.memory = 10000}), ErrorKind::kResource,
                "recording the activations");
-  // The record fits, the pass beside it does not: 28 tokens * 3 layers * 32 floats.
-  EXPECT_ERROR(RecordedPass(one.model(), one.inputs, Context{.memory = 11000}), ErrorKind::kResource, "running");
+  // The record fits, the pass beside it does not: 28 tokens * 3 layers * 34 floats.
+  EXPECT_ERROR(RecordedPass(one.model(), one.inputs, Context{.memory = 12000}), ErrorKind::kResource, "running");
 }
 
 }  // namespace

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "headscope/io/stored_tensor.h"
+#include "headscope/model/head_sizes.h"
+#include "headscope/model/network.h"
+
+namespace headscope {
+
+/// Rows the MLP processes at a time: its hidden layer is about four times as wide as the stream.
+inline constexpr std::size_t kMlpRows = 1024;
+
+/// The layer's distinct projections of Q, K and V: a single one if the family has fused them.
+[[nodiscard]] std::vector<const StoredLinear*> projections(const NetworkLayer& layer);
+/// Every tensor that a layer reads.
+[[nodiscard]] std::vector<const StoredTensor*> tensors_of(const NetworkLayer& layer);
+
+/// Bytes a pass needs to hold, besides the blocks of maps. Must not depend on the number of threads: it determines
+/// which inputs share a batch, which shows in the last bits of a result.
+struct MemoryPlan {
+  std::size_t per_token = 0;
+  std::size_t fixed = 0;
+
+  /// The smallest memory that is enough for an input of this many tokens, with one block of maps.
+  [[nodiscard]] std::size_t needed(std::size_t tokens) const;
+};
+[[nodiscard]] MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size_t longest);
+
+}  // namespace headscope
