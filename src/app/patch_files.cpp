@@ -109,8 +109,12 @@ void add_edges(const PatchOutcome& outcome, RunFolder& folder) {
   folder.add_table(run_files::kPatchAgreement, std::move(agreement));
 }
 
-std::string text_or_dash(double value, int digits) {
-  return std::isnan(value) ? "-" : fmt::format("{:.{}f}", value, digits);
+std::string short_text(double value) {
+  return std::isnan(value) ? "-" : fmt::format("{:.2g}", value);
+}
+
+std::string hundredths(double value) {
+  return std::isnan(value) ? "-" : fmt::format("{:.2f}", value);
 }
 
 // The edges with the largest effects.
@@ -125,7 +129,7 @@ std::string strongest_lines(const PatchOutcome& outcome) {
   std::string text = fmt::format("  {:<4} {:<22} {:>9} {:>8} {:>8} {:>8}  {}\n", "pair", "edge", "effect", "pk", "z",
                                  "local", "chosen by");
   for (const MeasuredEdge& one : edges) {
-    text += fmt::format("  {:<4} {:<22} {:>+9.4f} {:>8.2f} {:>8.1f} {:>8.4f}  {}{}\n", pair_name(one.edge.role),
+    text += fmt::format("  {:<4} {:<22} {:>+9.3g} {:>8.2f} {:>8.1f} {:>8.2g}  {}{}\n", pair_name(one.edge.role),
                         fmt::format("{} > {}", to_string(one.edge.source), to_string(one.edge.target)), *one.effect,
                         one.pk, one.z, one.local, to_string(one.kind), one.in_circuit ? ", in the circuit" : "");
   }
@@ -137,9 +141,9 @@ std::string agreement_lines(const PatchOutcome& outcome) {
                                  "cut", "median", "controls", "their 99%", "above", "AUC pk", "z", "local");
   for (const Agreement& one : outcome.result.agreement) {
     text += fmt::format("  {:<4} {:<7} {:>5} {:>8} {:>8} {:>9} {:>8} {:>6} {:>7} {:>6}\n", pair_name(one.role),
-                        to_string(one.sample), one.chosen, text_or_dash(one.median, 4),
-                        text_or_dash(one.median_control, 4), text_or_dash(one.level, 4), one.above,
-                        text_or_dash(one.auc_pk, 2), text_or_dash(one.auc_z, 2), text_or_dash(one.auc_local, 2));
+                        to_string(one.sample), one.chosen, short_text(one.median), short_text(one.median_control),
+                        short_text(one.level), one.above, hundredths(one.auc_pk), hundredths(one.auc_z),
+                        hundredths(one.auc_local));
   }
   return text;
 }
