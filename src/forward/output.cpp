@@ -180,9 +180,9 @@ void write_output(const Model& model, const Network& network, std::span<const Ou
     } else if (groups) {
       groups->add(part, first, end);
     } else if (first < end) {
-      const MatrixView rows = part.stream.block(first, end - first, 0, part.stream.columns()).view();
-      check_finite(model, network, rows);
-      options.on_output({part.input, first, part.stream.rows(), rows});
+      const MatrixView wanted = part.stream.block(first, end - first, 0, part.stream.columns()).view();
+      check_finite(model, network, wanted);
+      options.on_output({part.input, first, part.stream.rows(), wanted});
     }
     poll();
   }

@@ -112,6 +112,28 @@ void softmax_here(float* x, std::size_t n) {
   transform(x, n, [&](Vector v, std::size_t) { return hn::Mul(v, scale); });
 }
 
+double log_sum_exp_here(const float* x, std::size_t n) {
+  constexpr std::size_t kBlock = 1024;  // few enough terms for sums in single precision
+  const Tag d;
+  const std::size_t lanes = hn::Lanes(d);
+  Vector most = hn::Set(d, x[0]);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) most = hn::Max(most, hn::LoadU(d, x + i));
+  float largest = hn::GetLane(hn::MaxOfLanes(d, most));
+  for (; i < n; ++i) largest = std::max(largest, x[i]);
+  const Vector offset = hn::Set(d, largest);
+  double total = 0;
+  for (i = 0; i + lanes <= n;) {
+    Vector part = hn::Zero(d);
+    for (const std::size_t end = std::min(n, i + kBlock); i + lanes <= end; i += lanes) {
+      part = hn::Add(part, hn::Exp(d, hn::Sub(hn::LoadU(d, x + i), offset)));
+    }
+    total += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, part)));
+  }
+  for (; i < n; ++i) total += std::exp(static_cast<double>(x[i]) - static_cast<double>(largest));
+  return static_cast<double>(largest) + std::log(total);
+}
+
 void soft_cap_here(float* x, float cap, std::size_t n) {
   const Tag d;
   const Vector scale = hn::Set(d, cap);
@@ -245,6 +267,7 @@ namespace headscope {
 HWY_EXPORT(layer_norm_here);
 HWY_EXPORT(rms_norm_here);
 HWY_EXPORT(softmax_here);
+HWY_EXPORT(log_sum_exp_here);
 HWY_EXPORT(soft_cap_here);
 HWY_EXPORT(activate_here);
 HWY_EXPORT(activate_gate_here);
@@ -265,6 +288,10 @@ void rms_norm(std::span<const float> x, std::span<const float> gain, float epsil
 
 void softmax(std::span<float> x) {
   if (!x.empty()) HWY_DYNAMIC_DISPATCH(softmax_here)(x.data(), x.size());
+}
+
+double log_sum_exp(std::span<const float> x) {
+  return HWY_DYNAMIC_DISPATCH(log_sum_exp_here)(x.data(), x.size());
 }
 
 void soft_cap(std::span<float> x, float cap) {

@@ -3,20 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "headscope/base/error.h"
+#include "headscope/base/parallel.h"
+#include "headscope/forward/row_kernels.h"
 
 namespace headscope {
 namespace {
-
-double log_sum_exp(MatrixView output, std::size_t row) {
-  double largest = static_cast<double>(output(row, 0));
-  for (std::size_t j = 1; j < output.columns(); ++j) largest = std::max(largest, static_cast<double>(output(row, j)));
-  double sum = 0;
-  for (std::size_t j = 0; j < output.columns(); ++j) sum += std::exp(static_cast<double>(output(row, j)) - largest);
-  return largest + std::log(sum);
-}
 
 void check(const Readout& one, const OutputRows& rows) {
   if (one.row >= rows.rows) {
@@ -33,13 +26,20 @@ void check(const Readout& one, const OutputRows& rows) {
 }  // namespace
 
 void ReadoutSum::add(const OutputRows& rows) {
+  std::vector<const Readout*> here;
   for (const Readout& one : readouts_) {
     check(one, rows);
-    if (one.row < rows.first_row || one.row >= rows.first_row + rows.values.rows()) continue;
-    const std::size_t row = one.row - rows.first_row;
-    const auto logit = [&](std::uint32_t token) { return static_cast<double>(rows.values(row, token)); };
-    sum_ += one.other ? logit(one.answer) - logit(*one.other) : log_sum_exp(rows.values, row) - logit(one.answer);
+    if (one.row >= rows.first_row && one.row < rows.first_row + rows.values.rows()) here.push_back(&one);
   }
+  std::vector<double> values(here.size());
+  parallel_for(here.size(), [&](std::size_t i) {
+    const std::size_t row = here[i]->row - rows.first_row;
+    const std::span<const float> logits(rows.values.data() + row * rows.values.row_stride(), rows.values.columns());
+    const double other = here[i]->other ? static_cast<double>(logits[*here[i]->other]) : 0;
+    const double answer = static_cast<double>(logits[here[i]->answer]);
+    values[i] = here[i]->other ? answer - other : log_sum_exp(logits) - answer;
+  });
+  for (const double value : values) sum_ += value;
 }
 
 std::vector<Readout> next_token_readouts(const ModelInput& input, std::size_t first) {

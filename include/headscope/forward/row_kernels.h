@@ -20,6 +20,9 @@ void rms_norm(std::span<const float> x, std::span<const float> gain, float epsil
 /// exp(x - max) / sum, in place.
 void softmax(std::span<float> x);
 
+/// ln sum exp(x), for at least one value.
+[[nodiscard]] double log_sum_exp(std::span<const float> x);
+
 /// cap * tanh(x / cap), in place.
 void soft_cap(std::span<float> x, float cap);
 

@@ -164,6 +164,21 @@ TEST(RowKernels, AddsAndTurnsEveryLength) {
   });
 }
 
+TEST(RowKernels, LogSumExpOfAnyLength) {
+  on_every_target([] {
+    for (const std::size_t n :
+         {std::size_t{1}, std::size_t{2}, std::size_t{17}, std::size_t{1025}, std::size_t{5000}}) {
+      std::vector<float> x(n);
+      for (std::size_t i = 0; i < n; ++i) x[i] = 90 + static_cast<float>(i * 37 % 101) / 10;  // sums exceed float
+      double sum = 0;
+      for (const float value : x) sum += std::exp(static_cast<double>(value));
+      EXPECT_NEAR(log_sum_exp(x), std::log(sum), 2e-7 * 100);
+      x[n / 2] = -1000;
+      EXPECT_TRUE(std::isfinite(log_sum_exp(x)));
+    }
+  });
+}
+
 TEST(RowKernels, EntropyCountsNoZeros) {
   on_every_target([] {
     for (std::size_t n = 1; n <= kMaxLength; ++n) {
