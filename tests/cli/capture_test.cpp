@@ -3,15 +3,14 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "headscope/io/npy.h"
 #include "support/png_bytes.h"
+#include "support/read.h"
 #include "support/run_program.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_llama.h"
@@ -22,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::expect_failure;
 using test::Outcome;
+using test::read;
 using test::run_program;
 using test::TemporaryFolder;
 using test::TinyLlama;
@@ -29,12 +29,6 @@ using testing::HasSubstr;
 using Json = nlohmann::json;
 
 const std::string kForward = std::string(HEADSCOPE_SOURCE_DIR) + "/tests/golden/forward/";
-
-std::string read(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 Json read_json(const fs::path& path) {
   return Json::parse(read(path));

@@ -4,13 +4,13 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "headscope/base/random.h"
 #include "headscope/io/npy.h"
 #include "support/golden_inputs.h"
+#include "support/read.h"
 #include "support/run_program.h"
 #include "support/temporary_folder.h"
 
@@ -20,17 +20,12 @@ namespace {
 namespace fs = std::filesystem;
 using test::expect_failure;
 using test::Outcome;
+using test::read;
 using test::run_program;
 using test::TemporaryFolder;
 using testing::HasSubstr;
 
 const std::string kInduction = std::string(HEADSCOPE_SOURCE_DIR) + "/models/induction";
-
-std::string read(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 // Runs of the induction model, on random tokens, twice, and of a tiny ViT, on random pixels.
 class CompareCommand : public testing::Test {

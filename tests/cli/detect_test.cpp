@@ -2,12 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 
 #include "headscope/relate/labels.h"
+#include "support/read.h"
 #include "support/run_program.h"
 #include "support/temporary_folder.h"
 
@@ -17,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::expect_failure;
 using test::Outcome;
+using test::read;
 using test::run_program;
 using test::TemporaryFolder;
 using testing::HasSubstr;
@@ -24,12 +24,6 @@ using Json = nlohmann::json;
 
 const std::string kInduction = std::string(HEADSCOPE_SOURCE_DIR) + "/models/induction";
 const std::string kForward = std::string(HEADSCOPE_SOURCE_DIR) + "/tests/golden/forward/";
-
-std::string read(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 TEST(Detect, WritesATableAndLabelsThatRelateTakes) {
   const TemporaryFolder folder;

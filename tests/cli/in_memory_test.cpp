@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -14,6 +12,7 @@
 #include "headscope/headscope.h"
 #include "headscope/io/npy.h"
 #include "support/expect_error.h"
+#include "support/read.h"
 #include "support/run_program.h"
 #include "support/temporary_folder.h"
 
@@ -21,16 +20,11 @@ namespace headscope {
 namespace {
 
 namespace fs = std::filesystem;
+using test::read;
 using test::TemporaryFolder;
 
 const std::string kModel = std::string(HEADSCOPE_SOURCE_DIR) + "/models/induction";
 const std::vector<std::uint32_t> kIds = {1, 2, 3, 4, 5, 1, 2, 3, 4, 5};
-
-std::string read(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 std::string text_of(const InMemoryFile& file) {
   if (file.table) return file.table->csv();

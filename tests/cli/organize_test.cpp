@@ -2,10 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -14,6 +12,7 @@
 #include "headscope/io/npz.h"
 #include "headscope/tree/tree_json.h"
 #include "support/map_files.h"
+#include "support/read.h"
 #include "support/run_program.h"
 #include "support/temporary_folder.h"
 
@@ -23,16 +22,11 @@ namespace {
 namespace fs = std::filesystem;
 using test::expect_failure;
 using test::Outcome;
+using test::read;
 using test::run_program;
 using test::TemporaryFolder;
 using testing::HasSubstr;
 using testing::Not;
-
-std::string read(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 std::size_t lines(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));

@@ -6,11 +6,11 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 
 #include "headscope/io/csv_reader.h"
 #include "headscope/io/npy.h"
+#include "support/read.h"
 #include "support/run_program.h"
 #include "support/temporary_folder.h"
 
@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::expect_failure;
 using test::Outcome;
+using test::read;
 using test::run_program;
 using test::TemporaryFolder;
 using testing::HasSubstr;
@@ -29,12 +30,6 @@ const std::string kSource = HEADSCOPE_SOURCE_DIR;
 const std::string kDemo = kSource + "/models/demo";
 const std::string kVit = kSource + "/models/demo-vit";
 const std::string kForward = kSource + "/tests/golden/forward/";
-
-std::string read(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 class PatchTest : public testing::Test {
  protected:

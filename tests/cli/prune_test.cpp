@@ -3,14 +3,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "headscope/io/npy.h"
 #include "support/golden_inputs.h"
+#include "support/read.h"
 #include "support/run_program.h"
 #include "support/temporary_folder.h"
 
@@ -20,17 +19,12 @@ namespace {
 namespace fs = std::filesystem;
 using test::expect_failure;
 using test::Outcome;
+using test::read;
 using test::run_program;
 using test::TemporaryFolder;
 using testing::HasSubstr;
 
 const std::string kInduction = std::string(HEADSCOPE_SOURCE_DIR) + "/models/induction";
-
-std::string read(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 std::size_t lines(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));

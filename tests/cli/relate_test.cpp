@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "headscope/io/npy.h"
+#include "support/read.h"
 #include "support/run_program.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_gpt2.h"
@@ -20,18 +20,13 @@ namespace {
 namespace fs = std::filesystem;
 using test::expect_failure;
 using test::Outcome;
+using test::read;
 using test::run_program;
 using test::TemporaryFolder;
 using test::TinyGpt2;
 using testing::HasSubstr;
 
 const std::string kModels = std::string(HEADSCOPE_SOURCE_DIR) + "/tests/golden/affinities/";
-
-std::string read(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 std::size_t lines(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));

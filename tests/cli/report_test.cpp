@@ -3,14 +3,16 @@
 
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
+#include "support/read.h"
 #include "support/run_files.h"
 #include "support/run_program.h"
 #include "support/temporary_folder.h"
 
 namespace headscope {
 namespace {
+
+using test::read;
 
 using test::expect_failure;
 using test::Outcome;
@@ -21,12 +23,6 @@ using ::testing::StartsWith;
 constexpr const char* kDetectors =
     "head,layer,index,previous,identity,duplicate,induction,threshold,detected\nL0H0,0,0,0.5,0.1,0.1,0.1,0.4,"
     "previous\n";
-
-std::string read(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 // A RUN of one table, beside which the page goes.
 struct Folder {

@@ -6,25 +6,19 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <fstream>
-#include <sstream>
 
 #include "headscope/base/system.h"
 #include "headscope/io/byte_reader.h"
 #include "support/expect_error.h"
+#include "support/read.h"
 #include "support/temporary_folder.h"
 
 namespace headscope {
 namespace {
 
 namespace fs = std::filesystem;
+using test::read;
 using test::TemporaryFolder;
-
-std::string read(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 // A folder "run" with links to what is beside it and in it.
 class FolderTest : public testing::Test {

@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 
+#include "support/read.h"
 #include "support/temporary_folder.h"
 
 namespace headscope {
 namespace {
+
+using test::read;
 
 namespace fs = std::filesystem;
 
@@ -30,12 +32,6 @@ std::vector<fs::path> files(const fs::path& folder) {
     if (entry.is_regular_file()) found.push_back(entry.path());
   }
   return found;
-}
-
-std::string read(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
 }
 
 class FinishedBlocksTest : public testing::Test {

@@ -2,24 +2,18 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
 
 #include "headscope/run/run_folder.h"
 #include "headscope/run/schema.h"
 #include "support/expect_error.h"
+#include "support/read.h"
 #include "support/temporary_folder.h"
 
 namespace headscope {
 namespace {
 
+using test::read;
 using test::TemporaryFolder;
-
-std::string read(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 // A folder with the results of two commands.
 void fill(const std::filesystem::path& path) {

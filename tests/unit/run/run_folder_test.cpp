@@ -6,23 +6,18 @@
 #include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "headscope/base/parallel.h"
 #include "headscope/io/npy.h"
 #include "support/expect_error.h"
+#include "support/read.h"
 #include "support/temporary_folder.h"
 
 namespace headscope {
 namespace {
 
+using test::read;
 using test::TemporaryFolder;
-
-std::string read(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 std::size_t count_files(const std::filesystem::path& folder) {
   std::size_t count = 0;

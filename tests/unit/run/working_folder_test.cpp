@@ -6,24 +6,19 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "headscope/run/run_contents.h"
 #include "headscope/run/run_folder.h"
 #include "support/expect_error.h"
+#include "support/read.h"
 #include "support/temporary_folder.h"
 
 namespace headscope {
 namespace {
 
 namespace fs = std::filesystem;
+using test::read;
 using test::TemporaryFolder;
-
-std::string read(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 RunCommand command(const std::string& name) {
   return {name, {name}, {{"model", "m"}}, {}};
