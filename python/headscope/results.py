@@ -164,6 +164,42 @@ class Relation(Result):
         return self.table("hubs.csv")
 
     @cached_property
+    def components(self) -> Table | None:
+        """Heads and other components, once per way of writing or reading, if ``nodes`` had more than heads."""
+        return self._optional("components.csv")
+
+    @cached_property
+    def component_edges(self) -> Table | None:
+        """The kept edges between components, by overlap."""
+        return self._optional("component_edges.csv")
+
+    @cached_property
+    def component_wiring(self) -> Table | None:
+        """How many pairs of components are beyond chance and how many stand out, per pair of roles and in all."""
+        return self._optional("component_wiring.csv")
+
+    @cached_property
+    def component_hubs(self) -> Table | None:
+        """Components by how far the sum of z over their pairs exceeds what their layers explain."""
+        return self._optional("component_hubs.csv")
+
+    @cached_property
+    def overlaps(self) -> dict[str, NDArray[np.float32]]:
+        """By ``score_PAIR``, e.g. ``overlap_OM`` or ``pk_OM``: [source component, target component]."""
+        names = [name for name in self.files if name.startswith("components/")]
+        return {name[len("components/"):-len(".npy")]: self.array(name) for name in names}
+
+    @cached_property
+    def neurons(self) -> Table | None:
+        """The neurons most in a head's subspaces, if ``neurons`` was given."""
+        return self._optional("neurons.csv")
+
+    @cached_property
+    def neuron_tokens(self) -> Table | None:
+        """The tokens closest to the vectors of these neurons, if the model has a vocabulary."""
+        return self._optional("neuron_tokens.csv")
+
+    @cached_property
     def tree(self) -> Tree:
         """Nested communities of heads."""
         return self._tree("tree.json")

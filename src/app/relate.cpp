@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "app/device_choice.h"
@@ -48,6 +50,25 @@ TextForm<NullModel> null_form() {
   return named_values(std::move(names));
 }
 
+TextForm<GraphNodes> nodes_form() {
+  return named_values<GraphNodes>({{GraphNodes::kHeads, "heads"},
+                                   {GraphNodes::kMlp, "mlp"},
+                                   {GraphNodes::kEmbedding, "embedding"},
+                                   {GraphNodes::kPosition, "position"},
+                                   {GraphNodes::kUnembedding, "unembedding"}});
+}
+
+ComponentChoice components_of(const RelateRequest& request) {
+  const auto has = [&](GraphNodes nodes) { return std::ranges::find(request.nodes, nodes) != request.nodes.end(); };
+  if (!has(GraphNodes::kHeads)) {
+    throw Error(ErrorKind::kInvalidArgument, "--nodes: expected heads among the nodes, such as heads,mlp");
+  }
+  return {.mlp = has(GraphNodes::kMlp),
+          .embedding = has(GraphNodes::kEmbedding),
+          .position = has(GraphNodes::kPosition),
+          .unembedding = has(GraphNodes::kUnembedding)};
+}
+
 RelateOptions relate_options(const RelateRequest& request) {
   RelateOptions options;
   options.pairs = request.pairs;
@@ -69,6 +90,15 @@ RelateOptions relate_options(const RelateRequest& request) {
     }
   }
   return options;
+}
+
+// The roles in which heads read what other components write.
+std::vector<Role> reading_roles(const RelateRequest& request) {
+  std::vector<Role> roles;
+  for (const Role role : {Role::kQ, Role::kK, Role::kV}) {
+    if (std::ranges::find(request.pairs, RolePair{Role::kO, role}) != request.pairs.end()) roles.push_back(role);
+  }
+  return roles;
 }
 
 RunCommand describe_run(const RelateRequest& request, const Model& model, const std::string& seen,
@@ -175,6 +205,33 @@ void add_tokens(const RelateRequest& request, const Model& model, const Context&
   }
 }
 
+// The strongest neurons of the requested subspaces, with token profiles if the model has a vocabulary.
+void add_neurons(const RelateRequest& request, const Model& model, const Context& context, RelateOutcome& outcome) {
+  if (request.neurons == 0) return;
+  const HeadSizes& sizes = model.info().sizes;
+  const std::vector<HeadRole> subspaces = request.tokens_for == ProfiledSubspaces::kAll
+                                              ? all_subspaces(outcome.result, sizes)
+                                              : noteworthy_subspaces(outcome.result, sizes);
+  outcome.neurons = strongest_neurons(model, subspaces, {request.weights, request.neurons}, context);
+  const auto vocabulary = Vocabulary::load(model.checkpoint());
+  if (!outcome.has_tokens || !vocabulary) return;
+  std::set<NeuronId> listed;
+  for (const HeadNeurons& one : outcome.neurons) {
+    for (const NeuronScore& score : one.top) listed.insert(score.neuron);
+  }
+  TokenProfileOptions options;
+  options.weights = request.weights;
+  options.matrix = request.tokens_from;
+  options.top = request.tokens;
+  options.vocabulary_size = vocabulary->size();
+  const std::vector<NeuronId> neurons(listed.begin(), listed.end());
+  for (const NeuronTokens& profile : neuron_tokens(model, neurons, options, context)) {
+    for (std::size_t i = 0; i < profile.top.size(); ++i) {
+      outcome.neuron_tokens.push_back({profile.neuron, i + 1, vocabulary->token(profile.top[i].token), profile.top[i]});
+    }
+  }
+}
+
 }  // namespace
 
 void describe(RelateRequest& request, OptionList& options) {
@@ -192,7 +249,11 @@ void describe(RelateRequest& request, OptionList& options) {
            "the matched null, over all pairs of roles")
       .between(0, 1)
       .formerly("--q");
+  options.add("nodes", request.nodes, nodes_form(),
+              "Nodes of the graph; with others than heads, all components are compared by overlap");
   options.add("labels", request.labels, "JSON file of head classes to score against");
+  options.add("neurons", request.neurons,
+              "Neurons listed per subspace of a head with token profiles: those whose vectors are most in it");
   options.add("tokens", request.tokens, "Tokens per profile");
   options.add(
       "tokens-for", request.tokens_for,
@@ -228,6 +289,7 @@ std::optional<RelateOutcome> run(const RelateRequest& request, const Context& ca
   Ranks& ranks = context.ranks;
   RelateOutcome outcome;
   outcome.options = relate_options(request);
+  const ComponentChoice components = components_of(request);
   context.affinity_engine = choose_affinity_engine(request.resources, context);
 
   const auto opened = ranks.run_and_agree([&] { return request.model.open(); });
@@ -236,6 +298,10 @@ std::optional<RelateOutcome> run(const RelateRequest& request, const Context& ca
   const std::size_t results = check_relate_memory(model, outcome.options, context);
   const Context after = context.without_memory(results);
   check_token_memory(request, model, after);
+  if (components.any()) {
+    const std::size_t top = request.max_q ? 0 : request.top;
+    check_overlaps(model, components, reading_roles(request), top, outcome.options.affinity, after);
+  }
   // Ranks compare a sample; the whole is read once.
   check_same_everywhere(ranks, "model", sampled_fingerprint(model.checkpoint()));
   const std::string seen = broadcast_text(ranks, ranks.is_root() ? fingerprint(model) : "");
@@ -263,8 +329,15 @@ std::optional<RelateOutcome> run(const RelateRequest& request, const Context& ca
       folder.circumstances()["blocks_resumed"] = std::to_string(outcome.resumed_blocks);
     }
     outcome.result = std::move(*result);
+    if (components.any()) {
+      if (finished) finished->save();
+      outcome.components = relate_components(model, components, outcome.options, outcome.result.affinities,
+                                             after.on_one_rank().with_stage("comparing components"));
+      std::ranges::copy(outcome.components->warnings, std::back_inserter(outcome.result.warnings));
+    }
     add_tokens(request, model,
                after.without_memory(token_memory(request, model)).on_one_rank().with_stage("ranking tokens"), outcome);
+    add_neurons(request, model, after.on_one_rank().with_stage("ranking neurons"), outcome);
     write(outcome, folder);
     outcome.files = output->finish(context);
   }

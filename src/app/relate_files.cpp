@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/component_files.h"
 #include "app/json_text.h"
 #include "app/relate_lines.h"
 #include "app/relate_verdict.h"
@@ -37,7 +38,8 @@ void add_heads(RunFolder& folder, const RelateOutcome& outcome) {
     return found->second;
   };
   Table table = make_table(run_files::kHeads);
-  for (const HeadId id : outcome.result.graph.nodes()) {
+  for (const ComponentId& node : outcome.result.graph.nodes()) {
+    const HeadId id = node.head_id();
     const std::string classes =
         outcome.options.labels ? fmt::format("{}", fmt::join(outcome.options.labels->classes_of(id), ";")) : "";
     table.add_row({to_string(id), id.layer, id.head, id.key_value ? "kv" : "query", rank(id, Role::kQ),
@@ -89,7 +91,9 @@ void add_wiring(RunFolder& folder, const RelateResult& result) {
 
 void add_graph(RunFolder& folder, const RelateOutcome& outcome) {
   const RelateResult& result = outcome.result;
-  const GraphToExport graph{result.graph, result.measures, outcome.options.labels ? &*outcome.options.labels : nullptr};
+  const HeadLabels* labels = outcome.options.labels ? &*outcome.options.labels : nullptr;
+  const GraphToExport graph{outcome.components ? outcome.components->graph : result.graph,
+                            outcome.components ? outcome.components->measures : result.measures, labels};
   folder.add_text(describe(run_files::kGraphMl), to_graphml(graph));
   folder.add_text(describe(run_files::kGexf), to_gexf(graph));
   folder.add_text(describe(run_files::kDot), to_dot(graph));
@@ -106,7 +110,7 @@ void add_graph(RunFolder& folder, const RelateOutcome& outcome) {
 
 void add_tree(RunFolder& folder, const RelateResult& result) {
   std::vector<std::string> names;
-  for (const HeadId id : result.graph.nodes()) names.push_back(to_string(id));
+  for (const ComponentId& id : result.graph.nodes()) names.push_back(to_string(id));
   folder.add_text(describe(run_files::kCommunities, {}, {names.size()}), to_json(*result.tree, names) + "\n");
 }
 
@@ -188,6 +192,8 @@ void write(const RelateOutcome& outcome, RunFolder& folder) {
   add_sensitivity(folder, outcome.result);
   add_labels(folder, outcome);
   add_tokens(folder, outcome);
+  app::add_components(folder, outcome);
+  app::add_neurons(folder, outcome);
   folder.verdict() = app::relate_verdict(outcome.result);
 }
 
@@ -206,6 +212,7 @@ std::string summary(const RelateOutcome& outcome) {
                       to_string(result.headline));
   text += app::wiring_lines(result);
   text += app::hub_lines(result);
+  text += app::component_lines(outcome);
   text += app::informativeness_lines(result);
   text += app::sensitivity_line(result);
   for (const LabelRow& row : result.labels) {
@@ -270,6 +277,7 @@ std::string to_json(const RelateOutcome& outcome) {
                {"sensitivity", app::sensitivity_json(result)},
                {"labels", labels},
                {"warnings", result.warnings}};
+  app::add_component_json(outcome, root);
   return app::json_text(std::move(root), outcome.files);
 }
 

@@ -41,16 +41,18 @@ constexpr std::size_t kWeight = kEdgeAttributes.size() - 1;
 using NodeValues = std::array<std::string, kNodeAttributes.size()>;
 using EdgeValues = std::array<std::string, kEdgeAttributes.size()>;
 
-std::string class_names(const GraphToExport& what, HeadId id) {
-  if (what.labels == nullptr) return "";
-  const std::vector<std::string> names = what.labels->classes_of(id);
+std::string class_names(const GraphToExport& what, const ComponentId& id) {
+  if (what.labels == nullptr || !id.is_head()) return "";
+  const std::vector<std::string> names = what.labels->classes_of(id.head_id());
   return fmt::format("{}", fmt::join(names, ";"));
 }
 
 NodeValues node_values(const GraphToExport& what, std::size_t node) {
-  const HeadId id = what.graph.nodes()[node];
+  const ComponentId id = what.graph.nodes()[node];
   const NodeMeasures& m = what.measures.nodes[node];
-  return {fmt::to_string(id.layer),       fmt::to_string(id.head),       id.key_value ? "kv" : "query",
+  const std::string layer = id.is_in_layer() ? fmt::to_string(id.layer) : "";
+  const std::string head = id.is_head() ? fmt::to_string(id.head) : "";
+  return {layer,                          head,                          std::string(to_string(id.kind)),
           fmt::to_string(m.in_degree),    fmt::to_string(m.out_degree),  fmt::to_string(m.in_strength),
           fmt::to_string(m.out_strength), fmt::to_string(m.pagerank),    fmt::to_string(m.hub),
           fmt::to_string(m.authority),    fmt::to_string(m.betweenness), class_names(what, id)};
@@ -170,7 +172,7 @@ std::string to_graphml(const GraphToExport& what) {
   declare_graphml_keys(out, "node", kNodeAttributes);
   declare_graphml_keys(out, "edge", kEdgeAttributes);
   out += "  <graph id=\"heads\" edgedefault=\"directed\">\n";
-  const std::span<const HeadId> nodes = what.graph.nodes();
+  const std::span<const ComponentId> nodes = what.graph.nodes();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     fmt::format_to(std::back_inserter(out), "    <node id=\"{}\">\n", to_string(nodes[i]));
     add_graphml_data(out, 'n', node_values(what, i));
@@ -196,7 +198,7 @@ std::string to_gexf(const GraphToExport& what) {
   declare_gexf_attributes(out, "node", kNodeAttributes);
   declare_gexf_attributes(out, "edge", std::span(kEdgeAttributes).first(kWeight));
   out += "    <nodes>\n";
-  const std::span<const HeadId> nodes = what.graph.nodes();
+  const std::span<const ComponentId> nodes = what.graph.nodes();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     fmt::format_to(std::back_inserter(out), "      <node id=\"{0}\" label=\"{0}\">\n", to_string(nodes[i]));
     add_gexf_values(out, node_values(what, i));
@@ -218,12 +220,12 @@ std::string to_gexf(const GraphToExport& what) {
 std::string to_dot(const GraphToExport& what) {
   check(what);
   std::string out = "digraph heads {\n  rankdir=LR;\n  node [shape=box];\n";
-  const std::span<const HeadId> nodes = what.graph.nodes();
+  const std::span<const ComponentId> nodes = what.graph.nodes();
   std::map<std::size_t, std::string> layers;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const std::string id = dot(to_string(nodes[i]));
     fmt::format_to(std::back_inserter(out), "  {} [{}];\n", id, dot_attributes(kNodeAttributes, node_values(what, i)));
-    layers[nodes[i].layer] += " " + id + ";";
+    layers[nodes[i].depth()] += " " + id + ";";
   }
   for (const auto& [layer, ids] : layers) out += "  { rank=same;" + ids + " }\n";
   for (const HeadEdge& edge : what.graph.edges()) {

@@ -21,7 +21,7 @@ std::vector<std::size_t> count_up(std::size_t size) {
   return indices;
 }
 
-std::vector<std::size_t> sort_by_id(std::span<const HeadId> nodes) {
+std::vector<std::size_t> sort_by_id(std::span<const ComponentId> nodes) {
   std::vector<std::size_t> order = count_up(nodes.size());
   std::ranges::sort(order, {}, [&](std::size_t i) { return nodes[i]; });
   const auto twice = std::ranges::adjacent_find(order, {}, [&](std::size_t i) { return nodes[i]; });
@@ -31,12 +31,12 @@ std::vector<std::size_t> sort_by_id(std::span<const HeadId> nodes) {
   return order;
 }
 
-std::string describe(const HeadEdge& edge, std::span<const HeadId> nodes) {
+std::string describe(const HeadEdge& edge, std::span<const ComponentId> nodes) {
   return fmt::format("head graph: edge {} > {} ({})", to_string(nodes[edge.source]), to_string(nodes[edge.target]),
                      printable(edge.pair));
 }
 
-void check_edge(const HeadEdge& edge, std::span<const HeadId> nodes) {
+void check_edge(const HeadEdge& edge, std::span<const ComponentId> nodes) {
   if (edge.source >= nodes.size() || edge.target >= nodes.size()) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("head graph: an edge joins nodes {} and {}, but there are {} nodes", edge.source,
@@ -59,7 +59,7 @@ void check_edge(const HeadEdge& edge, std::span<const HeadId> nodes) {
 
 }  // namespace
 
-HeadGraph::HeadGraph(std::vector<HeadId> nodes, std::vector<HeadEdge> edges)
+HeadGraph::HeadGraph(std::vector<ComponentId> nodes, std::vector<HeadEdge> edges, Components /*tag*/)
     : nodes_(std::move(nodes)), edges_(std::move(edges)), by_id_(sort_by_id(nodes_)) {
   for (const HeadEdge& edge : edges_) check_edge(edge, nodes_);
 
@@ -90,7 +90,7 @@ HeadGraph::HeadGraph(std::vector<HeadId> nodes, std::vector<HeadEdge> edges)
   std::partial_sum(first_arc_.begin(), first_arc_.end(), first_arc_.begin());
 }
 
-std::optional<std::size_t> HeadGraph::find(HeadId id) const noexcept {
+std::optional<std::size_t> HeadGraph::find(ComponentId id) const noexcept {
   const auto found = std::ranges::lower_bound(by_id_, id, {}, [&](std::size_t i) { return nodes_[i]; });
   if (found == by_id_.end() || nodes_[*found] != id) return std::nullopt;
   return *found;

@@ -26,15 +26,15 @@ struct Moments {
 };
 
 // Nodes of one side by layer, with their rows or columns.
-std::map<std::size_t, std::vector<std::size_t>> by_layer(std::span<const HeadId> heads) {
+std::map<std::size_t, std::vector<std::size_t>> by_layer(std::span<const ComponentId> nodes) {
   std::map<std::size_t, std::vector<std::size_t>> layers;
-  for (std::size_t i = 0; i < heads.size(); ++i) layers[heads[i].layer].push_back(i);
+  for (std::size_t i = 0; i < nodes.size(); ++i) layers[nodes[i].depth()].push_back(i);
   return layers;
 }
 
 class HubTest {
  public:
-  HubTest(std::span<const HubEvidence> evidence, std::span<const HeadId> nodes) : moments_(nodes.size()) {
+  HubTest(std::span<const HubEvidence> evidence, std::span<const ComponentId> nodes) : moments_(nodes.size()) {
     strengths_.resize(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) index_[nodes[i]] = i;
     for (const HubEvidence& one : evidence) add(one);
@@ -61,14 +61,11 @@ class HubTest {
 
  private:
   void add(const HubEvidence& evidence) {
-    const AffinitySide& source = evidence.affinities->source;
-    const AffinitySide& target = evidence.affinities->target;
-    for (const auto& [from, rows] : by_layer(source.heads)) {
-      for (const auto& [to, columns] : by_layer(target.heads)) {
-        if (from >= to) continue;
+    for (const auto& [from, rows] : by_layer(evidence.sources)) {
+      for (const auto& [to, columns] : by_layer(evidence.targets)) {
         Block block;
-        for (const std::size_t row : rows) block.sources.push_back(index_.at(source.heads[row]));
-        for (const std::size_t column : columns) block.targets.push_back(index_.at(target.heads[column]));
+        for (const std::size_t row : rows) block.sources.push_back(index_.at(evidence.sources[row]));
+        for (const std::size_t column : columns) block.targets.push_back(index_.at(evidence.targets[column]));
         for (std::size_t i = 0; i < rows.size(); ++i) {
           for (std::size_t j = 0; j < columns.size(); ++j) {
             const float z = evidence.z(rows[i], columns[j]);
@@ -117,7 +114,7 @@ class HubTest {
     }
   }
 
-  std::map<HeadId, std::size_t> index_;
+  std::map<ComponentId, std::size_t> index_;
   std::vector<Block> blocks_;
   std::vector<double> strengths_;
   std::vector<Moments> moments_;
@@ -125,7 +122,7 @@ class HubTest {
 
 }  // namespace
 
-void test_hubs(std::span<const HubEvidence> evidence, std::span<const HeadId> nodes, std::vector<Hub>& hubs,
+void test_hubs(std::span<const HubEvidence> evidence, std::span<const ComponentId> nodes, std::vector<Hub>& hubs,
                const HubTestOptions& options) {
   const HubTest test(evidence, nodes);
   std::vector<double> largest(options.permutations);

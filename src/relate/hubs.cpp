@@ -18,8 +18,9 @@ enum class Direction { kOut, kIn };
 // Totals over the edges of one head in one direction.
 struct Side {
   std::map<std::string_view, std::size_t> pairs;  // number of edges per role pair
-  std::map<HeadId, double> partners;              // sum of z
-  bool from_output = true;                        // whether every source role is O
+  std::map<ComponentId, double> partners;         // sum of z
+  bool from_output = true;                        // whether every source role writes
+  bool only_heads = true;                         // whether all partners are heads
 };
 
 Side sum_up(const HeadGraph& graph, std::span<const std::size_t> edges, Direction direction) {
@@ -27,8 +28,10 @@ Side sum_up(const HeadGraph& graph, std::span<const std::size_t> edges, Directio
   for (const std::size_t index : edges) {
     const HeadEdge& edge = graph.edges()[index];
     ++side.pairs[edge.pair];
-    side.partners[graph.nodes()[direction == Direction::kOut ? edge.target : edge.source]] += edge.z;
-    side.from_output &= edge.pair.starts_with('O');
+    const ComponentId& partner = graph.nodes()[direction == Direction::kOut ? edge.target : edge.source];
+    side.partners[partner] += edge.z;
+    side.from_output &= edge.pair.find_first_of("QKV") != 0;
+    side.only_heads &= partner.is_head();
   }
   return side;
 }
@@ -59,12 +62,14 @@ std::string describe_partners(const Side& side, Direction direction, std::size_t
   return fmt::format(", most {} {}", direction == Direction::kOut ? "to" : side.from_output ? "from" : "by", names);
 }
 
-// `noun`: whether to say "heads"; only the first clause does.
+// `noun`: whether to say "heads" or "components"; only the first clause does.
 std::string describe(const Side& side, Direction direction, bool noun, std::size_t partners) {
+  const char* singular = side.only_heads ? " head" : " component";
+  const char* plural = side.only_heads ? " heads" : " components";
   const bool out = direction == Direction::kOut;
   const char* verb = side.from_output ? (out ? "writes to" : "reads from") : (out ? "points to" : "is pointed to by");
   const std::size_t heads = side.partners.size();
-  return fmt::format("{} {}{} ({}){}", verb, heads, !noun ? "" : (heads == 1 ? " head" : " heads"),
+  return fmt::format("{} {}{} ({}){}", verb, heads, !noun ? "" : (heads == 1 ? singular : plural),
                      describe_pairs(side), describe_partners(side, direction, partners));
 }
 

@@ -20,11 +20,6 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kNames = {"isotropic", "matched", "span"};
 
-// How unusual one affinity is: z, and the natural logarithm of p.
-struct Judged {
-  double z = 0;
-  double log_p = 0;
-};
 using Judge = std::function<Judged(std::size_t, std::size_t)>;
 
 // The affinity on the scale of the laws.
@@ -35,17 +30,6 @@ double on_null_scale(const MetricInfo& metric, float value) {
 
 double standardize(double value, const NullMoments& moments) {
   return moments.deviation > 0 ? (value - moments.mean) / moments.deviation : 0;
-}
-
-// A projection kernel of ranks p and q in n dimensions lies in [max(0, p + q - n), min(p, q)].
-Judged judge_pk(double value, std::size_t p, std::size_t q, std::size_t n, const NullMoments& moments) {
-  const auto upper = static_cast<double>(std::min(p, q));
-  const double lower = p + q > n ? static_cast<double>(p + q - n) : 0;
-  if (!(moments.deviation > 0) || !(moments.mean > lower) || !(moments.mean < upper)) return {};
-  // Values are floats: identical spaces are below the limit by rounding.
-  const double inside = std::min(value, upper - 1e-6 * (upper - lower));
-  return {standardize(value, moments),
-          log_scaled_beta_upper_tail(inside - lower, upper - lower, moments.mean - lower, moments.deviation)};
 }
 
 Judge judge_isotropic(const Affinities& affinities, std::size_t n) {
@@ -200,6 +184,16 @@ NullMoments isotropic_moments(const GramMoments& f, const GramMoments& g, std::s
 
 double shown_p(double log10_p) noexcept {
   return std::max(kSmallestP, std::pow(10.0, log10_p));
+}
+
+Judged judge_pk(double value, std::size_t p, std::size_t q, std::size_t n, const NullMoments& moments) {
+  const auto upper = static_cast<double>(std::min(p, q));
+  const double lower = p + q > n ? static_cast<double>(p + q - n) : 0;
+  if (!(moments.deviation > 0) || !(moments.mean > lower) || !(moments.mean < upper)) return {};
+  // Values are floats: identical spaces are below the limit by rounding.
+  const double inside = std::min(value, upper - 1e-6 * (upper - lower));
+  return {standardize(value, moments),
+          log_scaled_beta_upper_tail(inside - lower, upper - lower, moments.mean - lower, moments.deviation)};
 }
 
 double upper_tail(double z) noexcept {

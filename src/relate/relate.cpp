@@ -167,8 +167,13 @@ void add_graph(std::span<const Affinities> primary, const NullPlan& plan, std::s
     const Judgment& judgment = judgments[p];
     std::ranges::move(select_edges(primary[p], &judgment, plan.shown.size(), options.top, options.q_level),
                       std::back_inserter(result.edges));
-    evidence.push_back({&primary[p], [&judgment](std::size_t i, std::size_t j) {
-                          return judgment.beyond_chance(i, j) ? judgment.z(i, j) : 0.0F;
+    const std::vector<HeadId>& sources = primary[p].source.heads;
+    const std::vector<HeadId>& targets = primary[p].target.heads;
+    evidence.push_back({{sources.begin(), sources.end()},
+                        {targets.begin(), targets.end()},
+                        [&judgment, &sources, &targets](std::size_t i, std::size_t j) {
+                          const bool linked = sources[i].layer < targets[j].layer && judgment.beyond_chance(i, j);
+                          return linked ? judgment.z(i, j) : 0.0F;
                         }});
   }
   result.wiring = count_wiring(primary, judgments);
@@ -290,7 +295,7 @@ std::vector<HeadRole> noteworthy_subspaces(const RelateResult& result, const Hea
     add(edge.target, edge.pair.target);
   }
   for (std::size_t i = 0; i < std::min(hubs, result.hubs.size()) && result.hubs[i].significant; ++i) {
-    const HeadId id = result.graph.nodes()[result.hubs[i].node];
+    const HeadId id = result.graph.nodes()[result.hubs[i].node].head_id();
     for (const Role role : kRoles) {
       if (has_role(id, role)) add(id, role);
     }
@@ -300,10 +305,10 @@ std::vector<HeadRole> noteworthy_subspaces(const RelateResult& result, const Hea
 
 std::vector<HeadRole> all_subspaces(const RelateResult& result, const HeadSizes& sizes) {
   std::set<std::pair<HeadId, Role>> found;
-  for (const HeadId id : result.graph.nodes()) {
+  for (const ComponentId& node : result.graph.nodes()) {
     for (const Role role : kRoles) {
-      if (!has_role(id, role)) continue;
-      const HeadRole subspace = native(id, role, sizes);
+      if (!has_role(node.head_id(), role)) continue;
+      const HeadRole subspace = native(node.head_id(), role, sizes);
       found.insert({subspace.head, subspace.role});
     }
   }

@@ -13,6 +13,7 @@
 #include "support/run_program.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_gpt2.h"
+#include "support/tiny_llama.h"
 
 namespace headscope::cli {
 namespace {
@@ -303,11 +304,53 @@ TEST(Relate, FailsWithOneLineAndTheRightCodeOnWrongInput) {
                  "--memory: expected a size such as 8G, 512M or a number of bytes, found 'lots'");
   expect_failure({"relate", model, "-o", run, "--weights", "cooked"}, 2, "--weights");
   expect_failure({"relate", model, "-o", run, "--max-q", "2"}, 2, "--max-q");
+  expect_failure({"relate", model, "-o", run, "--nodes", "heads,mlps"}, 2,
+                 "--nodes: unknown value 'mlps'; expected one of heads, mlp, embedding, position, unembedding");
+  expect_failure({"relate", model, "-o", run, "--nodes", "mlp"}, 2, "--nodes: expected heads among the nodes");
   expect_failure({"relate", "/no/such", "-o", run}, 3, "/no/such: no such file or folder");
   const auto labels = folder.write("labels.json", R"({"classes": {"previous": ["4.1"]}})");
   expect_failure({"relate", model, "-o", run, "--labels", labels.string()}, 3,
                  "names L4H1, but the model has 2 layers");
   expect_failure({"relate", model, "-o", (labels / "run").string()}, 3, "cannot create the folder");
+}
+
+TEST(Relate, ComparesOtherComponentsOnRequest) {
+  const TemporaryFolder folder;
+  test::TinyLlama().write(folder);
+  const fs::path run = folder.path() / "run";
+  const Outcome outcome = run_program({"relate", folder.path().string(), "-o", run.string(), "--nodes",
+                                       "heads,mlp,embedding,position,unembedding", "--neurons", "2", "--top", "3"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("pairs beyond chance (isotropic)"));
+  EXPECT_THAT(outcome.out, HasSubstr("no node P (position): it has no table of positions"));
+  const auto manifest = nlohmann::json::parse(read(run / "manifest.json"));
+  for (const char* name :
+       {"components.csv", "component_edges.csv", "component_wiring.csv", "component_hubs.csv", "graph_mib.json",
+        "components/overlap_OM.npy", "components/overlap_MU.npy", "components/pk_EQ.npy", "neurons.csv"}) {
+    EXPECT_TRUE(fs::exists(run / name)) << name;
+    EXPECT_TRUE(manifest["files"].contains(name)) << name;
+  }
+  EXPECT_FALSE(fs::exists(run / "components/pk_OM.npy"));  // what the MLPs read fills the stream
+  EXPECT_EQ(NpyFile::open(run / "components/overlap_OM.npy").array().shape, (Shape{8, 2}));
+  EXPECT_THAT(read(run / "components.csv"), HasSubstr("\nL0M,mlp,M,yes,0,24,,"));
+  EXPECT_THAT(read(run / "components.csv"), HasSubstr("\nE,embedding,E,no,,13,12,"));
+  EXPECT_THAT(read(run / "component_edges.csv"), HasSubstr("\nOM,L"));
+  EXPECT_THAT(read(run / "graph.graphml"), HasSubstr("<node id=\"L1M\">"));
+  EXPECT_THAT(read(run / "neurons.csv"), HasSubstr(",out,"));
+  // The files about heads are those of a run without other components.
+  const fs::path plain = folder.path() / "plain";
+  ASSERT_EQ(run_program({"relate", folder.path().string(), "-o", plain.string(), "--top", "3"}).code, 0);
+  for (const char* name : {"heads.csv", "edges.csv", "hubs.csv", "wiring.csv", "tree.json", "affinity/pk_OQ.npy"}) {
+    EXPECT_EQ(read(run / name), read(plain / name)) << name;
+  }
+  EXPECT_FALSE(fs::exists(plain / "components.csv"));
+}
+
+TEST(Relate, SaysWhenAModelHasNoOtherComponents) {
+  const TemporaryFolder folder;
+  TinyGpt2().write(folder);
+  expect_failure({"relate", folder.path().string(), "-o", (folder.path() / "run").string(), "--nodes", "heads,mlp"}, 3,
+                 "--nodes: only heads are known of this model");
 }
 
 TEST(Relate, FailsWithCode4OnANonFiniteWeight) {

@@ -9,6 +9,8 @@
 #include "headscope/app/command.h"
 #include "headscope/app/request_parts.h"
 #include "headscope/model/model.h"
+#include "headscope/relate/component_graph.h"
+#include "headscope/relate/neurons.h"
 #include "headscope/relate/relate.h"
 #include "headscope/relate/token_profile.h"
 
@@ -16,6 +18,9 @@ namespace headscope {
 
 /// The subspaces that get token profiles.
 enum class ProfiledSubspaces { kEdges, kAll, kNone };
+
+/// What the graph may have as nodes.
+enum class GraphNodes { kHeads, kMlp, kEmbedding, kPosition, kUnembedding };
 
 /// Which heads communicate, from their weights.
 struct RelateRequest {
@@ -32,8 +37,10 @@ struct RelateRequest {
   std::vector<NullModel> nulls = {};  ///< To report. Empty: all that are defined for the first metric.
   std::size_t top = 20;               ///< Edges kept per pair of roles, ...
   std::optional<double> max_q = {};   ///< ... or all with a q-value below this.
-  std::filesystem::path labels = {};  ///< Label file; empty: none.
-  std::size_t tokens = 10;            ///< Tokens per profile.
+  std::vector<GraphNodes> nodes = {GraphNodes::kHeads};  ///< With others than heads, overlaps are computed, too.
+  std::filesystem::path labels = {};                     ///< Label file; empty: none.
+  std::size_t tokens = 10;                               ///< Tokens per profile.
+  std::size_t neurons = 0;                               ///< Neurons listed per subspace that has token profiles.
   ProfiledSubspaces tokens_for = ProfiledSubspaces::kEdges;
   TokenMatrix tokens_from = TokenMatrix::kUnembedding;
   HeadSelection selection = {};
@@ -59,11 +66,22 @@ struct ProfiledToken {
   double q = 1;
 };
 
+/// A token of a neuron's profile, with its text.
+struct NeuronToken {
+  NeuronId neuron;
+  std::size_t rank = 0;  ///< 1 is the closest.
+  std::string text;
+  TokenScore score;
+};
+
 struct RelateOutcome {
   ModelInfo model;
   RelateOptions options;
   RelateResult result;
+  std::optional<ComponentGraph> components;  ///< If nodes other than heads were requested.
   std::vector<ProfiledToken> tokens;
+  std::vector<HeadNeurons> neurons;
+  std::vector<NeuronToken> neuron_tokens;
   bool has_tokens = false;         ///< Whether profiles were computed at all.
   std::size_t resumed_blocks = 0;  ///< Blocks that an interrupted run had finished.
   RunFiles files;

@@ -15,10 +15,11 @@ struct GraphToExport {
   const HeadLabels* labels = nullptr;  ///< Classes are written only if there are labels.
 };
 
-// A node's id is its head's name, e.g. "L4H7". Node attributes in all formats: layer, head, kind ("query" or "kv"),
-// in_degree, out_degree, in_strength, out_strength, pagerank, hub, authority, betweenness, and for labeled heads
-// `classes`, the class names joined by ';'. Edge attributes: pair, score, z, beyond_chance, stands_out, weight.
-// Parallel edges are kept separate. Numbers round-trip exactly. All output is UTF-8 and depends only on the arguments.
+// A node's id is its component's name, e.g. "L4H7" or "L4M". Node attributes in all formats: layer (of components that
+// are in one), head (of heads), kind ("query", "kv", "mlp", "embedding", "position" or "unembedding"), in_degree,
+// out_degree, in_strength, out_strength, pagerank, hub, authority, betweenness, and for labeled heads `classes`, the
+// class names joined by ';'. Edge attributes: pair, score, z, beyond_chance, stands_out, weight. Parallel edges are
+// kept separate. Numbers round-trip exactly. All output is UTF-8 and depends only on the arguments.
 
 /// GraphML (http://graphml.graphdrawing.org), for networkx, igraph, yEd and Gephi.
 /// \throws Error  kInvalidArgument if `measures` has a different number of nodes.

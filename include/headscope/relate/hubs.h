@@ -32,7 +32,7 @@ struct HubOptions {
 ///
 ///     writes to 9 heads (OK 8, OQ 1), most to L5H5, L6H9, L7H10; reads from 2 (OV 2): L3H7, L2H2
 ///
-/// It says "points to" and "is pointed to by" if a source role is not O: nothing is written between Q, K and V. Cost:
+/// It says "points to" and "is pointed to by" if a source role is Q, K or V: nothing is written between those. Cost:
 /// O(edges log edges).
 ///
 /// \throws Error  kInvalidArgument if `measures` has a different number of nodes.

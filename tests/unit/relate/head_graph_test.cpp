@@ -36,15 +36,15 @@ TEST(HeadGraph, HasTheSameArcsForEveryOrderOfTheEdges) {
 TEST(HeadGraph, FindsANodeByItsHead) {
   const HeadGraph graph(kNodes, {});
   for (std::size_t i = 0; i < kNodes.size(); ++i) EXPECT_EQ(graph.find(kNodes[i]), i);
-  EXPECT_EQ(graph.find({0, 0, true}), std::nullopt);
-  EXPECT_EQ(graph.find({9, 0, false}), std::nullopt);
+  EXPECT_EQ(graph.find(HeadId{0, 0, true}), std::nullopt);
+  EXPECT_EQ(graph.find(HeadId{9, 0, false}), std::nullopt);
 }
 
 TEST(HeadGraph, IsEmptyByDefault) {
   const HeadGraph graph;
   EXPECT_TRUE(graph.nodes().empty());
   EXPECT_TRUE(graph.arcs().empty());
-  EXPECT_EQ(graph.find({0, 0, false}), std::nullopt);
+  EXPECT_EQ(graph.find(HeadId{0, 0, false}), std::nullopt);
   EXPECT_TRUE(HeadGraph({}, {}).edges().empty());
 }
 

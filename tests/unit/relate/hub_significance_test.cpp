@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "headscope/base/matrix.h"
 #include "headscope/base/parallel.h"
 #include "headscope/base/random.h"
 
@@ -19,7 +20,6 @@ class HubTestTest : public testing::Test {
     for (std::size_t layer = 0; layer < kLayers; ++layer) {
       for (std::size_t head = 0; head < kHeads; ++head) nodes_.push_back({layer, head, false});
     }
-    affinities_.source.heads = affinities_.target.heads = nodes_;
     z_ = Matrix(nodes_.size(), nodes_.size());
     for (float& value : z_.values()) value = 0;
   }
@@ -39,13 +39,13 @@ class HubTestTest : public testing::Test {
     std::vector<Hub> hubs(nodes_.size());
     for (std::size_t i = 0; i < hubs.size(); ++i) hubs[i].node = i;
     std::vector<HubEvidence> evidence;
-    evidence.push_back({&affinities_, [this](std::size_t i, std::size_t j) { return z_(i, j); }});
-    test_hubs(evidence, nodes_, hubs, {.permutations = permutations, .seed = 1});
+    const std::vector<ComponentId> heads(nodes_.begin(), nodes_.end());
+    evidence.push_back({heads, heads, [this](std::size_t i, std::size_t j) { return z_(i, j); }});
+    test_hubs(evidence, heads, hubs, {.permutations = permutations, .seed = 1});
     return hubs;
   }
 
   std::vector<HeadId> nodes_;
-  Affinities affinities_;
   Matrix z_;
 };
 

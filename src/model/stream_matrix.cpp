@@ -1,0 +1,198 @@
+#include "headscope/model/stream_matrix.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "headscope/base/error.h"
+#include "headscope/base/parallel.h"
+#include "headscope/linalg/transpose.h"
+#include "headscope/model/processing_steps.h"
+#include "headscope/model/read_weights.h"
+#include "model/block_scale.h"
+
+namespace headscope {
+namespace {
+
+// Vectors per iteration of a parallel loop. Fixed, because it determines the order in which the mean is summed.
+constexpr std::size_t kStrip = 256;
+
+std::size_t strips(std::size_t count) {
+  return (count + kStrip - 1) / kStrip;
+}
+
+}  // namespace
+
+std::string why_missing(const Model& model, const Network& network, StreamPart part) {
+  const std::size_t d = model.info().sizes.d_model;
+  const bool image = model.info().modality == Modality::kImage;
+  const NetworkOutput& output = network.output;
+  if (part == StreamPart::kEmbedding && network.input.project) {
+    return fmt::format("its embedding is {} wide and is projected to the residual stream of {}",
+                       network.input.embedding->shape[1], d);
+  }
+  if (part == StreamPart::kPosition && network.input.positions == nullptr) return "it has no table of positions";
+  if (part != StreamPart::kUnembedding) return "";
+  if (image) {
+    if (output.classifiers.empty()) return "it has no classifier";
+    return output.classifiers.size() == 1 && output.classifiers.front().in() == d
+               ? ""
+               : "its classifier does not read the residual stream of one token";
+  }
+  if (!output.unembedding) return "it has no unembedding";
+  if (output.transform) return "a nonlinear transform is between the residual stream and its unembedding";
+  if (output.project) return "its residual stream is projected before the unembedding";
+  return "";
+}
+
+StreamMatrix::StreamMatrix(const Model& model, const Network& network, StreamPart part, std::size_t layer,
+                           WeightProcessing processing)
+    : checkpoint_(model.checkpoint()), d_(model.info().sizes.d_model) {
+  if (const std::string why = why_missing(model, network, part); !why.empty()) {
+    throw Error(ErrorKind::kUnsupported, fmt::format("{}: {}", checkpoint_.path().string(), why));
+  }
+  const bool image = model.info().modality == Modality::kImage;
+  const bool pre = network.order == NormOrder::kPre;
+  const ProcessingSteps steps = steps_of(processing, model.info());
+  center_ = steps.center;
+  bool centered_over_vectors = true;
+  // Whether the rows of a matrix that reads the stream are its vectors; of one that writes, its columns are.
+  const auto reads_by_rows = [](const StoredLinear& linear) { return linear.storage == Storage::kOutIn; };
+  switch (part) {
+    case StreamPart::kEmbedding:
+      add(image ? *network.input.patches.weight : *network.input.embedding, /*by_rows=*/!image);
+      centered_over_vectors = !image;
+      break;
+    case StreamPart::kPosition:
+      add(*network.input.positions, true, network.input.position_offset);
+      break;
+    case StreamPart::kMlpOut: {
+      const NetworkLayer& one = network.layers.at(layer);
+      add(*one.down.weight, !reads_by_rows(one.down));
+      centered_over_vectors = false;
+      if (one.mlp_scale != nullptr) factors_ = read_vector(checkpoint_, *one.mlp_scale);
+      if (pre && one.norm_after_mlp) multiply_factors(*one.norm_after_mlp);
+      break;
+    }
+    case StreamPart::kMlpIn: {
+      const NetworkLayer& one = network.layers.at(layer);
+      if (one.gate) add(*one.gate->weight, reads_by_rows(*one.gate));
+      add(*one.up.weight, reads_by_rows(one.up));
+      centered_over_vectors = false;
+      const std::optional<StoredNorm>& norm = one.mlp_norm ? one.mlp_norm : one.norm;
+      if (steps.gain && norm) multiply_factors(*norm);
+      break;
+    }
+    case StreamPart::kUnembedding:
+      add(image ? *network.output.classifiers.front().weight : *network.output.unembedding->weight, true);
+      if (steps.gain && network.output.norm) multiply_factors(*network.output.norm);
+      break;
+  }
+  const bool embeds = part == StreamPart::kEmbedding || part == StreamPart::kPosition;
+  if (embeds && pre && network.input.norm) multiply_factors(*network.input.norm);
+  if (centered_over_vectors) find_mean();
+}
+
+void StreamMatrix::add(const StoredTensor& tensor, bool by_rows, std::size_t first_row) {
+  Piece piece;
+  piece.tensor = &tensor;
+  piece.by_rows = by_rows;
+  piece.whole = !by_rows || find_block_scale(checkpoint_, tensor) != nullptr;
+  const auto size = static_cast<std::size_t>(element_count(tensor.shape).value_or(0));
+  piece.first_row = by_rows ? std::min(first_row, size / d_) : 0;
+  piece.count = size / d_ - piece.first_row;
+  count_ += piece.count;
+  pieces_.push_back(std::move(piece));
+}
+
+void StreamMatrix::multiply_factors(const StoredNorm& norm) {
+  const std::vector<float> gain = read_vector(checkpoint_, *norm.gain);
+  if (factors_.empty()) factors_.assign(d_, 1);
+  for (std::size_t i = 0; i < d_; ++i) factors_[i] *= gain[i] + norm.offset;
+}
+
+std::size_t StreamMatrix::scratch_bytes() const noexcept {
+  std::size_t bytes = 0;
+  for (const Piece& piece : pieces_) {
+    if (piece.whole && !is_read_in_place(*piece.tensor)) bytes += piece.count * d_ * sizeof(float);
+  }
+  return bytes;
+}
+
+void StreamMatrix::reject_non_finite() const {
+  for (const Piece& piece : pieces_) headscope::reject_non_finite(checkpoint_, *piece.tensor);
+}
+
+void StreamMatrix::find_mean() {
+  if (count_ == 0) return;
+  constexpr std::size_t kBlock = 16 * kStrip;
+  std::vector<double> total(d_);
+  Buffer<float> block(std::min(kBlock, count_) * d_);
+  for (std::size_t first = 0; first < count_; first += kBlock) {
+    const std::size_t count = std::min(kBlock, count_ - first);
+    read_raw(first, count, block.values().first(count * d_));
+    DoubleMatrix sums(strips(count), d_);
+    parallel_for(strips(count), [&](std::size_t strip) {
+      for (std::size_t i = strip * kStrip; i < std::min(count, (strip + 1) * kStrip); ++i) {
+        for (std::size_t j = 0; j < d_; ++j) sums(strip, j) += static_cast<double>(block.data()[i * d_ + j]);
+      }
+    });
+    for (std::size_t strip = 0; strip < sums.rows(); ++strip) {
+      for (std::size_t j = 0; j < d_; ++j) total[j] += sums(strip, j);
+    }
+  }
+  for (double& value : total) value /= static_cast<double>(count_);
+  mean_ = std::move(total);
+}
+
+void StreamMatrix::read(std::size_t first, std::size_t count, std::span<float> out) {
+  read_raw(first, count, out);
+  parallel_for(strips(count), [&](std::size_t strip) {
+    for (std::size_t i = strip * kStrip; i < std::min(count, (strip + 1) * kStrip); ++i) {
+      process(out.subspan(i * d_, d_));
+    }
+  });
+}
+
+void StreamMatrix::read_raw(std::size_t first, std::size_t count, std::span<float> out) {
+  for (Piece& piece : pieces_) {
+    if (first >= piece.count) {
+      first -= piece.count;
+      continue;
+    }
+    const std::size_t here = std::min(count, piece.count - first);
+    if (piece.whole && piece.values.empty()) {
+      piece.values = read_weights(checkpoint_, *piece.tensor, piece.scratch);
+    }
+    parallel_for(strips(here), [&](std::size_t strip) {
+      const std::size_t begin = strip * kStrip;
+      const std::size_t size = std::min(kStrip, here - begin);
+      const std::span<float> part = out.subspan(begin * d_, size * d_);
+      if (!piece.by_rows) {
+        transpose(piece.values.data() + first + begin, piece.count, d_, size, part.data(), d_);
+      } else if (piece.whole) {
+        std::ranges::copy(piece.values.subspan((piece.first_row + first + begin) * d_, size * d_), part.begin());
+      } else {
+        read_part(*piece.tensor, (piece.first_row + first + begin) * d_, part);
+      }
+    });
+    out = out.subspan(here * d_);
+    count -= here;
+    first = 0;
+    if (count == 0) return;
+  }
+}
+
+void StreamMatrix::process(std::span<float> vector) const {
+  for (std::size_t i = 0; i < mean_.size(); ++i) {
+    vector[i] = static_cast<float>(static_cast<double>(vector[i]) - mean_[i]);
+  }
+  for (std::size_t i = 0; i < factors_.size(); ++i) vector[i] *= factors_[i];
+  if (!center_) return;
+  double sum = 0;
+  for (const float value : vector) sum += static_cast<double>(value);
+  const auto mean = static_cast<float>(sum / static_cast<double>(d_));
+  for (float& value : vector) value -= mean;
+}
+
+}  // namespace headscope
