@@ -13,9 +13,9 @@
 #include "headscope/base/parallel.h"
 #include "headscope/base/tails.h"
 #include "headscope/relate/hub_significance.h"
+#include "headscope/relate/judgment.h"
+#include "headscope/relate/null_judge.h"
 #include "relate/benjamini_hochberg.h"
-#include "relate/judgment.h"
-#include "relate/null_judge.h"
 
 namespace headscope {
 namespace {

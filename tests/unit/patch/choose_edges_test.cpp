@@ -25,7 +25,9 @@ TEST(ChooseEdges, TopThenScreenThenControlsWithoutDuplicates) {
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     EXPECT_NO_THROW(check_edge(chosen[i].edge, sizes));
     for (std::size_t j = 0; j < i; ++j) EXPECT_FALSE(chosen[i].edge == chosen[j].edge);
-    if (chosen[i].kind != EdgeKind::kControl) EXPECT_EQ(chosen[i].sample, chosen[i].kind);
+    if (chosen[i].kind != EdgeKind::kControl) {
+      EXPECT_EQ(chosen[i].sample, chosen[i].kind);
+    }
   }
   const auto count = [&](Role role, EdgeKind kind) {
     return std::ranges::count_if(chosen, [&](const ChosenEdge& c) { return c.edge.role == role && c.kind == kind; });
