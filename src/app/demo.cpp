@@ -10,6 +10,7 @@
 
 #include "app/bundled_models.h"
 #include "app/demo_story.h"
+#include "app/fetched_models.h"
 #include "app/json_text.h"
 #include "app/run_output.h"
 #include "headscope/app/capture.h"
@@ -24,6 +25,8 @@
 #include "headscope/app/softmax.h"
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
+#include "headscope/io/npy.h"
+#include "headscope/model/network.h"
 
 namespace headscope {
 namespace {
@@ -100,7 +103,11 @@ class Demo {
     step(CaptureRequest{.model = {.path = model},
                         .inputs = {.texts = {kList}, .text_files = {model / "samples.txt"}, .lines = true},
                         .output = {.run = run, .force = true}});
-    describe_circuit(Model::open(model), related.result, detected.result, lines_of(model / "samples.txt"));
+    std::vector<std::string> lists;
+    for (const std::string& text : lines_of(model / "samples.txt")) {
+      if (text.find("gain:") != std::string::npos) lists.push_back(text);
+    }
+    describe_circuit(Model::open(model), related.result, detected.result, {.texts = lists, .unit = "word"});
     print(
         "\nDo these edges matter? Each is cut in the running model, beside random ones, and the repetition is "
         "measured.\n");
@@ -108,6 +115,23 @@ class Demo {
                       .inputs = {.texts = {kList}},
                       .loss_from = kRepetition,
                       .output = {.run = run, .force = true}});
+    organize_and_softmax(run);
+  }
+
+  // The story of any other model: what it is, what its heads do, which of them are connected, and one text.
+  void other(const NamedModel& named, const fs::path& run) {
+    print(fmt::format("The same commands on {}.\n", named.name));
+    const auto model = std::make_shared<const Model>(Model::open(named.path));
+    step(InspectRequest{.model = {.path = named.path}});
+    const auto detected =
+        step(DetectRequest{.model = {.path = named.path}, .labels = true, .output = {.run = run, .force = true}});
+    const auto related = step(RelateRequest{.model = {.path = named.path}, .output = {.run = run, .force = true}});
+    step(CaptureRequest{
+        .model = {.path = named.path}, .inputs = {.texts = {named.text}}, .output = {.run = run, .force = true}});
+    if (model->info().causal) {
+      describe_circuit(*model, related.result, detected.result, {.texts = {named.text}, .unit = "token"});
+      cut_edges(*model, detected.result.bos, named.path, run);
+    }
     organize_and_softmax(run);
   }
 
@@ -178,16 +202,39 @@ class Demo {
     step(softmax);
   }
 
+  // Texts that repeat lists, and what a token of them is.
+  struct Lists {
+    std::vector<std::string> texts;
+    std::string_view unit;
+  };
+
+  // Which edges carry what is needed to repeat random tokens.
+  void cut_edges(const Model& model, std::optional<std::uint32_t> bos, const fs::path& path, const fs::path& run) {
+    constexpr std::size_t kInputs = 4;
+    constexpr std::size_t kHalf = 32;
+    print(
+        fmt::format("\nDo edges matter? {} sequences of {} random tokens and their repetition; each edge is cut in the "
+                    "running model, beside random ones, and the repetition is measured.\n",
+                    kInputs, kHalf));
+    const std::size_t vocabulary = resolve_network(model).output.unembedding->out();
+    const std::size_t before = bos ? 1 : 0;
+    const fs::path ids = run.parent_path() / "repeated.npy";
+    write_npy<std::int64_t>(ids, repeated_tokens(vocabulary, bos, kInputs, kHalf),
+                            std::vector<std::size_t>{kInputs, before + 2 * kHalf});
+    step(PatchRequest{.model = {.path = path},
+                      .inputs = {.ids = {ids}},
+                      .top = 5,
+                      .loss_from = before + kHalf,
+                      .output = {.run = run, .force = true}});
+  }
+
   // What the weights say and what the heads do, put together. Every statement is computed here.
   void describe_circuit(const Model& model, const RelateResult& related, const DetectResult& detected,
-                        const std::vector<std::string>& texts) {
+                        const Lists& lists) {
     constexpr double kThreshold = 0.4;
-    std::vector<InductionEdge> circuit = induction_edges(related, detected, kThreshold);
-    std::vector<std::string> lists;
-    for (const std::string& text : texts) {
-      if (text.find("gain:") != std::string::npos) lists.push_back(text);
-    }
-    print("\nThe circuit that repeats lists, by weights, attention and ablation together:\n");
+    std::vector<InductionEdge> circuit = induction_edges(related, detected, model.info().sizes, kThreshold);
+    print(circuit.empty() ? "\nNo kept edge joins a previous-token head to the keys of an induction head.\n"
+                          : "\nThe circuit that repeats lists, by weights, attention and ablation together:\n");
     while (!circuit.empty()) {
       const HeadId source = circuit.front().edge.source;
       const auto from_source = [&](const InductionEdge& one) { return one.edge.source == source; };
@@ -197,11 +244,11 @@ class Demo {
         targets.push_back(
             fmt::format("{} (z {:.0f}, induction {:.2f})", to_string(one->edge.target), one->edge.z, one->induction));
       }
-      const Loss loss = loss_without(model, source, lists);
-      print(fmt::format("  {} looks at the word before ({:.2f}); the keys of {} read what it writes.\n",
-                        to_string(source), circuit.front().previous, fmt::join(targets, ", ")));
-      print(fmt::format("       Without it the loss on lists goes from {:.2f} to {:.2f} nats per word{}.\n",
-                        loss.before, loss.after, loss.after - loss.before < kSpare ? ": it is spare" : ""));
+      const Loss loss = loss_without(model, source, lists.texts);
+      print(fmt::format("  {} looks at the {} before ({:.2f}); the keys of {} read what it writes.\n",
+                        to_string(source), lists.unit, circuit.front().previous, fmt::join(targets, ", ")));
+      print(fmt::format("       Without it the loss on lists goes from {:.2f} to {:.2f} nats per {}{}.\n", loss.before,
+                        loss.after, lists.unit, loss.after - loss.before < kSpare ? ": it is spare" : ""));
       circuit.erase(circuit.begin(), others);
     }
   }
@@ -213,6 +260,10 @@ class Demo {
 }  // namespace
 
 void describe(DemoRequest& request, OptionList& options) {
+  options.add(
+      "model", request.model,
+      "Instead of the bundled models: smollm2, minilm, rxnfp or antiberty, which make models fetches, a folder, "
+      "or a .gguf file");
   options.add("folder", request.folder, "Folder for the results").spelled("-o,--output");
   options.add("threads", request.threads, "Number of threads (default: all processors)").between(1, 1024);
 }
@@ -220,8 +271,16 @@ void describe(DemoRequest& request, OptionList& options) {
 std::optional<DemoOutcome> run(const DemoRequest& request, const Context& context) {
   const Stopwatch watch;
   if (request.threads) set_thread_count(*request.threads);
-  const fs::path models = fs::proximate(bundled_models());
   Demo demo(request, context);
+  if (!request.model.empty()) {
+    const NamedModel named = find_named_model(request.model);
+    demo.other(named, request.folder / named.name);
+    DemoOutcome outcome;
+    outcome.pages.push_back(demo.page(request.folder, named.name));
+    outcome.files.seconds = watch.seconds();
+    return outcome;
+  }
+  const fs::path models = fs::proximate(bundled_models());
   demo.language(models / "demo", request.folder / "language");
   demo.pruning(models / "demo", request.folder / "language");
   demo.vision(models / "demo-vit", request.folder / "vision");

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "headscope/base/error.h"
+#include "headscope/base/random.h"
 #include "headscope/capture/inputs.h"
 #include "headscope/forward/ablation.h"
 #include "headscope/forward/effect.h"
@@ -14,10 +15,16 @@
 namespace headscope::app {
 
 std::vector<InductionEdge> induction_edges(const RelateResult& related, const DetectResult& detected,
-                                           double threshold) {
+                                           const HeadSizes& sizes, double threshold) {
   const auto score = [&](HeadId id, Detector detector) {
-    const auto found = std::ranges::find(detected.heads, id, &HeadScores::head);
-    return found == detected.heads.end() ? 0 : found->scores[static_cast<std::size_t>(detector)].value_or(0);
+    const std::size_t group = sizes.heads / sizes.kv_heads;
+    double best = 0;
+    for (const HeadScores& one : detected.heads) {
+      const bool same = id.key_value ? one.head.head / group == id.head : one.head.head == id.head;
+      if (!same || one.head.layer != id.layer) continue;
+      best = std::max(best, one.scores[static_cast<std::size_t>(detector)].value_or(0));
+    }
+    return best;
   };
   std::vector<InductionEdge> all;
   for (const Edge& edge : related.edges) {
@@ -39,6 +46,18 @@ Loss loss_without(const Model& model, HeadId head, std::span<const std::string> 
     throw Error(ErrorKind::kUnsupported, "a model without a next token has no loss");
   }
   return {to_string(head), *effect.before.loss, *effect.after.loss};
+}
+
+std::vector<std::int64_t> repeated_tokens(std::size_t vocabulary, std::optional<std::uint32_t> bos,
+                                          std::size_t sequences, std::size_t half) {
+  std::vector<std::int64_t> ids;
+  for (std::size_t s = 0; s < sequences; ++s) {
+    if (bos) ids.push_back(*bos);
+    Random random(0, {s});
+    for (std::size_t i = 0; i < half; ++i) ids.push_back(static_cast<std::int64_t>(random.index(vocabulary)));
+    for (std::size_t i = 0; i < half; ++i) ids.push_back(ids[ids.size() - half]);
+  }
+  return ids;
 }
 
 std::string comparison_text(const CompareOutcome& outcome) {

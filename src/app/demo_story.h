@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,9 +21,10 @@ struct InductionEdge {
   double induction = 0;  ///< Score of the target.
 };
 
-/// Returns the kept OK edges, closest first, whose ends both pass their detector.
+/// Returns the kept OK edges, closest first, whose ends both pass their detector. A KV head has the best score of the
+/// query heads that use it.
 [[nodiscard]] std::vector<InductionEdge> induction_edges(const RelateResult& related, const DetectResult& detected,
-                                                         double threshold);
+                                                         const HeadSizes& sizes, double threshold);
 
 /// Effect of removing one head on the loss on some texts.
 struct Loss {
@@ -30,6 +33,10 @@ struct Loss {
   double after = 0;
 };
 [[nodiscard]] Loss loss_without(const Model& model, HeadId head, std::span<const std::string> texts);
+
+/// Sequences of random tokens, each followed by its repetition, after the token that begins a text, if there is one.
+[[nodiscard]] std::vector<std::int64_t> repeated_tokens(std::size_t vocabulary, std::optional<std::uint32_t> bos,
+                                                        std::size_t sequences, std::size_t half);
 
 /// The verdict on every two runs, one line each.
 [[nodiscard]] std::string comparison_text(const CompareOutcome& outcome);

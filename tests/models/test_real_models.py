@@ -65,6 +65,24 @@ def test_a_text_is_read(name: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(pattern.sum(-1), 1, atol=1e-4)
 
 
+def test_demo_tells_the_story_of_a_fetched_model(tmp_path: Path) -> None:
+    """rxnfp is the smallest. Its text is the demo's own."""
+    real_model("rxnfp")
+    told = headscope("demo", "--model", "rxnfp", "-o", tmp_path)
+    for command in ("inspect", "detect", "relate", "capture", "organize", "softmax", "report"):
+        assert f"$ headscope {command} " in told
+    assert Path(told.splitlines()[-1].strip()) == tmp_path / "rxnfp.html"
+    assert "circuit" not in told  # it reads both ways
+
+
+def test_demo_says_where_a_fetched_model_should_be(tmp_path: Path) -> None:
+    environment = {**os.environ, "HEADSCOPE_CACHE": str(tmp_path)}
+    words = [HEADSCOPE, "demo", "--model", "minilm", "-o", tmp_path / "run"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 3 and done.stderr.count("\n") == 1
+    assert f"minilm: not fetched yet, {tmp_path}/models/minilm is not there: run 'make models'" in done.stderr
+
+
 def test_smollm2_knows_the_capital_of_italy(tmp_path: Path) -> None:
     told = headscope("capture", real_model("smollm2"), "--text", TEXTS["smollm2"], "-o", tmp_path / "run")
     assert "next ' Italy'" in told
