@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from compiler import Component, Program
-from harness import headscope, write_safetensors
+from harness import headscope, table, write_safetensors
 
 ROLES = {"q": "Q", "k": "K", "v": "V", "o": "O"}
 # Metrics of the program that are distances: the others are larger where heads are closer.
@@ -98,6 +98,16 @@ def component_scores(run: Path, program: Program) -> dict[str, np.ndarray]:
             values.append(np.nan if array is None else float(array[row, column]))
         found[metric] = np.array(values)
     return found
+
+
+def beyond_chance(run: Path, program: Program) -> np.ndarray:
+    """For every pair whether relate --nodes --top 100000 calls it beyond chance."""
+    kept = {(row["pair"], row["source"], row["target"]) for row in table(run / "component_edges.csv")
+            if row["beyond_chance"] in ("1", "true", "yes")}  # fmt: skip
+    return np.array([
+        (letter_of(source.out_role) + letter_of(role), source.name, target.name) in kept
+        for source, target, role in program.pairs()
+    ])  # fmt: skip
 
 
 def run_relate(model: Path, run: Path, extra: Iterable[str] = ()) -> Path:

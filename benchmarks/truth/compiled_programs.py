@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from checkpoint import Weights, component_scores, head_scores, run_relate, write_program
+from checkpoint import Weights, beyond_chance, component_scores, head_scores, run_relate, write_program
 from compiler import Component, Program
+from execute import agrees
 from harness import headscope, scratch
 from metrics import METRICS, Source, Target, all_scores, cosines
-from execute import agrees
 from programs import SOURCES, compiled
 from scoring import auc, average_precision
 from squeeze import frame, squeezed
@@ -47,18 +47,31 @@ def has_nodes() -> bool:
     return "--nodes" in headscope("relate", "--help")
 
 
-def largest_difference(program: Program, weights: Weights, tokens: np.ndarray) -> tuple[float, int]:
-    """Between the program and NumPy, over all values that the program gives: relative above 1, absolute below."""
+@dataclass
+class Comparison:
+    """headscope relate on a squeezed program: how far its values are from NumPy's, and what it calls beyond chance."""
+
+    difference: float  # the largest: relative above 1, absolute below
+    values: int
+    beyond: np.ndarray | None  # per pair; None without --nodes
+
+
+def compare(program: Program, share: float, seed: int = 0) -> Comparison:
+    """Runs relate and compares all values that it gives."""
+    directions = frame(len(program.features), share, seed)
+    weights, tokens = squeezed(program, directions), program.embedding @ directions
     reference = reference_scores(program, weights)
     ends = [(source_of(s, weights), target_of(t, role, weights)) for s, t, role in program.pairs()]
     ranks = np.array([np.sqrt(np.prod(cosines(*pair)[1:])) for pair in ends])
     with scratch() as folder:
         model = write_program(folder / "model", program, weights, tokens)
-        run = run_relate(model, folder / "run", ["--nodes", "heads,mlp"] if has_nodes() else [])
+        nodes = has_nodes()
+        run = run_relate(model, folder / "run", ["--nodes", "heads,mlp", "--top", "100000"] if nodes else [])
         pairs = [(found, reference[name] * (ranks if name == "pk" else 1), name)
                  for name, found in head_scores(run, program).items()]  # fmt: skip
-        if has_nodes():
+        if nodes:
             pairs += [(found, reference[name], name) for name, found in component_scores(run, program).items()]
+        beyond = beyond_chance(run, program) if nodes else None
     largest, count = 0.0, 0
     for found, expected, name in pairs:
         given = ~np.isnan(found)
@@ -66,7 +79,7 @@ def largest_difference(program: Program, weights: Weights, tokens: np.ndarray) -
             found, expected = np.exp(found), np.exp(expected)
         difference = np.abs(found - expected)[given] / np.maximum(1, np.abs(expected[given]))
         largest, count = max(largest, float(difference.max(initial=0))), count + int(given.sum())
-    return largest, count
+    return Comparison(largest, count, beyond)
 
 
 @dataclass
@@ -143,49 +156,61 @@ def edges_with_mlp(programs: list[Program]) -> tuple[int, int]:
     return sum(None in (source.head, target.head) for source, target, _ in true), len(true)
 
 
-def agreement(programs: list[Program], shares: tuple[float, ...]) -> tuple[float, int]:
-    """The program against NumPy on every program and width."""
-    largest, values = 0.0, 0
-    for program in programs:
-        for share in shares:
-            directions = frame(len(program.features), share, 0)
-            difference, count = largest_difference(program, squeezed(program, directions), program.embedding @ directions)
-            largest, values = max(largest, difference), values + count
-    return largest, values
+def chance_table(programs: list[Program], runs: dict[float, list[Comparison]]) -> str:
+    """How many true pairs and how many others relate calls beyond chance."""
+    rows = []
+    for share, comparisons in runs.items():
+        beyond = np.concatenate([one.beyond for one in comparisons if one.beyond is not None])
+        truth = np.concatenate([program.truth() for program in programs])
+        cells = [f"{int(beyond[part].sum())} of {int(part.sum())}" for part in (truth, ~truth)]
+        rows.append([f"{share:g}", *cells])
+    return markdown_table(["width", "true pairs beyond chance", "other pairs beyond chance"], rows)
 
 
 def run(short: bool) -> Answer:
     programs = [compiled(name) for name in (SHORT_PROGRAMS if short else SOURCES)]
     seeds = SHORT_SEEDS if short else SEEDS
     results = {share: score(programs, share, seeds) for share in SHARES}
-    difference, values = agreement(programs, (1.0, 0.5) if short else SHARES)
-    mlp, true = edges_with_mlp(programs)
-    unlike = sum(int((program.truth() != program.shares_feature()).sum()) for program in programs)
-    pairs = sum(len(program.truth()) for program in programs)
+    runs = {share: [compare(program, share) for program in programs] for share in ((1.0, 0.5) if short else SHARES)}
+    difference = max(one.difference for several in runs.values() for one in several)
+    values = sum(one.values for several in runs.values() for one in several)
     right = [agrees(program, seed) for program in programs for seed in range(INPUTS)]
-    scope = "heads and MLPs" if has_nodes() else "heads"
-    text = "\n\n".join([
-        f"{len(programs)} programs, compiled to transformers with `tracr-pypi` 1.0.0. A pair is a component that "
-        f"writes and one that reads later, by "
-        f"role (query, key, value, MLP): {pairs} pairs, {true} of them true by the program's own graph, {mlp} of "
-        f"these with an MLP. "
-        f"The features, one direction each, are squeezed at random into a stream of 1, 0.75, 0.5 and 0.35 times "
-        f"their number; {seeds} seeds. "
-        "Mean average precision over programs and seeds, in parentheses the mean area under the ROC curve:",
-        metric_table(results), verdict(results), program_table(programs, results),
-        f"The numbers are computed in NumPy from the formulas. What `headscope relate` gives for {scope} agrees with "
-        f"them to {difference:.0e} in {values:,} values.",
-    ])  # fmt: skip
-    text += f" As a transformer in NumPy, the weights give the program's own result on {sum(right)} of {len(right)} inputs."
-    best = {share: max(results[share].precision[name].mean() for name in ("pk", "overlap")) for share in SHARES}
-    checks = [
-        Check("average precision of pk and overlap at full width",
-              min(results[1.0].precision[name].min() for name in ("pk", "overlap")), low=1.0),
-        Check("average precision of the better of pk and overlap at 0.5", best[0.5], low=0.9),
-        Check("difference between the program and NumPy", difference, high=1e-4),
-        Check("share of inputs on which the weights do what the program says", float(np.mean(right)), low=1.0),
-        Check("pairs where graph and weights disagree about the truth", unlike, high=0),
+    unlike = sum(int((program.truth() != program.shares_feature()).sum()) for program in programs)
+    parts = [
+        introduction(programs, seeds), metric_table(results), verdict(results), program_table(programs, results),
+        f"As a transformer in NumPy, the weights give the program's own result on {sum(right)} of {len(right)} inputs. "
+        "The numbers above are computed in NumPy from the formulas. What `headscope relate` gives for "
+        f"{'heads and MLPs' if has_nodes() else 'heads'} agrees with them to {difference:.0e} in {values:,} values.",
     ]  # fmt: skip
-    return Answer(text, checks)
+    if has_nodes():
+        parts.append("What `headscope relate --nodes heads,mlp` calls beyond chance, one seed:")
+        parts.append(chance_table(programs, runs))
+    return Answer("\n\n".join(parts), checks(results, difference, float(np.mean(right)), unlike))
 
 
+def introduction(programs: list[Program], seeds: int) -> str:
+    mlp, true = edges_with_mlp(programs)
+    pairs = sum(len(program.truth()) for program in programs)
+    return (
+        f"{len(programs)} programs, compiled to transformers with `tracr-pypi` 1.0.0. A pair is a component that "
+        f"writes "
+        f"and one that reads later, by role (query, key, value, MLP): {pairs} pairs, {true} of them true by the "
+        f"program's "
+        f"own graph, {mlp} of these with an MLP. The features, one direction each, are squeezed at random into a "
+        f"stream "
+        f"of 1, 0.75, 0.5 and 0.35 times their number; {seeds} seeds. Mean average precision over programs and "
+        f"seeds, in "
+        "parentheses the mean area under the ROC curve:"
+    )
+
+
+def checks(results: dict[float, Scored], difference: float, right: float, unlike: int) -> list[Check]:
+    full = min(results[1.0].precision[name].min() for name in ("pk", "overlap"))
+    half = max(results[0.5].precision[name].mean() for name in ("pk", "overlap"))
+    return [
+        Check("average precision of pk and overlap at full width", full, low=1.0),
+        Check("average precision of the better of pk and overlap at 0.5", half, low=0.9),
+        Check("difference between the program and NumPy", difference, high=1e-4),
+        Check("share of inputs on which the weights do what the program says", right, low=1.0),
+        Check("pairs where graph and weights disagree about the truth", unlike, high=0),
+    ]
