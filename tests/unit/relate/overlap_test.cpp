@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
@@ -337,6 +339,36 @@ TEST(Overlap, FoldsLayerNormsAndTransposes) {
   // Seven tokens fill what LayerNorm leaves: three of four dimensions, so that they have a basis.
   expect_scores(found, all, {});
   EXPECT_TRUE(found.warnings.empty());
+}
+
+// Families with gates, fused gates, scales, offsets, parallel blocks, positions and patches; see make_overlaps.py.
+TEST(Overlap, EqualsTheFloat64ReferenceForEveryFormOfMlp) {
+  const std::string golden = std::string(HEADSCOPE_SOURCE_DIR) + "/tests/golden/";
+  const auto cases = nlohmann::json::parse(std::ifstream(golden + "overlaps.json"));
+  for (const auto& [name, pairs] : cases.items()) {
+    SCOPED_TRACE(name);
+    const Overlaps found = compute(Model::open(golden + "checkpoints/" + name), WeightProcessing::kFolded);
+    std::size_t seen = 0;
+    for (const ComponentScores& scores : found.scores) {
+      const std::string pair = found.pair_name(scores);
+      if (!pairs.contains(pair)) continue;
+      SCOPED_TRACE(pair);
+      const auto& expected = pairs[pair];
+      ++seen;
+      ASSERT_EQ(expected.size(), scores.overlap.rows());
+      ASSERT_EQ(expected[0].size(), scores.overlap.columns());
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        for (std::size_t j = 0; j < expected[i].size(); ++j) {
+          const float value = scores.overlap(i, j);
+          ASSERT_EQ(expected[i][j].is_null(), std::isnan(value)) << i << " " << j;
+          if (!std::isnan(value)) {
+            EXPECT_NEAR(value, expected[i][j].get<double>(), 1e-5) << i << " " << j;
+          }
+        }
+      }
+    }
+    EXPECT_EQ(seen, pairs.size());
+  }
 }
 
 }  // namespace
