@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "headscope/app/detect.h"
 #include "headscope/app/map_selection.h"
 #include "headscope/app/organize.h"
+#include "headscope/app/patch.h"
 #include "headscope/app/prune.h"
 #include "headscope/app/relate.h"
 #include "headscope/app/report.h"
@@ -101,6 +103,8 @@ struct ObjectParts {
   InputSources* inputs = nullptr;
   MapSelection* maps = nullptr;
   std::vector<std::size_t>* labels = nullptr;
+  std::vector<std::int64_t>* signed_labels = nullptr;  // negative ones do not count
+  std::vector<ModelInput>* paired = nullptr;
 };
 
 template <typename Request>
@@ -109,7 +113,14 @@ ObjectParts object_parts(Request& request) {
   if constexpr (requires { request.model.opened; }) parts.model = &request.model;
   if constexpr (requires { request.inputs.in_memory; }) parts.inputs = &request.inputs;
   if constexpr (requires { request.maps.mask_array; }) parts.maps = &request.maps;
-  if constexpr (requires { request.labels_in_memory; }) parts.labels = &request.labels_in_memory;
+  if constexpr (requires { request.paired_in_memory; }) parts.paired = &request.paired_in_memory;
+  if constexpr (requires { request.labels_in_memory; }) {
+    if constexpr (std::is_signed_v<typename decltype(request.labels_in_memory)::value_type>) {
+      parts.signed_labels = &request.labels_in_memory;
+    } else {
+      parts.labels = &request.labels_in_memory;
+    }
+  }
   return parts;
 }
 
@@ -121,6 +132,28 @@ ArrayInput array_input(const FloatsIn& array) {
 
 void expect(bool condition, const std::string& message) {
   if (!condition) throw Error(ErrorKind::kInvalidArgument, message);
+}
+
+void add_ids(std::vector<ModelInput>& inputs, const IntegersIn& ids, const std::string& parameter) {
+  for (std::size_t i = 0; i < ids.shape(0); ++i) {
+    ModelInput input;
+    for (const std::int64_t id : std::span(ids.data() + i * ids.shape(1), ids.shape(1))) {
+      if (id < 0 || id > std::numeric_limits<std::uint32_t>::max()) {
+        throw Error(ErrorKind::kFormat, parameter + ": " + std::to_string(id) + " is not a token id");
+      }
+      input.ids.push_back(static_cast<std::uint32_t>(id));
+    }
+    inputs.push_back(std::move(input));
+  }
+}
+
+void add_pixels(std::vector<ModelInput>& inputs, const FloatsIn& pixels, const std::string& parameter) {
+  expect(pixels.ndim() == 4, parameter + ": expected [channels, height, width] or [images, channels, height, width]");
+  const std::size_t size = pixels.shape(1) * pixels.shape(2) * pixels.shape(3);
+  for (std::size_t i = 0; i < pixels.shape(0); ++i) {
+    const std::span<const float> values(pixels.data() + i * size, size);
+    inputs.push_back({.pixels = {pixels.shape(1), pixels.shape(2), pixels.shape(3), {values.begin(), values.end()}}});
+  }
 }
 
 /// A request that Python fills in and runs. It keeps the objects that it refers to.
@@ -141,6 +174,8 @@ class Request {
     if (parts_.inputs != nullptr) kinds.insert({{"ids", "ids"}, {"pixels", "pixels"}});
     if (parts_.maps != nullptr) kinds.insert({{"source", "maps"}, {"mask", "mask"}});
     if (parts_.labels != nullptr) kinds["labels"] = "labels";
+    if (parts_.signed_labels != nullptr) kinds["labels"] = "signed_labels";
+    if (parts_.paired != nullptr) kinds["pairs_with"] = "paired";
     return kinds;
   }
 
@@ -157,28 +192,10 @@ class Request {
     kept_.push_back(std::move(model));
   }
 
-  void give_ids(const IntegersIn& ids) {
-    for (std::size_t i = 0; i < ids.shape(0); ++i) {
-      ModelInput input;
-      for (const std::int64_t id : std::span(ids.data() + i * ids.shape(1), ids.shape(1))) {
-        if (id < 0 || id > std::numeric_limits<std::uint32_t>::max()) {
-          throw Error(ErrorKind::kFormat, "ids: " + std::to_string(id) + " is not a token id");
-        }
-        input.ids.push_back(static_cast<std::uint32_t>(id));
-      }
-      parts_.inputs->in_memory.push_back(std::move(input));
-    }
-  }
-
-  void give_pixels(const FloatsIn& pixels) {
-    expect(pixels.ndim() == 4, "pixels: expected [channels, height, width] or [images, channels, height, width]");
-    const std::size_t size = pixels.shape(1) * pixels.shape(2) * pixels.shape(3);
-    for (std::size_t i = 0; i < pixels.shape(0); ++i) {
-      const std::span<const float> values(pixels.data() + i * size, size);
-      parts_.inputs->in_memory.push_back(
-          {.pixels = {pixels.shape(1), pixels.shape(2), pixels.shape(3), {values.begin(), values.end()}}});
-    }
-  }
+  void give_ids(const IntegersIn& ids) { add_ids(parts_.inputs->in_memory, ids, "ids"); }
+  void give_pixels(const FloatsIn& pixels) { add_pixels(parts_.inputs->in_memory, pixels, "pixels"); }
+  void give_paired_ids(const IntegersIn& ids) { add_ids(*parts_.paired, ids, "pairs_with"); }
+  void give_paired_pixels(const FloatsIn& pixels) { add_pixels(*parts_.paired, pixels, "pairs_with"); }
 
   void give_maps(FloatsIn maps, const std::string& description) {
     parts_.maps->source = array_input(maps);
@@ -192,7 +209,12 @@ class Request {
   }
 
   void give_labels(const IntegersIn& labels) {
-    for (const std::int64_t label : std::span(labels.data(), labels.size())) {
+    const std::span all(labels.data(), labels.size());
+    if (parts_.signed_labels != nullptr) {
+      parts_.signed_labels->assign(all.begin(), all.end());
+      return;
+    }
+    for (const std::int64_t label : all) {
       if (label < 0) throw Error(ErrorKind::kFormat, "labels: label " + std::to_string(label) + " is negative");
       parts_.labels->push_back(static_cast<std::size_t>(label));
     }
@@ -248,7 +270,7 @@ struct RequestTypes {
 };
 // The commands that are functions in Python. Instead of inspect there is Model.info.
 using AllRequests = RequestTypes<RelateRequest, CaptureRequest, DetectRequest, OrganizeRequest, SoftmaxRequest,
-                                 ReportRequest, PruneRequest, CompareRequest>;
+                                 ReportRequest, PruneRequest, CompareRequest, PatchRequest>;
 
 Request Request::make(const std::string& name) {
   std::optional<Request> request = AllRequests::make(name);
@@ -333,6 +355,8 @@ void bind_request(nb::module_& m) {
            "Maps, with the text of their tokens.json or ''.")
       .def("give_mask", &Request::give_mask, "mask"_a)
       .def("give_labels", &Request::give_labels, "labels"_a)
+      .def("give_paired_ids", &Request::give_paired_ids, "ids"_a, "Token ids of paired inputs, [inputs, tokens].")
+      .def("give_paired_pixels", &Request::give_paired_pixels, "pixels"_a, "[images, channels, height, width]")
       .def("run", &Request::run, "progress"_a.none(), "log"_a.none(),
            nb::sig("def run(self, progress: collections.abc.Callable[[str, float], object] | None, log: "
                    "collections.abc.Callable[[str], object] | None) -> Outcome"),

@@ -22,12 +22,13 @@ from ._errors import (
     ResourceError,
     UnsupportedError,
 )
-from ._functions import capture, compare, detect, organize, prune, relate, report, softmax
+from ._functions import capture, compare, detect, organize, patch, prune, relate, report, softmax
 from ._graph import HeadGraph
 from ._model import Model, load
 from ._native import better_kernels as _better_kernels
 from ._native import set_threads, threads
 from ._native import version as __version__
+from ._result import Result
 from ._run import Run
 from ._run import open_run as open
 from ._tables import Table
@@ -39,17 +40,17 @@ from .results import (
     Detection,
     Invariance,
     Organization,
+    Patching,
     Pruning,
     Relation,
-    Result,
 )
 
 __all__ = [
     "ArgumentError", "BackendError", "Capture", "Comparison", "Detection", "Error", "FileError", "FormatError",
-    "HeadGraph", "Invariance", "Metric", "Model", "NullModel", "NumericError", "Organization", "Pruning", "Relation",
-    "ResourceError", "Result", "Role", "Run", "Table", "Tree", "UnsupportedError", "__version__", "capture",
-    "capture_torch", "compare", "detect", "from_torch", "load", "open", "organize", "prune", "relate", "report",
-    "set_threads", "softmax", "threads",
+    "HeadGraph", "Invariance", "Metric", "Model", "NullModel", "NumericError", "Organization", "Patching", "Pruning",
+    "Relation", "ResourceError", "Result", "Role", "Run", "Table", "Tree", "UnsupportedError", "__version__", "capture",
+    "capture_torch", "compare", "detect", "from_torch", "load", "open", "organize", "patch", "prune", "relate",
+    "report", "set_threads", "softmax", "threads",
 ]
 
 if _better_kernels:

@@ -18,8 +18,9 @@ from ._errors import ArgumentError
 from ._files import Files, Folder
 from ._model import Model
 from ._progress import Bar
+from ._result import Result
 from ._run import folder_of
-from .results import Capture, Result
+from .results import Capture
 
 _R = TypeVar("_R", bound=Result)
 _Value: TypeAlias = "bool | int | float | str | list[str]"
@@ -161,6 +162,27 @@ def _give_labels(request: _native.Request, labels: Any, _: Mapping[str, Any]) ->
     return True
 
 
+def _give_signed_labels(request: _native.Request, labels: Any, _: Mapping[str, Any]) -> bool:
+    if _is_path(labels):
+        return False
+    expected = "integers, one per input or [inputs, tokens]"
+    request.give_labels(np.ravel(_integers("labels", labels, (1, 2), expected)))
+    return True
+
+
+def _give_paired(request: _native.Request, inputs: Any, _: Mapping[str, Any]) -> bool:
+    if _is_paths(inputs):
+        return False
+    array = np.asarray(on_cpu(inputs))
+    if array.dtype.kind in "iu" and array.ndim <= 2:
+        ids = _integers("pairs_with", array, (1, 2), "token ids [tokens] or [inputs, tokens], or pixels")
+        request.give_paired_ids(np.atleast_2d(ids))
+    else:
+        pixels = float_array(array)
+        request.give_paired_pixels(pixels[np.newaxis] if pixels.ndim == 3 else pixels)
+    return True
+
+
 def _give_maps(request: _native.Request, source: Any, parameters: Mapping[str, Any]) -> bool:
     if _is_path(source):
         return False
@@ -184,6 +206,8 @@ _GIVE: dict[str, Callable[[_native.Request, Any, Mapping[str, Any]], bool]] = {
     "ids": _give_ids,
     "pixels": _give_pixels,
     "labels": _give_labels,
+    "signed_labels": _give_signed_labels,
+    "paired": _give_paired,
     "maps": _give_maps,
     "mask": _give_mask,
 }

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from . import _call
 from ._errors import UnsupportedError
+from ._result import Result
 from ._run import Run, folder_of
-from .results import Result
 
 #: Pages larger than this are not put into a notebook whole.
 _LARGEST_PAGE = 16 << 20

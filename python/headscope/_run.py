@@ -13,10 +13,12 @@ from typing import Any
 from . import _native
 from ._arrays import float_array
 from ._files import Folder
-from .results import Capture, Comparison, Detection, Invariance, Organization, Pruning, Relation, Result
+from ._result import Result
+from .results import Capture, Comparison, Detection, Invariance, Organization, Patching, Pruning, Relation
 
 _RESULTS: dict[str, type[Result]] = {
-    kind.command: kind for kind in (Relation, Capture, Detection, Organization, Invariance, Pruning, Comparison)
+    kind.command: kind
+    for kind in (Relation, Capture, Detection, Organization, Invariance, Pruning, Patching, Comparison)
 }
 
 
@@ -72,6 +74,11 @@ class Run:
     @cached_property
     def prune(self) -> Pruning | None:
         found: Pruning | None = self._result("prune")
+        return found
+
+    @cached_property
+    def patch(self) -> Patching | None:
+        found: Patching | None = self._result("patch")
         return found
 
     @cached_property

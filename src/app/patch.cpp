@@ -9,6 +9,7 @@
 #include "app/patch_readouts.h"
 #include "app/run_output.h"
 #include "headscope/base/error.h"
+#include "headscope/base/hash.h"
 #include "headscope/io/finished_work.h"
 #include "headscope/linalg/kernels.h"
 #include "headscope/model/fingerprint.h"
@@ -94,6 +95,30 @@ RunCommand describe_run(const PatchRequest& request, const Model& model, const s
   describe_resources(command, request.resources);
   describe_model(command, model, seen);
   return command;
+}
+
+// The same name or no name does not mean the same labels.
+std::string fingerprint(std::span<const std::vector<Readout>> readouts) {
+  Hash hash;
+  for (const std::vector<Readout>& of_input : readouts) {
+    hash.add(of_input.size());
+    for (const Readout& one : of_input) {
+      hash.add(one.row);
+      hash.add(std::uint64_t{one.answer});
+    }
+  }
+  return hash.digits();
+}
+
+std::string fingerprint(std::span<const PatchEdge> edges) {
+  Hash hash;
+  for (const PatchEdge& edge : edges) {
+    for (const std::size_t number : {static_cast<std::size_t>(edge.role), edge.source.layer, edge.source.head,
+                                     edge.target.layer, edge.target.head}) {
+      hash.add(number);
+    }
+  }
+  return hash.digits();
 }
 
 // What determines the bits of a cut, besides the edge. Memory determines which cuts share a batch.
@@ -198,12 +223,14 @@ std::optional<PatchOutcome> run(const PatchRequest& request, const Context& call
     described_pairs = read_inputs(model, paired_sources(request, model), context);
     context = context.without_memory(memory_of(described_pairs));
   }
-  const RunCommand command = describe_run(request, model, fingerprint(model), described, described_pairs);
+  RunCommand command = describe_run(request, model, fingerprint(model), described, described_pairs);
   outcome.warning = unknown_tokens_warning(described);
   const std::vector<ModelInput> inputs = take_inputs(described);
   const std::vector<ModelInput> paired = take_inputs(described_pairs);
   std::vector<std::vector<Readout>> readouts;
   if (!request.screen_only) readouts = make_readouts(request, model, inputs);
+  if (has_labels(request)) command.identity["labels_contents"] = fingerprint(readouts);
+  if (outcome.given) command.identity["edges_contents"] = fingerprint(options.given);
   outcome.inputs = inputs.size();
   for (const ModelInput& input : inputs) outcome.tokens += token_count(model, input);
 

@@ -97,19 +97,21 @@ class Answers {
   std::optional<Vocabulary> vocabulary_;
 };
 
-// The labels of an npy file; negative ones do not count.
-std::vector<std::int64_t> read_labels(const std::filesystem::path& path, std::size_t expected, std::size_t outputs,
+// The labels in memory or of the npy file; negative ones do not count.
+std::vector<std::int64_t> read_labels(const PatchRequest& request, std::size_t expected, std::size_t outputs,
                                       std::string_view what) {
-  const NpyFile file = NpyFile::open(path);
-  std::vector<std::int64_t> labels = npy_values<std::int64_t>(file.array(), path.string());
+  const bool in_memory = !request.labels_in_memory.empty();
+  const std::string name = in_memory ? "--labels" : request.labels.string();
+  std::vector<std::int64_t> labels = request.labels_in_memory;
+  if (!in_memory) labels = npy_values<std::int64_t>(NpyFile::open(request.labels).array(), name);
   if (labels.size() != expected) {
-    throw Error(ErrorKind::kFormat, fmt::format("{}: found {} labels, expected {}: one per {}", path.string(),
-                                                labels.size(), expected, what));
+    throw Error(ErrorKind::kFormat,
+                fmt::format("{}: found {} labels, expected {}: one per {}", name, labels.size(), expected, what));
   }
   for (const std::int64_t label : labels) {
     if (label >= 0 && static_cast<std::uint64_t>(label) >= outputs) {
       throw Error(ErrorKind::kFormat,
-                  fmt::format("{}: label {} is out of range, the model has {} outputs", path.string(), label, outputs));
+                  fmt::format("{}: label {} is out of range, the model has {} outputs", name, label, outputs));
     }
   }
   return labels;
@@ -119,7 +121,7 @@ std::vector<std::vector<Readout>> from_labels(const PatchRequest& request, std::
                                               std::size_t outputs, bool classes) {
   std::size_t expected = 0;
   for (const ModelInput& input : inputs) expected += classes ? 1 : input.ids.size();
-  const std::vector<std::int64_t> labels = read_labels(request.labels, expected, outputs, classes ? "image" : "token");
+  const std::vector<std::int64_t> labels = read_labels(request, expected, outputs, classes ? "image" : "token");
   std::vector<std::vector<Readout>> readouts(inputs.size());
   std::size_t next = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -155,9 +157,9 @@ void check_options(const PatchRequest& request, bool classes, bool causal) {
     reject("--metric logit-diff needs two tokens: give --answer and --other");
   }
   if (!difference && !request.others.empty()) reject("--other is used only by --metric logit-diff");
-  if (!request.labels.empty() && !request.answers.empty()) reject("give --labels or --answer, not both");
+  if (has_labels(request) && !request.answers.empty()) reject("give --labels or --answer, not both");
   if (classes && request.loss_from) reject("--loss-from is a position of a text: the model classifies images");
-  if (!request.labels.empty() || !request.answers.empty()) return;
+  if (has_labels(request) || !request.answers.empty()) return;
   if (classes) reject("no loss is defined for an image without its class: give --labels or --answer");
   if (!causal) {
     reject(
@@ -167,6 +169,10 @@ void check_options(const PatchRequest& request, bool classes, bool causal) {
 }
 
 }  // namespace
+
+bool has_labels(const PatchRequest& request) noexcept {
+  return !request.labels.empty() || !request.labels_in_memory.empty();
+}
 
 std::vector<std::vector<Readout>> make_readouts(const PatchRequest& request, const Model& model,
                                                 std::span<const ModelInput> inputs) {
@@ -180,7 +186,7 @@ std::vector<std::vector<Readout>> make_readouts(const PatchRequest& request, con
   const std::size_t outputs = classes ? network.output.classifiers.front().out() : network.output.unembedding->out();
   check_options(request, classes, network.causal);
   std::vector<std::vector<Readout>> readouts;
-  if (!request.labels.empty()) {
+  if (has_labels(request)) {
     readouts = from_labels(request, inputs, outputs, classes);
   } else if (request.answers.empty()) {
     for (const ModelInput& input : inputs)

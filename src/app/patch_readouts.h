@@ -6,6 +6,9 @@
 
 namespace headscope::app {
 
+/// Whether right answers are given as labels, in a file or in memory.
+[[nodiscard]] bool has_labels(const PatchRequest& request) noexcept;
+
 /// The predictions that count, by input.
 ///
 /// - Causal language models: the next token at every position from --loss-from on; with --answer, that token at the

@@ -41,6 +41,11 @@ def without_sizes(text: str) -> str:
         (["prune", "MODEL"], lambda m: headscope.prune(m), headscope.ArgumentError, ValueError, 2),
         (["prune", "MODEL", "--criteria", "taste"], lambda m: headscope.prune(m, criteria="taste"),
          headscope.ArgumentError, ValueError, 2),
+        (["patch", "MODEL"], lambda m: headscope.patch(m), headscope.ArgumentError, ValueError, 2),
+        (["patch", "MODEL", "--ids", "IDS", "--replace", "pair"],
+         lambda m: headscope.patch(m, ids=IDS, replace="pair"), headscope.ArgumentError, ValueError, 2),
+        (["patch", "MODEL", "--ids", "IDS", "--edges", "/nowhere.csv"],
+         lambda m: headscope.patch(m, ids=IDS, edges="/nowhere.csv"), headscope.FileError, OSError, 3),
         (["compare", "MODEL"], lambda m: headscope.compare([m]), headscope.ArgumentError, ValueError, 2),
         (["compare", "MODEL", "/nowhere"], lambda m: headscope.compare([m, "/nowhere"]), headscope.FormatError,
          ValueError, 3),
@@ -50,7 +55,9 @@ def without_sizes(text: str) -> str:
 def test_same_text_and_a_type(cli: Callable[..., str], model_path: str, tmp_path: Path, words: list[str],
                               call: Callable[[str], Any], kind: type[Exception], parent: type[Exception],
                               code: int) -> None:
-    words = [model_path if word == "MODEL" else word for word in words]
+    np.save(tmp_path / "ids.npy", IDS)
+    given = {"MODEL": model_path, "IDS": str(tmp_path / "ids.npy")}
+    words = [given.get(word, word) for word in words]
     said = cli(*words, "-o", tmp_path / "run", code=code)
     with pytest.raises(kind) as raised:
         call(model_path)
@@ -91,6 +98,16 @@ def test_arguments_that_are_none_of_the_words(model: headscope.Model, captured: 
         headscope.capture(model, ids=[-1])
     with pytest.raises(headscope.ArgumentError, match="has no scores"):
         headscope.softmax(headscope.capture(model, ids=IDS, what="pattern"))
+    with pytest.raises(headscope.FormatError, match=r"^labels: found 3 labels, expected 32: one per token$"):
+        headscope.patch(model, ids=IDS, labels=[1, 2, 3])
+    with pytest.raises(headscope.ArgumentError, match=r"^give labels or answer, not both$"):
+        headscope.patch(model, ids=IDS, labels=IDS, answer="#1")
+    with pytest.raises(headscope.ArgumentError, match=r"^labels: expected integers.* found float64 of shape"):
+        headscope.patch(model, ids=IDS, labels=[0.5] * len(IDS))
+    with pytest.raises(headscope.FormatError, match=r"^pairs_with: -1 is not a token id$"):
+        headscope.patch(model, ids=IDS, pairs_with=[-1] * len(IDS))
+    with pytest.raises(headscope.ArgumentError, match=r"^pairs_with: expected .channels, height, width."):
+        headscope.patch(model, ids=IDS, pairs_with=[0.5] * len(IDS))
     with pytest.raises(headscope.ArgumentError, match="plot: 'x' is none of"):
         captured.plot("x")
     with pytest.raises(TypeError):
@@ -147,6 +164,8 @@ def test_messages_of_functions_name_their_own_parameters(model: headscope.Model,
         headscope.relate(model, revision="main")
     with pytest.raises(headscope.ArgumentError, match=r"^heads: cannot use a value of type object$"):
         headscope.relate(model, heads=object())  # type: ignore[arg-type, unused-ignore]
+    with pytest.raises(headscope.ArgumentError, match=r"^metric='logit-diff' needs two tokens: give answer and other$"):
+        headscope.patch(model, ids=IDS, metric="logit-diff")
     with pytest.raises(headscope.FileError, match=r"that was named with run$"):
         headscope.open(tmp_path)
     with pytest.raises(headscope.FileError, match=r"that was named with run$"):

@@ -26,6 +26,7 @@ def results(model: headscope.Model, captured: headscope.Capture) -> list[headsco
         headscope.softmax(captured, heads="L0H0,L1H1", iterations=1),
         headscope.prune(model, ids=IDS, seeds=3, write="none"),
         headscope.compare({"one": captured, "other": captured}, iterations=1, draws=2),
+        headscope.patch(model, ids=IDS, loss_from=16, top=20, draws=4),
     ]
 
 
@@ -93,6 +94,26 @@ def test_the_wiring_tells_chance_from_structure(results: list[headscope.Result],
     old = headscope.Relation.open(tmp_path / "old")
     assert list(_collections(old)) == ["significance unknown"]
     assert old.plot("wiring").get_title() == "Wiring: significance unknown"
+    pyplot.close("all")
+
+
+def test_effects_of_cuts(results: list[headscope.Result], model: headscope.Model) -> None:
+    patching = results[7]
+    assert isinstance(patching, headscope.Patching) and patching.kinds == ["effects"]
+    axes = patching.plot()
+    assert axes.get_yscale() == "log"
+    assert axes.get_title().endswith(f": {len(patching.circuit['edges'])} in the circuit")
+    circuit = [f"{edge['source']} > {edge['target']}" for edge in patching.circuit["edges"]]
+    assert circuit and sorted(text.get_text() for text in axes.texts) == sorted(circuit)
+    names = [text.get_text() for text in axes.get_legend().get_texts()]  # type: ignore[union-attr]
+    assert names == ["random edges", "OQ", "OK", "OV"]
+    assert len(patching.plot(pairs=["OK"]).lines) == 1  # the level
+    with pytest.raises(headscope.ArgumentError, match="no edge of 'QK' was cut, only of OQ, OK, OV"):
+        patching.plot(pairs=["QK"])
+    few = headscope.patch(model, ids=IDS, loss_from=16, pairs="OQ", top=2, draws=4)
+    assert few.verdict[0].startswith("No effect beyond")
+    axes = few.plot()
+    assert axes.get_title().endswith(": none beyond that of random edges") and not axes.texts
     pyplot.close("all")
 
 

@@ -102,6 +102,7 @@ def test_tables_have_the_same_types_in_memory_and_in_a_folder(model: headscope.M
         headscope.relate(model, pairs="all"),
         headscope.detect(model, sequences=2),
         headscope.prune(model, ids=IDS, seeds=2, write="none"),
+        headscope.patch(model, ids=IDS, top=1, draws=2),
     ]
     kinds = set()
     for result in held:
@@ -150,6 +151,36 @@ def test_scores_of_edges_are_the_affinities(model: headscope.Model) -> None:
     for row in relation.edges:
         value = relation.affinity("OQ")[names.index(row["source"]), names.index(row["target"])]
         assert np.float32(row["score"]) == value
+
+
+def test_a_patching_has_edges_a_screen_and_a_circuit(model: headscope.Model, tmp_path: Path) -> None:
+    patching = headscope.patch(model, ids=[IDS, IDS[3:] + IDS[:3]], loss_from=16, pairs="OK", top=8, draws=8,
+                               run=tmp_path)
+    assert list(patching.screen) == ["OK"] and patching.screen["OK"].shape == (16, 16)
+    place = {name: i for i, name in enumerate(model.heads)}
+    for edge in patching.edges:
+        assert edge["local"] == pytest.approx(patching.screen["OK"][place[edge["source"]], place[edge["target"]]])
+    chosen = [edge for edge in patching.edges if edge["kind"] != "control"]
+    assert patching.agreement["chosen"].sum() == len(chosen)
+    assert patching.before == patching.circuit["before"] > 0
+    kept = [(edge["source"], edge["target"]) for edge in chosen if edge["in_circuit"]]
+    graph = patching.to_networkx()
+    stored = networkx.read_graphml(tmp_path / "circuit.graphml", force_multigraph=True)
+    assert kept and sorted((source, target) for source, target in graph.edges()) == sorted(kept)
+    assert dict(graph.nodes(data=True)) == dict(stored.nodes(data=True))
+    for source, target, stated in stored.edges(data=True):
+        assert graph[source][target][0] == pytest.approx({key: stated[key] for key in stated if key != "id"})
+    assert len(patching.to_pandas()) == len(patching.edges)
+    opened = headscope.open(tmp_path).patch
+    assert opened is not None and opened.verdict == patching.verdict and opened.circuit == patching.circuit
+    assert "<iframe" in patching._repr_html_()
+    # Without cuts there is only the screen.
+    screened = headscope.patch(model, ids=IDS, screen_only=True, draws=2)
+    assert list(screened.screen) == ["OQ", "OK", "OV"] and screened.kinds == []
+    assert "Nothing was cut" in screened.verdict[0]
+    assert "Nothing was cut" in html.unescape(screened._repr_html_())
+    with pytest.raises(headscope.ArgumentError, match="no edge was cut"):
+        screened.edges  # noqa: B018
 
 
 def test_what_is_saved_can_be_opened_and_saved_again(model: headscope.Model, captured: headscope.Capture,

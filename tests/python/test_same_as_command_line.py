@@ -145,6 +145,46 @@ def test_prune_by_labels(cli: Cli, tmp_path: Path) -> None:
         headscope.prune(vit, pixels=pixels, labels=[1, -1, 2])
 
 
+def test_patch(cli: Cli, model: headscope.Model, tmp_path: Path) -> None:
+    ids, paired = np.array([IDS, IDS[::-1]]), np.array([IDS[1:] + IDS[:1], IDS])
+    labels = np.where(np.arange(32) % 4 == 0, ids, -1)
+    for name, array in (("ids", ids), ("paired", paired), ("labels", labels)):
+        np.save(tmp_path / f"{name}.npy", array)
+    few: dict[str, Any] = {"top": 2, "draws": 4}
+    words = ["--ids", tmp_path / "ids.npy", "--top", "2", "--draws", "4"]
+    printed = cli("patch", model.path, "-o", tmp_path / "run", *words, "--loss-from", "16")
+    result = headscope.patch(model, ids=tmp_path / "ids.npy", loss_from=16, **few)
+    assert_same(result, tmp_path / "run")
+    assert_saved_alike(result, tmp_path / "run", tmp_path / "saved")
+    assert result.summary.splitlines()[:-1] == printed.splitlines()[:-1]
+    # Arrays in memory are those of files.
+    cli("patch", model.path, "-o", tmp_path / "paired", *words, "--pairs-with", tmp_path / "paired.npy")
+    assert_same(headscope.patch(model, ids=ids, pairs_with=paired, **few), tmp_path / "paired")
+    cli("patch", model.path, "-o", tmp_path / "labels", *words, "--labels", tmp_path / "labels.npy")
+    mine = headscope.patch(model, ids=ids, labels=labels, **few)
+    assert_same(mine, tmp_path / "labels")
+    assert_same(headscope.patch(model, ids=ids, labels=labels.ravel(), **few), tmp_path / "labels")
+    assert mine.circuit["predictions"] == 16
+    # The file of labels has the same name, but not the same labels.
+    np.save(tmp_path / "labels.npy", labels + 1)
+    again = ["-o", tmp_path / "labels", *words, "--labels", tmp_path / "labels.npy"]
+    assert "holds the result of another 'patch'" in cli("patch", model.path, *again, code=2)
+
+
+def test_patch_of_images(cli: Cli, tmp_path: Path) -> None:
+    vit = str(ROOT / "models/demo-vit")
+    size, channels = (json.loads((ROOT / "models/demo-vit/config.json").read_text())[key]
+                      for key in ("image_size", "num_channels"))
+    pixels, paired = np.random.default_rng(0).standard_normal((2, 2, channels, size, size), dtype=np.float32)
+    for name, array in (("pixels", pixels), ("paired", paired), ("labels", np.array([1, 7]))):
+        np.save(tmp_path / f"{name}.npy", array)
+    words = ["--pixels", tmp_path / "pixels.npy", "--labels", tmp_path / "labels.npy"]
+    words += ["--pairs-with", tmp_path / "paired.npy", "--pairs", "OV", "--top", "1", "--draws", "2"]
+    cli("patch", vit, "-o", tmp_path / "run", *words)
+    result = headscope.patch(vit, pixels=pixels, labels=[1, 7], pairs_with=paired, pairs="OV", top=1, draws=2)
+    assert_same(result, tmp_path / "run")
+
+
 def test_compare_and_report(cli: Cli, model: headscope.Model, tmp_path: Path) -> None:
     for name, ids in (("a", [IDS, IDS[::-1], IDS[3:] + IDS[:3]]), ("b", [IDS[5:] + IDS[:5], IDS[::-1], IDS])):
         np.save(tmp_path / f"{name}.npy", np.array(ids))

@@ -72,7 +72,7 @@ def test_the_program_shows_every_option(command: str, cli: Callable[..., str]) -
 
 
 def test_positional_text() -> None:
-    for name in ("capture", "prune"):
+    for name in ("capture", "prune", "patch"):
         assert list(inspect.signature(function_of(name)).parameters)[:2] == ["model", "text"]
     assert list(inspect.signature(headscope.report).parameters)[:2] == ["run", "page"]
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -43,6 +44,7 @@ struct PatchRequest {
   std::vector<std::string> answers = {};  ///< Right answers: tokens, or classes; one for all inputs, or one each.
   std::vector<std::string> others = {};   ///< Wrong answers, for kLogitDifference.
   std::filesystem::path labels = {};      ///< Right answers as an npy file; empty: none.
+  std::vector<std::int64_t> labels_in_memory = {};  ///< The same; used if not empty.
   bool screen_only = false;
   WeightProcessing weights = WeightProcessing::kFolded;
   std::size_t draws = 32;
