@@ -2,12 +2,140 @@
 
 from __future__ import annotations
 
-from cuts import has_patch
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from cuts import HALF, repeated_tokens
+from harness import column, headscope, random_model, table
+from real_runs import MODELS, RUNS, model_path, text_file, told
+from scoring import auc
+
+from report import markdown_table
 
 ORDER = 6
+LARGE = 0.05  # nats
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, what it reads, and the options of patch that say so."""
+
+    model: str
+    reads: str
+    words: Callable[[Path], list[str | Path]]
+
+    @property
+    def name(self) -> str:
+        return f"{MODELS.get(self.model, self.model)}, {self.reads}"
+
+
+def repetition(seed: int) -> Callable[[Path], list[str | Path]]:
+    return lambda folder: ["--ids", repeated_tokens(folder / f"ids{seed}.npy", seed=seed), "--loss-from", str(HALF + 1)]
+
+
+def prose(_folder: Path) -> list[str | Path]:
+    return ["--text-file", text_file("smollm2"), "--lines", "--max-tokens", "65"]
+
+
+def hidden_tokens(model: str) -> Callable[[Path], list[str | Path]]:
+    """Every seventh token of the texts is replaced by the mask token, and has to be found again."""
+
+    def words(folder: Path) -> list[str | Path]:
+        run = folder / f"tokens-{model}"
+        options = ["--text-file", text_file(model), "--lines", "--what", "pattern", "--no-output", "--force", "--quiet"]
+        headscope("capture", model_path(model), "-o", run, *options)
+        files = [run / "tokens.json", *sorted(run.glob("inputs/*/tokens.json"))]
+        texts = [[token["id"] for token in json.loads(file.read_text())["tokens"]] for file in files]
+        length = min(len(text) for text in texts)
+        ids = np.array([text[:length] for text in texts], np.int64)
+        labels = np.full_like(ids, -100)
+        added = json.loads((model_path(model) / "tokenizer.json").read_text())["added_tokens"]
+        mask = next(token["id"] for token in added if token["content"] == "[MASK]")
+        hidden = slice(4, length - 1, 7)
+        labels[:, hidden] = ids[:, hidden]
+        ids[:, hidden] = mask
+        np.save(folder / f"{model}.npy", ids)
+        np.save(folder / f"{model}-labels.npy", labels)
+        return ["--ids", folder / f"{model}.npy", "--labels", folder / f"{model}-labels.npy"]
+
+    return words
+
+
+CASES = [
+    Case("smollm2", "random tokens repeated", repetition(0)),
+    Case("smollm2", "other random tokens repeated", repetition(1)),
+    Case("smollm2", "prose", prose),
+    Case("rxnfp", "reactions with hidden tokens", hidden_tokens("rxnfp")),
+    Case("antiberty", "antibodies with hidden tokens", hidden_tokens("antiberty")),
+]
+
+
+def random_llama() -> Path:
+    sizes = ["--layers", "8", "--d-model", "256", "--heads", "8", "--kv-heads", "4", "--d-mlp", "512", "--vocab", "49152"]
+    return random_model(RUNS / "random-llama", "--family", "llama", "--seed", "1", *sizes)
+
+
+def patched(model: Path, folder: Path, words: list[str | Path]) -> dict:
+    return json.loads(headscope("patch", model, "-o", folder, "--force", "--quiet", "--json", *words))
+
+
+def strongest(result: dict) -> str:
+    edges = [edge for edge in result["edges"] if edge["kind"] != "control"]
+    best = sorted(edges, key=lambda edge: -abs(edge["effect"]))[:5]
+    return ", ".join(f"{edge['pair']} {edge['source']} > {edge['target']} {edge['effect']:+.3g}" for edge in best)
+
+
+def agreement_rows(case: str, result: dict, folder: Path) -> list[list[str]]:
+    """Per pair of roles: medians, how many are above the controls, and what finds them."""
+    edges = table(folder / "patch.csv")
+    rows = []
+    for one in result["agreement"]:
+        sample = [row for row in edges if row["pair"] == one["pair"] and row["sample"] == one["sample"]]
+        large = np.abs(column(sample, "effect")) > LARGE
+        of_large = auc(column(sample, "local"), large)
+        shown = [f"{one[name]:.2f}" if one[name] is not None else "" for name in ("auc_pk", "auc_z", "auc_local")]
+        rows.append([
+            case, one["pair"], one["sample"], f"{one['median']:.2g} / {one['median_control']:.2g}",
+            f"{one['above']} of {one['chosen']}", *shown, "" if np.isnan(of_large) else f"{of_large:.2f}", f"{one['p']:.2g}",
+        ])  # fmt: skip
+    return rows
+
+
+def strongest_by_kernel(result: dict) -> list[str]:
+    """The effects of the three OK edges of the prototype."""
+    named = [("L16H0", "L17KV1"), ("L16H0", "L18KV2"), ("L17H8", "L18KV2")]
+    effects = {(edge["source"], edge["target"]): edge["effect"] for edge in result["edges"] if edge["pair"] == "OK"}
+    return [f"{effects[pair]:+.2f}" if pair in effects else "not cut" for pair in named]
 
 
 def run() -> str:
-    if not has_patch():
-        return "Not measured: this version has no command `patch`."
-    return "Not measured yet."
+    verdicts, rows, three = [], [], []
+    for case in CASES:
+        RUNS.mkdir(parents=True, exist_ok=True)
+        folder = RUNS / f"patch-{case.model}-{len(verdicts)}"
+        result = patched(model_path(case.model), folder, case.words(RUNS))
+        verdicts.append([case.name, f"{result['before']:.2f}", result["verdict"][0], strongest(result)])
+        rows += agreement_rows(case.name, result, folder)
+        if case.model == "smollm2":
+            three.append([case.reads, *strongest_by_kernel(result)])
+    random = patched(random_llama(), RUNS / "patch-random", repetition(0)(RUNS))
+    verdicts.append(["random weights, random tokens repeated", f"{random['before']:.2f}", random["verdict"][0], strongest(random)])
+    return "\n\n".join([
+        "Per pair of roles, the 20 closest edges by projection kernel (`top`), the 20 with the largest local effect "
+        "(`screen`), and for each a random edge between the same layers are cut one at a time. The effect is the change of "
+        "the loss in nats.",
+        markdown_table(["model and input", "loss", "verdict", "strongest edges"], verdicts),
+        "The OK edges from SmolLM2's strongest previous-token head and to the KV heads of its strongest induction heads:",
+        markdown_table(["input", "L16H0 > L17KV1", "L16H0 > L18KV2", "L17H8 > L18KV2"], three),
+        f"What finds the edges that matter: area under the ROC curve of pk, of its z and of the local effect for an effect "
+        f"above the 99 % quantile of the controls, and of the local effect for more than {LARGE} nats. A predictor is judged "
+        "fairly on the sample that it did not choose.",
+        markdown_table(["model and input", "pair", "sample", "median effect / controls", "above", "pk", "z", "local",
+                        f"local, > {LARGE}", "p"], rows),
+        f"`{told('patch', '--ids IDS.npy --loss-from 33 -o RUN', model='smollm2')}`, "
+        f"`{told('patch', '--text-file prose.txt --lines --max-tokens 65 -o RUN', model='smollm2')}`, "
+        f"`{told('patch', '--ids IDS.npy --labels LABELS.npy -o RUN', model='rxnfp')}`",
+    ])  # fmt: skip

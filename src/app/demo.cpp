@@ -223,7 +223,7 @@ class Demo {
                             std::vector<std::size_t>{kInputs, before + 2 * kHalf});
     step(PatchRequest{.model = {.path = path},
                       .inputs = {.ids = {ids}},
-                      .top = 5,
+                      .top = 10,
                       .loss_from = before + kHalf,
                       .output = {.run = run, .force = true}});
   }
