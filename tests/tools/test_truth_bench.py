@@ -88,8 +88,8 @@ def patched(folder: Path) -> Path:
 @pytest.mark.skipif(not HEADSCOPE.exists(), reason="the program is not built")
 def test_cuts_are_scored(tmp_path: Path) -> None:
     run = patched(tmp_path)
-    text, said = cuts.judge_run(tmp_path / "cuts", run, ["pk", "cs"])
-    assert said == {"pk OK": 1, "screen OK": 1}
+    text, said = cuts.judge_run(tmp_path / "cuts", run, metrics=["pk", "cs"])
+    assert said == {"pk OK": 1, "z of pk OK": 1, "screen OK": 1}
     assert "OK: 20 of 50 above 0.0002 nats" in text
     assert "| `cs` |" in text and "| z of pk | 1.00" in text
 
