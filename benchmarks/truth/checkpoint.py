@@ -14,10 +14,9 @@ import numpy as np
 from compiler import Component, Program
 from harness import headscope, table, write_safetensors
 
+from affinities import DISTANCES, METRICS
+
 ROLES = {"q": "Q", "k": "K", "v": "V", "o": "O"}
-# Metrics of the program that are distances: the others are larger where heads are closer.
-DISTANCES = {"chordal", "grassmann"}
-HEAD_METRICS = "pk cs simple-cs coupling cka max-cos procrustes binet-cauchy chordal grassmann".split()
 
 
 def padded(matrix: np.ndarray, columns: int) -> np.ndarray:
@@ -68,7 +67,7 @@ def letter_of(role: str) -> str:
 def head_scores(run: Path, program: Program) -> dict[str, np.ndarray]:
     """What relate computed of all pairs of heads, larger where closer; NaN for pairs with an MLP."""
     found: dict[str, np.ndarray] = {}
-    for metric in HEAD_METRICS:
+    for metric in METRICS:
         arrays = {role: np.load(run / f"affinity/{metric}_O{role}.npy") for role in "QKV"}
         sign = -1 if metric in DISTANCES else 1
         found[metric] = np.array([
@@ -111,6 +110,6 @@ def beyond_chance(run: Path, program: Program) -> np.ndarray:
 
 
 def run_relate(model: Path, run: Path, extra: Iterable[str] = ()) -> Path:
-    headscope("relate", model, "-o", run, "--weights", "raw", "--metric", ",".join(HEAD_METRICS), "--null", "isotropic",
+    headscope("relate", model, "-o", run, "--weights", "raw", "--metric", ",".join(METRICS), "--null", "isotropic",
               "--tokens-for", "none", "--quiet", *extra)  # fmt: skip
     return run
