@@ -106,6 +106,16 @@ void add_neurons(RunFolder& folder, const RelateOutcome& outcome) {
   folder.add_table(run_files::kNeuronTokens, std::move(tokens));
 }
 
+std::string component_sentence(const RelateOutcome& outcome) {
+  if (!outcome.components) return "";
+  const ComponentCount& all = outcome.components->wiring.back();
+  return fmt::format(
+      "Components, by overlap: {} of {} pairs are beyond the isotropic null, {} stand out among the pairs of their "
+      "roles "
+      "and layer distance",
+      all.beyond_chance, all.pairs, all.stands_out);
+}
+
 std::string component_lines(const RelateOutcome& outcome) {
   if (!outcome.components) return "";
   constexpr std::size_t kShown = 3;

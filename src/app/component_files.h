@@ -15,6 +15,9 @@ void add_components(RunFolder& folder, const RelateOutcome& outcome);
 /// Adds neurons.csv and neuron_tokens.csv, if neurons were asked for.
 void add_neurons(RunFolder& folder, const RelateOutcome& outcome);
 
+/// The sentence of relate's verdict about components; empty if they were not compared.
+[[nodiscard]] std::string component_sentence(const RelateOutcome& outcome);
+
 /// Lines of relate's summary about components; empty if they were not compared.
 [[nodiscard]] std::string component_lines(const RelateOutcome& outcome);
 

@@ -195,6 +195,7 @@ void write(const RelateOutcome& outcome, RunFolder& folder) {
   app::add_components(folder, outcome);
   app::add_neurons(folder, outcome);
   folder.verdict() = app::relate_verdict(outcome.result);
+  if (outcome.components) folder.verdict().push_back(app::component_sentence(outcome));
 }
 
 std::string summary(const RelateOutcome& outcome) {

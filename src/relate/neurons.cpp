@@ -9,7 +9,6 @@
 #include <tuple>
 #include <utility>
 
-#include "headscope/base/memory.h"
 #include "headscope/base/parallel.h"
 #include "headscope/linalg/block_norms.h"
 #include "headscope/linalg/matrix_product.h"
@@ -34,6 +33,17 @@ bool normalize(std::span<float> vector) {
   const double factor = 1 / std::sqrt(square);
   for (float& value : vector) value = static_cast<float>(static_cast<double>(value) * factor);
   return true;
+}
+
+// How many items of this size fit in memory; at least one.
+std::size_t fitting_parts(const Context& context, std::size_t bytes) {
+  return std::max<std::size_t>(1, context.memory / bytes);
+}
+
+// The context of some of the items that are processed in parts.
+Context part_of_work(const Context& context, std::size_t first, std::size_t count, std::size_t all) {
+  const auto share = [all](std::size_t done) { return static_cast<double>(done) / static_cast<double>(all); };
+  return context.part(share(first), share(first + count));
 }
 
 // The neuron of the index-th vector of what an MLP reads or writes.
@@ -68,11 +78,17 @@ class NeuronScan {
 
   // `heads` are in the order of layers.
   void run(std::span<HeadNeurons* const> heads, const Context& context) {
-    if (heads.empty()) return;
-    std::size_t total = 0;
+    std::size_t total = kBlock;
     for (std::size_t layer = 0; layer < network_.layers.size(); ++layer) total += vectors(layer);
-    const std::size_t bytes = heads.size() * (d_ * h_ + total) * sizeof(float) + kBlock * (d_ + heads.size()) * 4;
-    require_memory(context, saturating_add(bytes, mlp_bytes()), "relate: ranking neurons");
+    const std::size_t fitting = fitting_parts(context, (d_ * h_ + total) * sizeof(float));
+    for (std::size_t first = 0; first < heads.size(); first += fitting) {
+      const std::size_t count = std::min(fitting, heads.size() - first);
+      run_part(heads.subspan(first, count), part_of_work(context, first, count, heads.size()));
+    }
+  }
+
+ private:
+  void run_part(std::span<HeadNeurons* const> heads, const Context& context) {
     const Buffer<float> bases = load_bases(heads);
     shares_.assign(heads.size(), {});
     for (std::size_t layer = 0; layer < network_.layers.size(); ++layer) {
@@ -90,18 +106,9 @@ class NeuronScan {
     });
   }
 
- private:
   [[nodiscard]] std::size_t vectors(std::size_t layer) const {
     return StreamMatrix(model_, network_, part_, layer, options_.weights).count();
   }
-  [[nodiscard]] std::size_t mlp_bytes() const {
-    std::size_t bytes = 0;
-    for (std::size_t layer = 0; layer < network_.layers.size(); ++layer) {
-      bytes = std::max(bytes, StreamMatrix(model_, network_, part_, layer, options_.weights).scratch_bytes());
-    }
-    return bytes;
-  }
-
   [[nodiscard]] Buffer<float> load_bases(std::span<HeadNeurons* const> heads) const {
     Buffer<float> bases(heads.size() * d_ * h_);
     for (std::size_t i = 0; i < heads.size(); ++i) {
@@ -206,6 +213,43 @@ void offer(std::vector<TokenScore>& top, std::size_t most, const TokenScore& sco
   top.insert(std::ranges::upper_bound(top, score, is_closer), score);
 }
 
+// Compares all tokens with some neurons.
+void scan_tokens(const Model& model, const TokenRows& rows, std::span<NeuronTokens> part,
+                 const TokenProfileOptions& options, const Context& context) {
+  const std::size_t d = model.info().sizes.d_model;
+  std::vector<NeuronId> neurons;
+  for (const NeuronTokens& one : part) neurons.push_back(one.neuron);
+  const Buffer<float> vectors = load_vectors(model, neurons, options.weights);
+  const std::size_t block = std::min(std::max<std::size_t>(1, options.block), rows.count());
+  Buffer<float> tokens(block * d);
+  Buffer<float> cosines(part.size() * block);
+  Buffer<float> squares(part.size() * rows.count());
+  for (std::size_t first = 0; first < rows.count(); first += block) {
+    const std::size_t count = std::min(block, rows.count() - first);
+    rows.read_centered(first, count, tokens.data());
+    parallel_multiply({vectors.data(), part.size(), d, d}, MatrixView(tokens.data(), count, d, d).transposed(),
+                      {cosines.data(), part.size(), count, count});
+    parallel_for(part.size(), [&](std::size_t i) {
+      for (std::size_t t = 0; t < count; ++t) {
+        const float cosine = cosines.data()[i * count + t];
+        squares.data()[i * rows.count() + first + t] = cosine * cosine;
+        offer(part[i].top, options.top, {first + t, static_cast<double>(cosine)});
+      }
+    });
+    context.report(static_cast<double>(first + count) / static_cast<double>(rows.count()));
+  }
+  parallel_for(part.size(), [&](std::size_t i) {
+    std::vector<TokenScore>& top = part[i].top;
+    if (!top.empty() && top.front().score == 0) top.clear();  // the vector is zero
+    const std::span<float> all = squares.values().subspan(i * rows.count(), rows.count());
+    const std::vector<DirectionTail> tails = direction_tails(all, 1, d, top.size());
+    for (std::size_t k = 0; k < tails.size(); ++k) {
+      top[k].log10_p = tails[k].log10_p;
+      top[k].q = tails[k].q;
+    }
+  });
+}
+
 }  // namespace
 
 std::string_view to_string(NeuronVector vector) noexcept {
@@ -238,38 +282,14 @@ std::vector<NeuronTokens> neuron_tokens(const Model& model, std::span<const Neur
   std::vector<NeuronTokens> result;
   for (const NeuronId& id : neurons) result.push_back({id});
   if (result.empty()) return result;
-  const std::size_t d = model.info().sizes.d_model;
   const TokenRows rows(model, options);
-  require_memory(context, neurons.size() * (d + rows.count()) * sizeof(float), "relate: ranking tokens of neurons");
-  const Buffer<float> vectors = load_vectors(model, neurons, options.weights);
-  const std::size_t block = std::min(std::max<std::size_t>(1, options.block), rows.count());
-  Buffer<float> tokens(block * d);
-  Buffer<float> cosines(neurons.size() * block);
-  Buffer<float> squares(neurons.size() * rows.count());
-  for (std::size_t first = 0; first < rows.count(); first += block) {
-    const std::size_t count = std::min(block, rows.count() - first);
-    rows.read_centered(first, count, tokens.data());
-    parallel_multiply({vectors.data(), neurons.size(), d, d}, MatrixView(tokens.data(), count, d, d).transposed(),
-                      {cosines.data(), neurons.size(), count, count});
-    parallel_for(neurons.size(), [&](std::size_t i) {
-      for (std::size_t t = 0; t < count; ++t) {
-        const float cosine = cosines.data()[i * count + t];
-        squares.data()[i * rows.count() + first + t] = cosine * cosine;
-        offer(result[i].top, options.top, {first + t, static_cast<double>(cosine)});
-      }
-    });
-    context.report(static_cast<double>(first + count) / static_cast<double>(rows.count()));
+  const std::size_t bytes = (model.info().sizes.d_model + rows.count() + options.block) * sizeof(float);
+  const std::size_t fitting = fitting_parts(context, bytes);
+  for (std::size_t first = 0; first < result.size(); first += fitting) {
+    const std::size_t count = std::min(fitting, result.size() - first);
+    scan_tokens(model, rows, std::span(result).subspan(first, count), options,
+                part_of_work(context, first, count, result.size()));
   }
-  parallel_for(neurons.size(), [&](std::size_t i) {
-    std::vector<TokenScore>& top = result[i].top;
-    if (!top.empty() && top.front().score == 0) top.clear();  // the vector is zero
-    const std::span<float> all = squares.values().subspan(i * rows.count(), rows.count());
-    const std::vector<DirectionTail> tails = direction_tails(all, 1, d, top.size());
-    for (std::size_t k = 0; k < tails.size(); ++k) {
-      top[k].log10_p = tails[k].log10_p;
-      top[k].q = tails[k].q;
-    }
-  });
   return result;
 }
 

@@ -208,6 +208,18 @@ def test_what_is_saved_can_be_opened_and_saved_again(model: headscope.Model, cap
     headscope.relate(model, top=3).save(tmp_path / "two", force=True)
 
 
+def test_components_are_tables_and_arrays(model: headscope.Model) -> None:
+    plain = headscope.relate(model)
+    assert plain.components is None and plain.component_edges is None and plain.neurons is None and not plain.overlaps
+    relation = headscope.relate(model, nodes=["heads", "mlp"], neurons=2)
+    assert relation.components is not None and relation.component_edges is not None and relation.neurons is not None
+    kinds, reads = relation.components["kind"], relation.components["reads"]
+    mlps = sum(kind == "mlp" and not reading for kind, reading in zip(kinds, reads, strict=True))
+    assert relation.overlaps["overlap_OM"].shape[1] == mlps
+    assert "OM" in set(relation.component_edges["pair"])
+    assert list(relation.edges["score"]) == list(plain.edges["score"])
+
+
 def test_sensitivity_and_lengths_are_tables(model: headscope.Model) -> None:
     assert headscope.relate(model).sensitivity is None
     relation = headscope.relate(model, sensitivity=True)

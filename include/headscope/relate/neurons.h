@@ -60,12 +60,12 @@ struct NeuronOptions {
 /// Under a random direction the share has the law Beta(p/2, (n - p)/2) exactly, with p the rank of the space and n that
 /// of `isotropic_dimension`.
 ///
-/// Streams over the layers. Memory: the bases, the share of every vector, and one MLP matrix as floats; they count
-/// against the budget. Not collective. The result does not depend on the number of threads. Cost: 2 d h flops per
-/// vector and subspace.
+/// Streams over the layers. Memory: the bases, the share of every vector, and one MLP matrix as floats. Bases and
+/// shares count against the budget; if they do not fit, they are split into parts, and the MLPs are read again for each
+/// part. Not collective. The result does not depend on threads and memory. Cost: 2 d h flops per vector and subspace.
 ///
-/// \throws Error  kUnsupported and kFormat as `resolve_network`; kInvalidArgument as `token_profiles`; kResource if the
-///                memory is too small; kNumeric and kFormat as `Model::load_heads`.
+/// \throws Error  kUnsupported and kFormat as `resolve_network`; kInvalidArgument as `token_profiles`; kNumeric and
+/// kFormat as `Model::load_heads`.
 [[nodiscard]] std::vector<HeadNeurons> strongest_neurons(const Model& model, std::span<const HeadRole> subspaces,
                                                          const NeuronOptions& options = {},
                                                          const Context& context = {});
@@ -76,7 +76,8 @@ struct NeuronTokens {
   std::vector<TokenScore> top = {};  ///< `score` is the cosine with its sign; ordered by its size.
 };
 
-/// Returns the token profiles of neurons, as `token_profiles` does for subspaces. A vector of length 0 has none.
+/// Returns the token profiles of neurons, as `token_profiles` does for subspaces, in parts that fit in memory. A vector
+/// of length 0 has none.
 /// \throws Error  as `token_profiles` and `resolve_network`.
 [[nodiscard]] std::vector<NeuronTokens> neuron_tokens(const Model& model, std::span<const NeuronId> neurons,
                                                       const TokenProfileOptions& options = {},

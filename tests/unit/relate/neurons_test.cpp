@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "headscope/base/tails.h"
-#include "support/expect_error.h"
 #include "support/tiny_llama.h"
 
 namespace headscope {
@@ -83,9 +82,24 @@ TEST_F(Neurons, HaveTokensWithASign) {
   EXPECT_EQ(found[1].neuron, neurons[1]);
 }
 
-TEST_F(Neurons, NeedMemory) {
-  const std::vector<HeadRole> heads = {{{1, 2, false}, Role::kQ}};
-  EXPECT_ERROR(strongest_neurons(model(), heads, {}, Context().with_memory(100)), ErrorKind::kResource, "neurons");
+TEST_F(Neurons, DoNotDependOnMemory) {
+  const std::vector<HeadRole> heads = {{{1, 2, false}, Role::kQ}, {{1, 0, false}, Role::kQ}, {{0, 3, false}, Role::kO}};
+  const std::vector<HeadNeurons> roomy = strongest_neurons(model(), heads);
+  const std::vector<HeadNeurons> tight = strongest_neurons(model(), heads, {}, Context().with_memory(100));
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    ASSERT_EQ(roomy[i].top.size(), tight[i].top.size());
+    for (std::size_t k = 0; k < roomy[i].top.size(); ++k) {
+      EXPECT_EQ(roomy[i].top[k].neuron, tight[i].top[k].neuron);
+      EXPECT_EQ(roomy[i].top[k].q, tight[i].top[k].q);
+    }
+  }
+  const std::vector<NeuronId> neurons = {{1, 2, NeuronVector::kOut}, {0, 5, NeuronVector::kUp}};
+  const std::vector<NeuronTokens> tokens = neuron_tokens(model(), neurons);
+  const std::vector<NeuronTokens> few = neuron_tokens(model(), neurons, {}, Context().with_memory(100));
+  for (std::size_t i = 0; i < neurons.size(); ++i) {
+    ASSERT_EQ(tokens[i].top.size(), few[i].top.size());
+    for (std::size_t k = 0; k < few[i].top.size(); ++k) EXPECT_EQ(tokens[i].top[k].token, few[i].top[k].token);
+  }
 }
 
 }  // namespace
