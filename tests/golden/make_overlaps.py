@@ -2,9 +2,9 @@
 
     python tests/golden/make_overlaps.py        # needs numpy and safetensors
 
-The heads are those of expected.npz, sliced from live PyTorch modules. MLPs, embeddings and unembeddings are read by name
-here, folded as docs/relate.md says, and compared as dense d x d matrices in float64. Each case has, per pair of roles, the
-matrix of overlaps; null where the source does not come before the target.
+The heads are those of expected.npz, sliced from live PyTorch modules. MLPs, embeddings and unembeddings are read by
+name here, folded as docs/relate.md says, and compared as dense d x d matrices in float64. Each case has, per pair of
+roles, the matrix of overlaps; null where the source does not come before the target.
 """
 
 import json
@@ -64,9 +64,15 @@ def components(case, folder):
     centered = case.get("centered", False)
     offset = case.get("offset", 0)
     layers, _, d, _ = expected["folded_O"].shape
-    writes = {"O": [], "M": []}
-    reads = {"Q": [], "M": []}
-    gain = lambda name: tensors[name + ".weight"] + offset
+    writes: dict = {"O": [], "M": []}
+    reads: dict = {"Q": [], "M": []}
+
+    def gain(name):
+        return tensors[name + ".weight"] + offset
+
+    def turn(matrix):
+        return matrix.T if case.get("transposed") else matrix
+
     if "embedding" in case:
         writes["E"] = [(-1, density(processed(over_rows(tensors[case["embedding"] + ".weight"]), 1, centered)))]
     if "patches" in case:
@@ -82,12 +88,14 @@ def components(case, folder):
         for role, side in (("O", writes), ("Q", reads)):
             for matrix in expected["folded_" + role][i]:
                 side[role].append((2 * i, density(np.linalg.qr(matrix.astype(np.float64))[0].T)))
-        turn = (lambda matrix: matrix.T) if case.get("transposed") else (lambda matrix: matrix)
         up = np.concatenate([turn(tensors[layer + name + ".weight"]) for name in case["up"]])
         down = turn(tensors[layer + case["down"] + ".weight"]).T
-        scale = gain(layer + case["after"]) if "after" in case else tensors[layer + case["scale"]] if "scale" in case else 1
+        before = gain(layer + case["norm"]) if "norm" in case else 1
+        scale = tensors[layer + case["scale"]] if "scale" in case else 1
+        if "after" in case:
+            scale = gain(layer + case["after"])
         depth = 2 * i + (0 if case.get("parallel") else 1)
-        reads["M"].append((depth, density(processed(up, gain(layer + case["norm"]) if "norm" in case else 1, centered))))
+        reads["M"].append((depth, density(processed(up, before, centered))))
         writes["M"].append((depth, density(processed(down, scale, centered))))
     return d, writes, reads
 
@@ -97,8 +105,10 @@ def overlaps(name):
     result = {}
     for source, sources in writes.items():
         for target, targets in reads.items():
-            result[source + target] = [[float(f"{d * np.sum(a * b):.9g}") if first < last else None for last, b in targets]
-                                       for first, a in sources]
+            result[source + target] = [
+                [float(f"{d * np.sum(a * b):.9g}") if first < last else None for last, b in targets]
+                for first, a in sources
+            ]
     return result
 
 
