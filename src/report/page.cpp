@@ -95,10 +95,11 @@ Page build_page(const std::filesystem::path& run, const PageOptions& options, co
   report::add_pruning(page);
   report::add_comparison(page);
   if (page.root.empty()) {
-    throw Error(ErrorKind::kUnsupported,
-                fmt::format("{}: holds nothing to show; run relate, capture, detect, organize, softmax, prune or "
-                            "compare with -o {}",
-                            printable(run.string(), 4096), printable(run.string(), 4096)));
+    throw Error(
+        ErrorKind::kUnsupported,
+        fmt::format("{}: holds nothing to show; run relate, capture, detect, organize, softmax, patch, prune or "
+                    "compare with -o {}",
+                    printable(run.string(), 4096), printable(run.string(), 4096)));
   }
   page.root["format"] = 1;
   page.root["title"] = options.title.empty() ? title_of(run) : options.title;

@@ -1,13 +1,13 @@
 // Writes synthetic RUN folders from a seed, for tests of the report that need every kind of file or more heads than the
 // bundled models have. The numbers have no meaning.
 //
-//   node make_run.mjs FOLDER [full|large|hostile|image|chance|old|prune|compare]
+//   node make_run.mjs FOLDER [full|large|hostile|image|chance|old|prune|patch|compare]
 //
 // chance: nothing is beyond chance. old: a run without columns on significance.
 
 import { npy, random, zip } from "./file_formats.mjs";
 import { halvedTree } from "./made_up_tree.mjs";
-import { addCompare, addPrune } from "./make_uses.mjs";
+import { addCompare, addPatch, addPrune } from "./make_uses.mjs";
 import { RunWriter } from "./run_writer.mjs";
 
 export const hostileTokens = [
@@ -479,18 +479,20 @@ const words =
     /(?= )/,
   );
 
-/** Writes a run with the results of prune or compare only. */
+/** Writes a run with the results of prune, patch or compare only. */
 function makeUse(run, kind, uniform) {
   const heads = Array.from({ length: 32 }, (_, i) => `L${i >> 3}H${i & 7}`);
   if (kind === "prune") addPrune(run, heads, uniform);
+  else if (kind === "patch") addPatch(run, uniform, true);
   else addCompare(run, ["1", "1.0"], words, uniform);
   run.finish();
 }
 
 export function makeRun(folder, kind = "full") {
-  const uniform = random({ full: 1, large: 2, hostile: 3, image: 4, prune: 5, compare: 6, chance: 7, old: 8 }[kind]);
+  const seeds = { full: 1, large: 2, hostile: 3, image: 4, prune: 5, compare: 6, chance: 7, old: 8, patch: 9 };
+  const uniform = random(seeds[kind]);
   const run = new RunWriter(folder, "relate");
-  if (kind === "prune" || kind === "compare") return makeUse(run, kind, uniform);
+  if (["prune", "patch", "compare"].includes(kind)) return makeUse(run, kind, uniform);
   const large = kind === "large";
   const significance = { chance: "none", old: "old" }[kind] ?? "some";
   const text = kind === "hostile" ? hostileTokens : words;
@@ -509,6 +511,7 @@ export function makeRun(folder, kind = "full") {
   );
   if (kind === "chance" || kind === "old") {
     addOrganize(run, heads, words, uniform, significance);
+    if (kind === "chance") addPatch(run, uniform, false);
     return run.finish();
   }
   addDetectors(run, heads, uniform);
@@ -527,6 +530,7 @@ export function makeRun(folder, kind = "full") {
   }
   if (kind === "full") {
     addPrune(run, heads, uniform);
+    addPatch(run, uniform, true);
     addCompare(run, ["before", "after", "another"], words, uniform);
     run.begin("labels");
     run.table(

@@ -1,4 +1,4 @@
-// Synthetic results of prune and compare, generated from a seed.
+// Synthetic results of prune, patch and compare, generated from a seed.
 
 import { halvedTree } from "./made_up_tree.mjs";
 
@@ -60,6 +60,42 @@ export function addPrune(run, heads, uniform) {
   run.put("prune.json", JSON.stringify({ ...summary, damage_measure: "loss", rankings, said }));
 }
 
+/** Adds cut edges of two pairs of roles. With `effect`, the first chosen edge of each pair is the circuit. */
+export function addPatch(run, uniform, effect) {
+  const said = effect
+    ? "2 of 32 chosen edges change the output more than 99 % of random edges between the same layers; the strongest is OK L0H1 > L1H2 (+1.5 nats of loss)."
+    : "No effect beyond that of random edges: 0 of 32 chosen edges are above the level of their controls.";
+  run.begin("patch", { metric: "loss" }, [said, "The circuit has few edges."]);
+  const cuts = [];
+  const agreement = [];
+  for (const pair of ["OQ", "OK"]) {
+    const level = 0.02;
+    for (const sample of ["top", "screen"]) {
+      for (let i = 0; i < 16; ++i) {
+        const kind = i % 2 === 0 ? sample : "control";
+        const strong = effect && i === 0 && sample === "top";
+        const size = strong ? (pair === "OK" ? 1.5 : -0.5) : i === 15 ? 0 : level * uniform() ** 3;
+        const z = kind === "control" ? 2 * uniform() - 1 : strong ? 40 : 12 * uniform();
+        const names = strong ? ["L0H1", "L1H2"] : [`L0H${i % 4}`, `L${1 + (i % 3)}H${i % 4}`];
+        cuts.push([pair, ...names, 2 + z / 10, z, uniform() / 10, size, kind, flag(z > 5), sample]);
+        cuts.at(-1).push(flag(strong), flag(strong));
+      }
+      const above = effect && sample === "top" ? 1 : 0;
+      const scores = above > 0 ? [0.9, 0.95, 1, 0.3, 0.7, 0.001] : ["", "", "", 0.1, 0.1, 0.4];
+      agreement.push([pair, sample, 8, 8, level, above, 0.004, 0.003, ...scores]);
+    }
+  }
+  const columns = ["pair", "source", "target", "pk", "z", "local", "effect", "kind", "beyond_chance", "sample"];
+  run.table("patch.csv", [...columns, "above_controls", "in_circuit"], cuts);
+  const compared = ["auc_pk", "auc_z", "auc_local", "rank_correlation_pk", "rank_correlation_local", "p"];
+  run.table(
+    "patch_agreement.csv",
+    ["pair", "sample", "chosen", "controls", "level", "above", "median", "median_control", ...compared],
+    agreement,
+  );
+}
+
+const flag = (yes) => (yes ? "yes" : "no");
 const shares = [0.001, 0.01, 0.1, 0.5];
 const figures = ["l1", "gain", "alpha", "head depth", "head branching", "head balance"];
 

@@ -1,4 +1,4 @@
-// The sections on pruning and comparison: their text, and the effect of their controls.
+// The sections on pruning, cut edges and comparison: their text, and the effect of their controls.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { download, launch, makePage, open, quit, show } from "./support.mjs";
 
 const pages = {};
 before(async () => {
-  for (const kind of ["prune", "compare", "full"]) pages[kind] = makePage(kind);
+  for (const kind of ["prune", "patch", "chance", "compare", "full"]) pages[kind] = makePage(kind);
   await launch({ webgl: false });
 });
 after(quit);
@@ -101,6 +101,77 @@ describe("pruning", () => {
     await ranking.locator("select").selectOption({ label: "alone" });
     await settle(page);
     assert.match(await label(ranking), /ranked by alone/);
+    await close();
+  });
+});
+
+describe("cut edges", () => {
+  test("states the largest effects, with numbers", async () => {
+    const { page, faults, close } = await open(pages.patch);
+    assert.match(await page.locator("#patch .verdict").textContent(), /^2 of 32 chosen edges change the output/);
+    const figure = await show(page, "patch-effects");
+    assert.match(await label(figure), /^Change of the loss, nats, for 32 chosen and 32 random edges. Largest: OK L0H1/);
+    const rows = await cells(page, "#patch article:nth-of-type(1)");
+    assert.deepEqual(rows[0], ["OK", "L0H1", "L1H2", "1.5", "6", "40", rows[0][6], "top", "yes"]);
+    assert.equal(rows.length, 12);
+    assert.ok(rows.every((row) => row[7] !== "control"));
+    const samples = await cells(page, "#patch article:nth-of-type(2)");
+    assert.deepEqual(samples[0], ["OQ", "top", "8", "1", "0.02", "0.004", "0.003", "0.9", "0.95", "1", "0.001"]);
+    assert.equal((await csv(page, figure)).length, 1 + 64);
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
+  test("shows an edge under the pointer and by keyboard, and selects its head", async () => {
+    const { page, close } = await open(pages.patch);
+    const figure = await show(page, "patch-effects");
+    const canvas = figure.locator("canvas[tabindex]");
+    await canvas.focus();
+    await page.keyboard.press("ArrowRight");
+    const said = "1: OK L0H1 \u2192 L1H2, +1.5, z 40, in the circuit";
+    assert.equal(await figure.locator("[aria-live]").textContent(), said);
+    // The strongest edge is in the upper right corner.
+    const { width } = await canvas.boundingBox();
+    const found = await canvas.evaluate((element, right) => {
+      for (let y = 20; y < 120; y += 4)
+        for (let x = right - 80; x < right; x += 4) {
+          const box = element.getBoundingClientRect();
+          const place = { clientX: box.left + x, clientY: box.top + y, bubbles: true };
+          element.dispatchEvent(new window.PointerEvent("pointermove", place));
+          if (element.style.cursor === "pointer") return { x, y };
+        }
+      return null;
+    }, width);
+    assert.match(
+      await page.locator(".tip").textContent(),
+      /OK L0H1 \u2192 L1H2.*\+1\.5.*chosen by its weights, in the circuit/,
+    );
+    await canvas.click({ position: found });
+    assert.equal(await page.locator(".chosen strong").textContent(), "L0H1");
+    assert.match(await page.locator(".card").textContent(), /Effect of cutting edgesOK to L1H2\+1\.5/);
+    await close();
+  });
+
+  test("says first that there is no effect beyond that of random edges, and names no edge in the figure", async () => {
+    const { page, close } = await open(pages.chance);
+    assert.match(await page.locator("#patch .verdict p").textContent(), /^No effect beyond that of random edges/);
+    const figure = await show(page, "patch-effects");
+    assert.match(await label(figure), /No effect beyond that of random edges\./);
+    const { path } = await download(page, figure, "svg");
+    assert.doesNotMatch(readFileSync(path, "utf8"), /L0H\d \u2192/);
+    const strong = await open(pages.patch);
+    const drawn = await download(strong.page, await show(strong.page, "patch-effects"), "svg");
+    assert.match(readFileSync(drawn.path, "utf8"), /L0H1 \u2192 L1H2/);
+    await strong.close();
+    await close();
+  });
+
+  test("fits into a window of 390 pixels", async () => {
+    const { page, faults, close } = await open(pages.patch, { width: 390, colorScheme: "dark" });
+    await show(page, "patch-effects");
+    const sizes = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+    assert.ok(sizes[0] <= sizes[1], `${sizes}`);
+    assert.deepEqual(faults, []);
     await close();
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Blocks } from "../src/data/blocks";
 import { readComparison, verdictText } from "../src/data/comparison";
+import { effectOf, readCutSamples, strongestCuts } from "../src/data/cuts";
 import type { Doc } from "../src/data/doc";
 import { atBudget, beatenRandomOrders, interpolate, randomRange, readPruning } from "../src/data/pruning";
 import { Run } from "../src/data/run";
@@ -166,5 +167,35 @@ describe("median and mean", () => {
   it("of an odd and an even count, and of no values", () => {
     expect([median([3, 1, 2]), median([4, 1, 2, 3]), mean([1, 2, 6])]).toEqual([2, 2.5, 3]);
     expect([median([]), mean([])]).toEqual([NaN, NaN]);
+  });
+});
+
+describe("cut edges", () => {
+  const columns = ["pair", "source", "target", "pk", "z", "local", "effect", "kind", "in_circuit"];
+  const run = open({
+    patch: table(columns, [
+      ["OQ", "L0H0", "L1H0", 2, 1, 0.1, 0.2, "top", "no"],
+      ["OQ", "L0H1", "L1H0", 2, 1, 0.1, -0.5, "screen", "yes"],
+      ["OQ", "L0H2", "L1H3", 2, 1, 0.1, 9, "control", "no"],
+    ]),
+  });
+  const samples = (controls: number, ...ps: (number | null)[]) => {
+    const rows = ps.map((p) => ["OQ", controls, p]);
+    return readCutSamples(open({ patch_agreement: table(["pair", "controls", "p"], rows) }).table("patch_agreement"));
+  };
+
+  it("name heads that are not in the grid of heads", () => {
+    expect(run.heads.map((head) => head.name)).toEqual(["L1H1"]); // protected from pruning
+    expect(["L0H1", "L1H3", "L5H5"].map((name) => run.hasHead(name))).toEqual([true, true, false]);
+  });
+  it("are sorted by the size of the effect, without random edges", () => {
+    expect(strongestCuts(run.cuts).map((cut) => cut.effect)).toEqual([-0.5, 0.2]);
+  });
+  it("have an effect if one p is small enough for the number of samples", () => {
+    expect(effectOf(samples(8, 0.02, 0.5))).toBe("beyond");
+    expect(effectOf(samples(8, 0.03, 0.5))).toBe("none");
+    expect(effectOf(samples(8, null, 0.5))).toBe("none");
+    expect(effectOf(samples(0, null))).toBe("unknown");
+    expect(effectOf([])).toBe("unknown");
   });
 });

@@ -1,5 +1,6 @@
 import { NumberArray } from "./array";
 import { Blocks } from "./blocks";
+import { readCuts, type Cut } from "./cuts";
 import type { Axis, Doc, PackedAffinity, PackedArray } from "./doc";
 import { compareHeads, parseHead, type Head } from "./head";
 import { readStanding, type Standing } from "./significance";
@@ -43,9 +44,12 @@ export class Run {
   readonly edges: Edge[];
   readonly nulls: string[];
   readonly hubs: Hub[];
+  /** Edges that were cut. */
+  readonly cuts: Cut[];
   private readonly tables = new Map<string, Table>();
   private readonly byName: Map<string, Head>;
-  private readonly compared: Set<string>;
+  /** Heads that only compared runs or cut edges name. */
+  private readonly named: Set<string>;
   private readonly arrays = new Map<number, Promise<NumberArray>>();
   private tokens: Map<string, Map<string, ProfileToken[]>> | null = null;
 
@@ -57,7 +61,9 @@ export class Run {
     this.heads = this.findHeads();
     this.byName = new Map(this.heads.map((head) => [head.name, head]));
     const others = (doc.comparison?.axes ?? []).flatMap((one) => (one.axis === "head" ? (one.tree.names ?? []) : []));
-    this.compared = new Set(others.filter((name) => parseHead(name) !== null));
+    this.cuts = readCuts(this.table("patch"));
+    const ends = this.cuts.flatMap((cut) => [cut.source, cut.target]);
+    this.named = new Set([...others, ...ends].filter((name) => parseHead(name) !== null));
     this.layers = Math.max(0, maxOf(this.heads.map((head) => head.layer + 1)));
     this.nulls = (this.table("edges")?.columns ?? []).filter((c) => c.startsWith("z_")).map((c) => c.slice(2));
     this.edges = this.readEdges();
@@ -73,9 +79,9 @@ export class Run {
   head(name: string | null): Head | undefined {
     return name === null ? undefined : this.byName.get(name);
   }
-  /** Whether the run, or one of the runs it compares, has a head of this name. */
+  /** Whether the run, one of the runs it compares, or an edge that was cut has a head of this name. */
   hasHead(name: string | null): boolean {
-    return name !== null && (this.byName.has(name) || this.compared.has(name));
+    return name !== null && (this.byName.has(name) || this.named.has(name));
   }
   axis(name: "head" | "query" | "key"): Axis | undefined {
     return this.doc.axes?.[name];

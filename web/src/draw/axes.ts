@@ -59,6 +59,11 @@ export function formatNumber(value: number, digits = 3): string {
   return size >= 1000 ? Math.round(value).toLocaleString("en-US") : String(Number(value.toPrecision(digits)));
 }
 
+/** Formats a change with its sign: "+0.12". */
+export function signed(value: number): string {
+  return value > 0 ? `+${formatNumber(value)}` : formatNumber(value);
+}
+
 /** Draws the axes of a plot: ticks and labels on the left and at the bottom, and horizontal grid lines. */
 export function drawAxes(
   s: Surface,

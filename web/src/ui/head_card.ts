@@ -1,7 +1,8 @@
+import { strongestCuts } from "../data/cuts";
 import { readPruning, type PrunedModel } from "../data/pruning";
 import type { ProfileToken } from "../data/run";
 import { formatP, type Standing } from "../data/significance";
-import { formatNumber } from "../draw/axes";
+import { formatNumber, signed } from "../draw/axes";
 import { headButton, hubText, type Context } from "./context";
 import { el, visibleToken } from "./dom";
 
@@ -18,7 +19,8 @@ export function headCard(context: Context): HTMLElement {
 function contents(context: Context, name: string | null): Node[] {
   const { run, store } = context;
   const head = run.head(name);
-  if (name !== null && !head && run.hasHead(name)) return [el("h2", {}, name), ...comparedIn(context, name)];
+  if (name !== null && !head && run.hasHead(name))
+    return [el("h2", {}, name), ...comparedIn(context, name), ...cutEdges(context, name)];
   if (!head || name === null) {
     const hubs = run.hubs.filter((hub) => hub.significant === "yes").slice(0, 5);
     const hint = el("p", {}, "Select a head in any figure to highlight it in all figures.");
@@ -44,7 +46,7 @@ function contents(context: Context, name: string | null): Node[] {
   const pruned = readPruning(run);
   if (pruned) row("removed by", removedBy(pruned, name));
   parts.push(list);
-  parts.push(...connections(context, name));
+  parts.push(...connections(context, name), ...cutEdges(context, name));
   for (const [role, tokens] of run.tokensOf(name)) parts.push(...profile(role, tokens));
   return parts;
 }
@@ -65,6 +67,18 @@ function connections({ run, store }: Context, name: string): Node[] {
       ? []
       : [el("h3", {}, title), el("p", { class: `chips${faint}` }, ...others.map((one) => headButton(store, one)))];
   });
+}
+
+/** Lists the chosen edges of the head that were cut, the largest effects first. */
+function cutEdges({ run, store }: Context, name: string): Node[] {
+  const cuts = strongestCuts(run.cuts.filter((cut) => cut.source === name || cut.target === name)).slice(0, 5);
+  if (cuts.length === 0) return [];
+  const list = el("dl", {});
+  for (const { pair, source, target, effect } of cuts) {
+    const [direction, other] = source === name ? ["to", target] : ["from", source];
+    list.append(el("dt", {}, `${pair} ${direction} `, headButton(store, other)), el("dd", {}, signed(effect)));
+  }
+  return [el("h3", {}, "Effect of cutting edges"), list];
 }
 
 /** Lists the tokens closest to a subspace. Those that are not beyond chance are faint. */
@@ -93,7 +107,8 @@ function removedBy(pruned: PrunedModel, name: string): string {
 
 /** Lists the compared runs that have this head, for a head that the run itself does not have. */
 function comparedIn({ run }: Context, name: string): Node[] {
-  const found = run.doc.comparison!.axes.filter((one) => one.axis === "head" && one.tree.names?.includes(name));
+  const found = (run.doc.comparison?.axes ?? []).filter((one) => one.axis === "head" && one.tree.names?.includes(name));
+  if (found.length === 0) return [];
   const names = found.map((one) => el("bdi", { class: "token" }, run.doc.comparison!.runs[one.run]!.name));
   return [el("h3", {}, "In the compared runs"), el("p", { class: "chips" }, ...names)];
 }

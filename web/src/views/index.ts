@@ -9,6 +9,7 @@ import { informativeness } from "./informativeness";
 import { maps } from "./maps";
 import { matrices } from "./matrices";
 import { overview } from "./overview";
+import { patch } from "./patch";
 import { prune } from "./prune";
 import { softmax } from "./softmax";
 import { sparsity } from "./sparsity";
@@ -21,6 +22,7 @@ export const views: View[] = [
   overview,
   wiring,
   graph,
+  patch,
   matrices,
   informativeness,
   tree,

@@ -20,6 +20,8 @@ const shown = new Set([
   "invariance",
   "invariance_levels",
   "convergence",
+  "patch",
+  "patch_agreement",
   "ranking",
   "curve",
   "comparison",

@@ -1,0 +1,85 @@
+import type { Table } from "./table";
+
+/** An edge that was cut. `effect` is NaN if it was not measured. */
+export interface Cut {
+  pair: string;
+  source: string;
+  target: string;
+  pk: number;
+  z: number;
+  local: number;
+  effect: number;
+  kind: string;
+  inCircuit: boolean;
+}
+
+/** Cut edges of a pair of roles, chosen in one way, next to random edges between the same layers. */
+export interface CutSample {
+  pair: string;
+  sample: string;
+  chosen: number;
+  controls: number;
+  /** 99 % quantile of |effect| over the controls of the pair; NaN without controls. */
+  level: number;
+  above: number;
+  median: number;
+  medianControl: number;
+  aucPk: number;
+  aucZ: number;
+  aucLocal: number;
+  p: number;
+}
+
+const rowsOf = <T>(table: Table | undefined, read: (row: number, from: Table) => T): T[] =>
+  table ? Array.from({ length: table.rows }, (_, row) => read(row, table)) : [];
+
+/** Reads patch.csv. */
+export function readCuts(table: Table | undefined): Cut[] {
+  return rowsOf(table, (row, from) => ({
+    pair: from.text("pair", row),
+    source: from.text("source", row),
+    target: from.text("target", row),
+    pk: from.number("pk", row),
+    z: from.number("z", row),
+    local: from.number("local", row),
+    effect: from.number("effect", row),
+    kind: from.text("kind", row),
+    inCircuit: from.text("in_circuit", row) === "yes",
+  }));
+}
+
+/** Reads patch_agreement.csv. */
+export function readCutSamples(table: Table | undefined): CutSample[] {
+  return rowsOf(table, (row, from) => ({
+    pair: from.text("pair", row),
+    sample: from.text("sample", row),
+    chosen: from.number("chosen", row),
+    controls: from.number("controls", row),
+    level: from.number("level", row),
+    above: from.number("above", row),
+    median: from.number("median", row),
+    medianControl: from.number("median_control", row),
+    aucPk: from.number("auc_pk", row),
+    aucZ: from.number("auc_z", row),
+    aucLocal: from.number("auc_local", row),
+    p: from.number("p", row),
+  }));
+}
+
+export type Effect = "beyond" | "none" | "unknown";
+
+/**
+ * Says whether chosen edges change more than random ones: a p of 0.05, corrected for the number of samples. Unknown
+ * without controls.
+ */
+export function effectOf(samples: readonly CutSample[]): Effect {
+  if (samples.every((one) => !(one.controls > 0))) return "unknown";
+  return samples.some((one) => one.p * samples.length <= 0.05) ? "beyond" : "none";
+}
+
+/** Returns the edges that were not controls, the largest effects first. */
+export function strongestCuts(cuts: readonly Cut[]): Cut[] {
+  return cuts
+    .filter((cut) => cut.kind !== "control" && Number.isFinite(cut.effect))
+    .sort((a, b) => Math.abs(b.effect) - Math.abs(a.effect));
+}
