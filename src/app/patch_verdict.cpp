@@ -55,25 +55,6 @@ std::string screen_sentence(const PatchOutcome& outcome) {
       best, largest);
 }
 
-// E.g. "... in OQ top (p 0.0001), OK screen (p 0.0003), not in OV top (p 0.4)."
-std::string roles_sentence(const PatchOutcome& outcome) {
-  std::vector<std::string> yes;
-  std::vector<std::string> no;
-  const auto tests = static_cast<double>(outcome.result.agreement.size());
-  for (const Agreement& one : outcome.result.agreement) {
-    if (std::isnan(one.p)) continue;
-    (one.p * tests <= kLevel ? yes : no)
-        .push_back(
-            fmt::format("{} {} (p {:.2g})", to_string(RolePair{Role::kO, one.role}), to_string(one.sample), one.p));
-  }
-  if (yes.empty()) {
-    return fmt::format("Chosen edges do not change more than random edges between the same layers: {}.",
-                       fmt::join(no, ", "));
-  }
-  return fmt::format("Chosen edges change more than random ones between the same layers in {}{}.", fmt::join(yes, ", "),
-                     no.empty() ? "" : fmt::format(", not in {}", fmt::join(no, ", ")));
-}
-
 // All controls of a role, which set its level.
 std::size_t controls_of(const PatchOutcome& outcome, Role role) {
   std::size_t count = 0;
@@ -81,10 +62,62 @@ std::size_t controls_of(const PatchOutcome& outcome, Role role) {
   return count;
 }
 
-bool has_effect(const PatchOutcome& outcome) {
+// What the edges of one kind show, all roles together.
+struct KindVerdict {
+  EdgeKind kind;
+  std::size_t chosen = 0;
+  std::size_t above = 0;
+  double by_chance = 0;
+  bool could_tell = false;  // whether enough edges were cut for any conclusion
+  bool has_effect = false;
+};
+
+KindVerdict judge(const PatchOutcome& outcome, EdgeKind kind) {
+  KindVerdict found{.kind = kind};
   const auto tests = static_cast<double>(outcome.result.agreement.size());
-  return std::ranges::any_of(outcome.result.agreement,
-                             [&](const Agreement& one) { return one.p * tests <= kLevel; });  // false for NaN
+  for (const Agreement& one : outcome.result.agreement) {
+    if (one.sample != kind) continue;
+    found.chosen += one.chosen;
+    found.above += one.above;
+    found.by_chance += static_cast<double>(one.chosen) / static_cast<double>(controls_of(outcome, one.role) + 1);
+    found.could_tell = found.could_tell || one.least_p * tests <= kLevel;
+    found.has_effect = found.has_effect || one.p * tests <= kLevel;  // false for NaN
+  }
+  return found;
+}
+
+std::string_view chosen_by(EdgeKind kind) {
+  switch (kind) {
+    case EdgeKind::kTop:
+      return "edges chosen by weights";
+    case EdgeKind::kScreen:
+      return "edges chosen by the screen";
+    case EdgeKind::kGiven:
+    case EdgeKind::kControl:
+      break;
+  }
+  return "given edges";
+}
+
+std::string kind_sentence(const KindVerdict& one) {
+  const std::string counts = fmt::format(
+      "{} of {} {} change the output more than 99 % of random edges between the same "
+      "layers (about {:.1f} would by chance)",
+      one.above, one.chosen, chosen_by(one.kind), one.by_chance);
+  if (one.has_effect) return counts + ".";
+  if (!one.could_tell) return fmt::format("Too few {} were cut to tell: {}.", chosen_by(one.kind), counts);
+  return fmt::format("No effect of {} beyond that of random edges: {}.", chosen_by(one.kind), counts);
+}
+
+// E.g. "p per pair and sample: OQ top 0.0001, OK screen 0.0003; corrected for their number, those up to 0.008 count."
+std::string p_sentence(const PatchOutcome& outcome) {
+  std::vector<std::string> all;
+  for (const Agreement& one : outcome.result.agreement) {
+    if (std::isnan(one.p)) continue;
+    all.push_back(fmt::format("{} {} {:.2g}", to_string(RolePair{Role::kO, one.role}), to_string(one.sample), one.p));
+  }
+  return fmt::format("p per pair and sample: {}; corrected for their number, those up to {:.2g} count.",
+                     fmt::join(all, ", "), kLevel / static_cast<double>(outcome.result.agreement.size()));
 }
 
 }  // namespace
@@ -95,40 +128,31 @@ std::vector<std::string> verdict(const PatchOutcome& outcome) {
     return result.before ? std::vector<std::string>{"No edge was cut: the model has no pair of heads to cut."}
                          : std::vector<std::string>{screen_sentence(outcome)};
   }
-  std::size_t chosen = 0;
-  std::size_t above = 0;
-  std::size_t controls = 0;
-  double by_chance = 0;
-  for (const Agreement& one : result.agreement) {
-    chosen += one.chosen;
-    above += one.above;
-    controls += one.controls;
-    by_chance += static_cast<double>(one.chosen) / static_cast<double>(controls_of(outcome, one.role) + 1);
-  }
   const MeasuredEdge* best = strongest(outcome);
-  if (controls == 0) {
+  const bool has_controls =
+      std::ranges::any_of(result.agreement, [](const Agreement& one) { return one.controls > 0; });
+  if (!has_controls) {
     return {
         fmt::format("{} edges were cut; the strongest is {}. Without random edges as controls nothing can be said "
                     "about chance.",
-                    chosen, effect_text(*best, outcome))};
+                    result.edges.size(), effect_text(*best, outcome))};
   }
-  const std::size_t circuit = circuit_of(result.edges).size();
   std::vector<std::string> sentences;
-  if (!has_effect(outcome)) {
-    sentences.push_back(
-        fmt::format("No effect beyond that of random edges: {} of {} chosen edges are above the level "
-                    "of their controls, about {:.1f} would be by chance.",
-                    above, chosen, by_chance));
-  } else {
-    sentences.push_back(fmt::format(
-        "{} of {} chosen edges change the output more than 99 % of random edges between the same layers (about {:.1f} "
-        "would by chance); the strongest is {}.",
-        above, chosen, by_chance, effect_text(*best, outcome)));
+  bool any = false;
+  bool could_tell = false;
+  for (const EdgeKind kind : {EdgeKind::kTop, EdgeKind::kScreen, EdgeKind::kGiven}) {
+    const KindVerdict one = judge(outcome, kind);
+    if (one.chosen == 0) continue;
+    sentences.push_back(kind_sentence(one));
+    any = any || one.has_effect;
+    could_tell = could_tell || one.could_tell;
   }
-  sentences.push_back(roles_sentence(outcome));
+  if (any) sentences.push_back(fmt::format("The strongest is {}.", effect_text(*best, outcome)));
+  const std::size_t circuit = circuit_of(result.edges).size();
   sentences.push_back(
       fmt::format("The circuit, edges above that level whose weights are beyond chance, has {} edge{}{}.", circuit,
-                  circuit == 1 ? "" : "s", circuit > 0 && !has_effect(outcome) ? ", no more than chance gives" : ""));
+                  circuit == 1 ? "" : "s", circuit > 0 && !any && could_tell ? ", no more than chance gives" : ""));
+  sentences.push_back(p_sentence(outcome));
   return sentences;
 }
 

@@ -124,6 +124,12 @@ Agreement compare_sample(const SampleValues& values, double level, Random random
   const double smaller =
       std::min(rank_sum_p(values.chosen, values.controls, random), precedence_p(values.chosen, values.controls));
   one.p = smaller > 0.5 ? 1 : 2 * smaller;
+  // All chosen edges above all controls.
+  double least = 1;
+  for (std::size_t i = 0; i < one.chosen; ++i) {
+    least *= static_cast<double>(one.chosen - i) / static_cast<double>(one.chosen + one.controls - i);
+  }
+  one.least_p = std::min(1.0, 2 * least);
   return one;
 }
 

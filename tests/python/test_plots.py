@@ -111,7 +111,7 @@ def test_effects_of_cuts(results: list[headscope.Result], model: headscope.Model
     with pytest.raises(headscope.ArgumentError, match="no edge of 'QK' was cut, only of OQ, OK, OV"):
         patching.plot(pairs=["QK"])
     few = headscope.patch(model, ids=IDS, loss_from=16, pairs="OQ", top=2, draws=4)
-    assert few.verdict[0].startswith("No effect beyond")
+    assert few.verdict[0].startswith(("No effect", "Too few"))
     axes = few.plot()
     assert axes.get_title().endswith(": none beyond that of random edges") and not axes.texts
     pyplot.close("all")

@@ -49,6 +49,7 @@ struct Agreement {
   /// test, the probability that so many chosen edges are above all controls. The first notices many small effects, the
   /// second few large ones.
   double p = 1;
+  double least_p = 1;  ///< The smallest p that so many edges and controls can give.
 };
 
 /// Compares the effects role by role and sample by sample, and sets `above_controls` and `in_circuit` of every edge.
