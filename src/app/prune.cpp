@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/run_output.h"
+#include "headscope/apply/output_bias.h"
 #include "headscope/apply/pruned_checkpoint.h"
 #include "headscope/base/error.h"
 #include "headscope/io/npy.h"
@@ -44,6 +45,7 @@ std::vector<std::size_t> read_labels(const PruneRequest& request) {
 PruneOptions prune_options(const PruneRequest& request, const Model& model) {
   PruneOptions options;
   options.criteria = request.criteria;
+  options.replace = request.replace;
   options.budget = {.count = request.count, .fraction = request.fraction, .per_layer = request.per_layer};
   options.removable = selected_heads(request.selection, model.info().sizes);
   options.kept = request.protected_heads;
@@ -60,6 +62,15 @@ PruneOptions prune_options(const PruneRequest& request, const Model& model) {
   return options;
 }
 
+// Checks that the files can hold the means of removed heads.
+void check_means(const Model& model) {
+  const OutputBias bias = find_output_bias(model);
+  if (bias.kind != BiasKind::kNone) return;
+  throw Error(ErrorKind::kUnsupported,
+              fmt::format("{}: --replace mean: the means cannot be stored, because {}; use --replace zero",
+                          model.checkpoint().path().string(), bias.why_not));
+}
+
 void check_written(const PruneRequest& request, const Model& model) {
   if (request.write == "none") return;
   const auto criterion = parse_prune_criterion(request.write);
@@ -71,6 +82,7 @@ void check_written(const PruneRequest& request, const Model& model) {
   }
   try {
     check_prunable(model);  // before hours of measuring
+    if (request.replace == Ablation::kMean) check_means(model);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kUnsupported) throw;
     throw Error(error.kind(), std::string(error.what()) + "; --write none ranks and measures without writing");
@@ -95,6 +107,12 @@ std::optional<std::size_t> ranking_to_write(const PruneRequest& request, const P
   return std::nullopt;
 }
 
+// Whether transformers has to be told about the biases: from a GGUF file it takes no such setting.
+bool needs_bias_argument(const PruneResult& result, const Model& model) {
+  return result.replacement == Ablation::kMean && model.checkpoint().is_gguf() &&
+         find_output_bias(model).kind == BiasKind::kAdded;
+}
+
 }  // namespace
 
 void describe(PruneRequest& request, OptionList& options) {
@@ -103,6 +121,10 @@ void describe(PruneRequest& request, OptionList& options) {
   describe(request.inputs, options);
   options.add("labels", request.labels, "Correct classes of the images, an npy file of integers, one per input");
   options.add("criteria", request.criteria, criterion_form(), "Criteria by which heads are removed, or all");
+  options.add(
+      "replace", request.replace, named_values<Ablation>({{Ablation::kMean, "mean"}, {Ablation::kZero, "zero"}}),
+      "What removed heads write: their mean over the inputs used to choose, as a bias of the output projection, "
+      "or zeros (default: mean if the model's files can hold it)");
   options.add("count", request.count, "Number of heads to remove").at_least(1);
   options.add("fraction", request.fraction, "Fraction of the heads to remove").between(0, 1).excludes("count");
   options.add("per-layer", request.per_layer, "Apply the budget to every layer instead of to the whole model");
@@ -149,8 +171,9 @@ std::optional<PruneOutcome> run(const PruneRequest& request, const Context& call
   outcome.written = ranking_to_write(request, outcome.result);
   write(outcome, output.folder());
   if (outcome.written) {
-    add_pruned_checkpoint(output.folder(), model, outcome.result.removed_heads(*outcome.written), "pruned",
+    add_pruned_checkpoint(output.folder(), model, outcome.result.replacements(*outcome.written, model), "pruned",
                           context.with_stage("writing the pruned model"));
+    outcome.bias_argument = needs_bias_argument(outcome.result, model);
   }
   outcome.files = output.finish(context);
   return outcome;

@@ -52,6 +52,17 @@ std::string_view measure_name(const PruneResult& result) {
   return effect.kl ? "kl" : "change";
 }
 
+std::string_view replacement_name(const PruneResult& result) {
+  return result.replacement == Ablation::kMean ? "mean" : "zero";
+}
+
+// What removed heads write, and why not their mean.
+std::string replacement_sentence(const PruneResult& result) {
+  if (result.replacement == Ablation::kMean) return "A removed head writes its mean over the inputs used to choose.";
+  if (result.not_mean.empty()) return "A removed head writes zeros.";
+  return fmt::format("A removed head writes zeros, not its mean: {}.", result.not_mean);
+}
+
 Json control_json(const std::optional<ControlTest>& test) {
   if (!test) return {};
   return {{"orders", test->orders},
@@ -104,6 +115,8 @@ Json summary_json(const PruneResult& result) {
           {"chosen_on", result.chosen_on},
           {"measured_on", result.measured_on},
           {"held_out", result.held_out},
+          {"replacement", replacement_name(result)},
+          {"replacement_note", replacement_sentence(result)},
           {"damage_measure", measure_name(result)},
           {"before", effect_json(result.curve.front().effect)},
           {"best", result.best ? Json(to_string(result.rankings[*result.best].criterion)) : Json()},
@@ -177,6 +190,7 @@ std::string pruned_json(const PruneOutcome& outcome, std::size_t ranking) {
   if (chosen.criterion == PruneCriterion::kRandom) root["seed"] = chosen.seed;
   root["heads"] = result.heads;
   root["removed"] = names(result.removed_heads(ranking));
+  root["replacement"] = replacement_name(result);
   root["zero_already"] = names(result.zero);
   root["damage_measure"] = measure_name(result);
   root["damage"] = result.verdicts[ranking].damage;
@@ -214,6 +228,7 @@ std::string summary(const PruneOutcome& outcome) {
   out += (result.held_out
               ? fmt::format("\nchosen on {}, measured on {} others\n", inputs(result.chosen_on), result.measured_on)
               : fmt::format("\nchosen and measured on the same {}\n", inputs(result.measured_on)));
+  out += replacement_sentence(result) + "\n";
   const std::string header = fmt::format("damage ({})", measure_name(result));
   out += fmt::format("  {:<9} {:>14} {:>9} {:>9} {:>9} {:>9}\n", "", header, "loss", "accuracy", "KL", "agreement");
   out += effect_line("nothing", before, 0, "");
@@ -233,6 +248,9 @@ std::string summary(const PruneOutcome& outcome) {
     out += fmt::format("\n{}/pruned is the model without the heads chosen by {}; it loads wherever the original does\n",
                        printable(outcome.files.folder.string(), kMaxLength),
                        to_string(result.rankings[*outcome.written].criterion));
+    if (outcome.bias_argument) {
+      out += "transformers reads its biases only with from_pretrained(..., attention_bias=True)\n";
+    }
   } else {
     out += "\n";
   }

@@ -8,16 +8,18 @@
 #include "apply/prune_control.h"
 #include "apply/prune_order.h"
 #include "apply/prune_plan.h"
+#include "headscope/apply/head_moments.h"
 #include "headscope/apply/head_structure.h"
 #include "headscope/apply/head_weight_scores.h"
+#include "headscope/apply/output_bias.h"
 #include "headscope/base/error.h"
 #include "headscope/forward/ablation.h"
 
 namespace headscope {
 namespace {
 
-constexpr std::array<std::string_view, 7> kNames = {"information", "redundancy", "pk",    "norm",
-                                                    "alone",       "greedy",     "random"};
+constexpr std::array<std::string_view, 8> kNames = {"information", "redundancy", "pk",     "norm",
+                                                    "alone",       "greedy",     "random", "energy"};
 
 // Organizing the maps of one input takes about as long as this many forward passes.
 constexpr double kOrganizePasses = 10;
@@ -60,6 +62,15 @@ void check(const PruneOptions& options, std::size_t inputs) {
   }
 }
 
+// Replaces heads by their means, indexed by layer and head, or by zeros if there are none.
+std::vector<HeadReplacement> replace_heads(const Model& model, std::span<const HeadId> heads,
+                                           std::span<const std::vector<float>> means) {
+  std::vector<HeadReplacement> all = zero_ablation(model, heads);
+  if (means.empty()) return all;
+  for (HeadReplacement& one : all) one.value = means[one.layer * model.info().sizes.heads + one.head];
+  return all;
+}
+
 class Pruning {
  public:
   Pruning(const Model& model, std::span<const ModelInput> inputs, const PruneOptions& options, const Context& context)
@@ -79,6 +90,7 @@ class Pruning {
     result_.held_out = options_.choose_on > 0;
     result_.measure = options_.measure;
     result_.tried = tried();
+    choose_replacement();
     for (const PruneCriterion criterion : options_.criteria) rank(criterion);
     if (options_.choose_on > 0) meter_.reset();  // its cached results for the other inputs fill half of the memory
     if (!meter_) meter_.emplace(make_meter(measuring_, options_.choose_on));
@@ -103,7 +115,7 @@ class Pruning {
   [[nodiscard]] double expected_passes() const {
     const std::size_t rankings =
         options_.criteria.size() + (asks_for(PruneCriterion::kRandom) ? options_.seeds - 1 : 0);
-    double passes = 2 + static_cast<double>(rankings * std::min(options_.points, plan_.count));
+    double passes = 3 + static_cast<double>(rankings * std::min(options_.points, plan_.count));
     if (asks_for(PruneCriterion::kInformation) || asks_for(PruneCriterion::kRedundancy)) {
       passes += kOrganizePasses * static_cast<double>(structure_inputs());
     }
@@ -130,8 +142,22 @@ class Pruning {
     return meter;
   }
 
+  void choose_replacement() {
+    const OutputBias bias = options_.replace ? OutputBias{} : find_output_bias(model_);
+    result_.replacement = options_.replace.value_or(bias.kind == BiasKind::kNone ? Ablation::kZero : Ablation::kMean);
+    result_.not_mean = bias.why_not;
+    if (result_.replacement == Ablation::kMean) result_.means = moments().means;
+  }
+
+  const HeadMoments& moments() {
+    if (moments_) return *moments_;
+    moments_ = measure_head_moments(model_, choosing_, work_.piece(1));
+    work_.finish(1);
+    return *moments_;
+  }
+
   Effect measure(std::span<const HeadId> removed) {
-    Effect effect = meter_->measure(zero_ablation(model_, removed), work_.piece(1));
+    Effect effect = meter_->measure(replace_heads(model_, removed, result_.means), work_.piece(1));
     work_.finish(1);
     return effect;
   }
@@ -164,6 +190,8 @@ class Pruning {
       result_.rankings.push_back(order_by_score(criterion, plan_, scores, heads));
     };
     switch (criterion) {
+      case PruneCriterion::kEnergy:
+        return by_score(moments().energy);
       case PruneCriterion::kInformation:
         return by_score(structure().information);
       case PruneCriterion::kRedundancy:
@@ -286,6 +314,7 @@ class Pruning {
   std::span<const ModelInput> measuring_;
   Work work_;
   PruneResult result_;
+  std::optional<HeadMoments> moments_;  // on the inputs for choosing
   std::optional<HeadStructure> structure_;
   std::optional<EffectMeter> meter_;  // on the inputs for choosing, then on those for measuring
   std::vector<double> alone_;
@@ -326,6 +355,10 @@ std::vector<HeadId> PruneResult::removed_heads(std::size_t ranking) const {
   std::vector<HeadId> gone(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(removed));
   std::ranges::sort(gone);
   return gone;
+}
+
+std::vector<HeadReplacement> PruneResult::replacements(std::size_t ranking, const Model& model) const {
+  return replace_heads(model, removed_heads(ranking), means);
 }
 
 PruneResult prune(const Model& model, std::span<const ModelInput> inputs, const PruneOptions& options,

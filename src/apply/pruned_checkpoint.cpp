@@ -9,7 +9,9 @@
 #include <string_view>
 #include <system_error>
 
+#include "apply/bias_edits.h"
 #include "headscope/base/error.h"
+#include "headscope/io/byte_reader.h"
 #include "headscope/io/decode.h"
 #include "headscope/io/mapped_file.h"
 #include "headscope/io/model_file.h"
@@ -21,6 +23,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kIndexSuffix = ".index.json";
+constexpr std::string_view kWithZeros =
+    "Weights of the pruned model: the original's but for zeros in the slices of the removed heads.";
+constexpr std::string_view kWithBiases =
+    "Weights of the pruned model: the original's but for zeros in the slices of the removed heads, and biases of the "
+    "output projections that hold the means of these heads.";
 
 const HeadSlice& output_slice(const Model& model, std::size_t layer) {
   const LayerTensors& tensors = model.head_map().layers[layer];
@@ -92,12 +99,13 @@ std::vector<ByteRange> slice_bytes(const HeadSlice& slice, std::span<const std::
   return ranges;
 }
 
-void check_heads(const HeadSizes& sizes, std::span<const HeadId> heads) {
-  for (const HeadId& id : heads) {
-    if (!id.key_value && id.layer < sizes.layers && id.head < sizes.heads) continue;
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{} is not a query head of the model, which has {} layers of {}", to_string(id),
-                            sizes.layers, sizes.heads));
+void check_heads(const HeadSizes& sizes, std::span<const HeadReplacement> heads) {
+  for (const HeadReplacement& one : heads) {
+    if (one.layer < sizes.layers && one.head < sizes.heads && one.value.size() == sizes.d_head) continue;
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("{} of width {} is not a query head of the model, which has {} layers of {}, {} wide",
+                    to_string(HeadId{one.layer, one.head}), one.value.size(), sizes.layers, sizes.heads, sizes.d_head));
   }
 }
 
@@ -168,33 +176,29 @@ void check_prunable(const Model& model) {
   }
 }
 
-void add_pruned_checkpoint(RunFolder& run, const Model& model, std::span<const HeadId> heads, const std::string& folder,
-                           const Context& context) {
+void add_pruned_checkpoint(RunFolder& run, const Model& model, std::span<const HeadReplacement> heads,
+                           const std::string& folder, const Context& context) {
   const HeadSizes& sizes = model.info().sizes;
   check_heads(sizes, heads);
   check_prunable(model);
   std::vector<std::vector<std::size_t>> by_layer(sizes.layers);
-  for (const HeadId& id : heads) {
-    std::vector<std::size_t>& layer = by_layer[id.layer];
-    if (std::ranges::find(layer, id.head) == layer.end()) layer.push_back(id.head);
+  for (const HeadReplacement& one : heads) {
+    std::vector<std::size_t>& layer = by_layer[one.layer];
+    if (std::ranges::find(layer, one.head) == layer.end()) layer.push_back(one.head);
   }
-
   const auto files = model.checkpoint().weight_files();
+  const BiasEdits edits(model, heads);
   std::size_t total = 0;
   for (const auto& file : files) total += file.bytes.size();
-  check_room(run.path(), total);
+  check_room(run.path(), total + edits.added_bytes());
 
   std::vector<std::vector<ByteRange>> zeros(files.size());
   for (std::size_t layer = 0; layer < sizes.layers; ++layer) {
     std::ranges::sort(by_layer[layer]);
     const HeadSlice& slice = output_slice(model, layer);
-    for (std::size_t f = 0; f < files.size(); ++f) {
-      const std::byte* begin = slice.tensor->bytes.data();
-      if (begin < files[f].bytes.data() || begin >= files[f].bytes.data() + files[f].bytes.size()) continue;
-      const auto offset = static_cast<std::size_t>(begin - files[f].bytes.data());
-      for (const ByteRange& range : slice_bytes(slice, by_layer[layer], sizes.d_head)) {
-        zeros[f].push_back({offset + range.begin, offset + range.end});
-      }
+    const FilePlace place = locate(files, *slice.tensor);
+    for (const ByteRange& range : slice_bytes(slice, by_layer[layer], sizes.d_head)) {
+      zeros[place.file].push_back({place.offset + range.begin, place.offset + range.end});
     }
   }
   const auto share = [&](std::size_t done) {
@@ -205,19 +209,25 @@ void add_pruned_checkpoint(RunFolder& run, const Model& model, std::span<const H
     std::ranges::sort(zeros[f], {}, &ByteRange::begin);  // tensors may be in any order
     AtomicFile& out = run.add_file({.name = folder + "/" + files[f].path.filename().string(),
                                     .kind = "checkpoint",
-                                    .about = "Weights of the pruned model: the original's but for zeros in the slices "
-                                             "of the removed heads."});
+                                    .about = std::string(edits.empty() ? kWithZeros : kWithBiases)});
     const std::size_t end = written + files[f].bytes.size();
-    write_zeroed_copy(files[f].bytes, zeros[f], out, context.part(share(written), share(end)));
+    edits.write(f, zeros[f], out, context.part(share(written), share(end)));
     written = end;
   }
   for (const fs::path& path : companions(model.checkpoint())) {
     check_model_file(path);
     const MappedFile file = MappedFile::open(path);
-    run.add_file({.name = folder + "/" + path.filename().string(),
-                  .kind = "checkpoint",
-                  .about = "Copied from the original model."})
-        .write(file.bytes());
+    const std::string name = path.filename().string();
+    const std::string edited = edits.edited_text(name, as_text(file.bytes()));
+    AtomicFile& out = run.add_file({.name = folder + "/" + name,
+                                    .kind = "checkpoint",
+                                    .about = edited.empty() ? "Copied from the original model."
+                                                            : "From the original model, with the added biases."});
+    if (edited.empty()) {
+      out.write(file.bytes());
+    } else {
+      out.write(edited);
+    }
   }
 }
 

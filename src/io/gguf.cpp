@@ -215,8 +215,9 @@ GgufFile GgufFile::open(const std::filesystem::path& path) {
   const auto tensor_count = reader.read<std::uint64_t>("tensor count");
   const auto entry_count = reader.read<std::uint64_t>("metadata count");
   gguf.metadata_ = read_metadata(reader, entry_count, file);
-  const std::uint64_t alignment = alignment_from(gguf.find("general.alignment"), file);
-  gguf.tensors_ = read_tensors(reader, tensor_count, alignment, gguf.file_.bytes(), file);
+  gguf.alignment_ = alignment_from(gguf.find("general.alignment"), file);
+  gguf.tensors_ = read_tensors(reader, tensor_count, gguf.alignment_, gguf.file_.bytes(), file);
+  gguf.header_bytes_ = reader.position();
   return gguf;
 }
 

@@ -49,10 +49,11 @@ TEST(PruneCommand, WritesTablesAndAModelThatCanBePrunedAgain) {
       run_program({"prune", kInduction, "-o", run.string(), "--ids", ids, "--seeds", "3", "--orders", "5"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("8 of 16 heads removed"));
-  EXPECT_THAT(outcome.out, HasSubstr("redundancy"));
+  EXPECT_THAT(outcome.out, HasSubstr("\n  energy "));
+  EXPECT_THAT(outcome.out, HasSubstr("A removed head writes its mean over the inputs used to choose.\n"));
   EXPECT_THAT(read(run / "curve.csv"), testing::StartsWith("criterion,seed,removed,loss,accuracy,kl,agreement"));
-  EXPECT_EQ(lines(read(run / "curve.csv")), 1 + 7 * 9u);  // four criteria and three seeds; 0, 1, ..., 8 heads
-  EXPECT_EQ(lines(read(run / "ranking.csv")), 1 + 7 * 16u);
+  EXPECT_EQ(lines(read(run / "curve.csv")), 1 + 4 * 9u);  // energy and three seeds; 0, 1, ..., 8 heads
+  EXPECT_EQ(lines(read(run / "ranking.csv")), 1 + 4 * 16u);
   const auto manifest = nlohmann::json::parse(read(run / "manifest.json"));
   for (const char* name : {"ranking.csv", "curve.csv", "orders.csv", "prune.json", "pruned.json", "pruned/config.json",
                            "pruned/model.safetensors"}) {
@@ -70,7 +71,46 @@ TEST(PruneCommand, WritesTablesAndAModelThatCanBePrunedAgain) {
   const auto json = nlohmann::json::parse(again.out);
   EXPECT_EQ(json["zero_already"], pruned["removed"]);
   EXPECT_EQ(json["removed"], 12);
-  EXPECT_EQ(json["before"]["loss"], pruned["after"]["loss"]);
+  EXPECT_NEAR(json["before"]["loss"].get<double>(), pruned["after"]["loss"].get<double>(), 1e-5);
+}
+
+// LLaMA gets biases, Mistral cannot have any, and zeros change neither.
+TEST(PruneCommand, ReplacesHeadsByTheirMeansOrByZeros) {
+  const TemporaryFolder folder;
+  const std::string ids = write_ids(folder);
+  const auto words = [&](const std::string& model, std::vector<std::string> more) {
+    std::vector<std::string> all = {"prune",      test::golden_model(model).string(),
+                                    "-o",         (folder.path() / model).string(),
+                                    "--ids",      ids,
+                                    "--count",    "3",
+                                    "--points",   "1",
+                                    "--criteria", "energy",
+                                    "--force"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  const auto config = [&](const std::string& model) {
+    return nlohmann::json::parse(read(folder.path() / model / "pruned/config.json"));
+  };
+  const Outcome mean = run_program(words("llama", {}));
+  ASSERT_EQ(mean.code, 0) << mean.err;
+  EXPECT_TRUE(config("llama")["attention_bias"]);
+  const double loss = nlohmann::json::parse(read(folder.path() / "llama/pruned.json"))["after"]["loss"];
+  const Outcome zero = run_program(words("llama", {"--replace", "zero", "--json"}));
+  ASSERT_EQ(zero.code, 0) << zero.err;
+  const auto summary = nlohmann::json::parse(zero.out);
+  EXPECT_EQ(summary["replacement"], "zero");
+  EXPECT_EQ(summary["replacement_note"], "A removed head writes zeros.");
+  EXPECT_NE(summary["rankings"][0]["effect"]["loss"], loss);
+  EXPECT_EQ(read(folder.path() / "llama/pruned/config.json"), read(test::golden_model("llama") / "config.json"));
+
+  const Outcome fallback = run_program(words("mistral", {}));
+  ASSERT_EQ(fallback.code, 0) << fallback.err;
+  EXPECT_THAT(fallback.out,
+              HasSubstr("A removed head writes zeros, not its mean: mistral has no bias of the output projection.\n"));
+  expect_failure(words("mistral", {"--replace", "mean"}), 3, "--replace mean: the means cannot be stored");
+  EXPECT_EQ(run_program(words("mistral", {"--replace", "mean", "--write", "none"})).code, 0);
+  expect_failure(words("llama", {"--replace", "noise"}), 2, "--replace");
 }
 
 TEST(PruneCommand, SaysWhichCriteriaBeatRandomOrders) {
@@ -170,7 +210,9 @@ TEST(PruneCommand, WritesAGgufFileWhereNoBlockReachesOverSeveralHeads) {
                    write_ids(folder), "--criteria", "norm", "--json"});
   ASSERT_EQ(again.code, 0) << again.err;
   const auto pruned = nlohmann::json::parse(read(run / "pruned.json"));
-  EXPECT_EQ(nlohmann::json::parse(again.out)["before"]["loss"], pruned["after"]["loss"]);
+  EXPECT_EQ(pruned["replacement"], "mean");
+  EXPECT_NEAR(nlohmann::json::parse(again.out)["before"]["loss"].get<double>(), pruned["after"]["loss"].get<double>(),
+              1e-5);
 }
 
 TEST(PruneCommand, SaysBeforehandThatAQuantizedFileCannotBeWritten) {

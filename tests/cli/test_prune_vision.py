@@ -21,7 +21,8 @@ def test_it_says_so_when_structure_does_not_beat_chance(tmp_path: Path) -> None:
     images = [word for sample in samples for word in ("--image", MODEL / sample["file"])]
     run = tmp_path / "run"
     command = [HEADSCOPE, "prune", MODEL, "-o", run, *images, "--labels", tmp_path / "labels.npy", "--points", "2"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    criteria = ["--criteria", "information,redundancy,pk,norm,random", "--replace", "zero"]
+    done = subprocess.run([*command, *criteria], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     summary = json.loads((run / "prune.json").read_text())
     said = summary["said"]

@@ -24,7 +24,7 @@ def results(model: headscope.Model, captured: headscope.Capture) -> list[headsco
         headscope.detect(model, sequences=2),
         headscope.organize(captured, iterations=1),
         headscope.softmax(captured, heads="L0H0,L1H1", iterations=1),
-        headscope.prune(model, ids=IDS, seeds=3, write="none"),
+        headscope.prune(model, ids=IDS, criteria="energy,pk,norm,random", seeds=3, write="none"),
         headscope.compare({"one": captured, "other": captured}, iterations=1, draws=2),
         headscope.patch(model, ids=IDS, loss_from=16, top=20, draws=4),
     ]
@@ -122,7 +122,7 @@ def test_curves_of_pruning_and_comparison(results: list[headscope.Result]) -> No
     assert pruning.kinds == ["curve", "ranking"]
     axes = pruning.plot("curve", measure="kl")
     names = [text.get_text() for text in axes.get_legend().get_texts()]  # type: ignore[union-attr]
-    assert names == ["information", "redundancy", "pk", "norm", "random"]
+    assert names == ["energy", "pk", "norm", "random"]
     for line in axes.get_lines():
         assert line.get_ydata()[0] == 0  # type: ignore[index]
     pruning.plot("ranking", criterion="pk")

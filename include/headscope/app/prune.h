@@ -24,8 +24,8 @@ struct PruneRequest {
   InputSources inputs = {};
   std::filesystem::path labels = {};               ///< Correct classes of images, an npy file; empty: none.
   std::vector<std::size_t> labels_in_memory = {};  ///< The same; used if not empty.
-  std::vector<PruneCriterion> criteria = {PruneCriterion::kInformation, PruneCriterion::kRedundancy,
-                                          PruneCriterion::kPk, PruneCriterion::kNorm, PruneCriterion::kRandom};
+  std::vector<PruneCriterion> criteria = {PruneCriterion::kEnergy, PruneCriterion::kRandom};
+  std::optional<Ablation> replace = {};   ///< As in PruneOptions.
   std::optional<std::size_t> count = {};  ///< Number of heads to remove, or ...
   double fraction = 0.5;                  ///< ... this fraction of them.
   bool per_layer = false;                 ///< The budget applies to every layer.
@@ -51,6 +51,7 @@ struct PruneOutcome {
   std::string model;  ///< As the request names it.
   std::vector<HeadId> protected_heads;
   std::optional<std::size_t> written;  ///< The ranking whose model was written.
+  bool bias_argument = false;          ///< transformers reads its biases only if told to (attention_bias=True).
   RunFiles files;
 };
 

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "headscope/forward/ablation.h"
 #include "headscope/forward/effect.h"
 #include "headscope/forward/forward.h"
 #include "headscope/model/head_id.h"
@@ -24,15 +26,16 @@ enum class PruneCriterion {
   kAlone,        ///< Smallest damage first, measured with only that head removed (arXiv 1905.10650).
   kGreedy,       ///< Smallest damage first, measured again at every step with all earlier heads removed.
   kRandom,       ///< Random order, the control.
+  kEnergy,       ///< Smallest energy first: least change of the stream if it writes its mean, see `HeadMoments`.
 };
-inline constexpr std::array<PruneCriterion, 7> kPruneCriteria = {
-    PruneCriterion::kInformation, PruneCriterion::kRedundancy, PruneCriterion::kPk,    PruneCriterion::kNorm,
-    PruneCriterion::kAlone,       PruneCriterion::kGreedy,     PruneCriterion::kRandom};
+inline constexpr std::array<PruneCriterion, 8> kPruneCriteria = {
+    PruneCriterion::kEnergy, PruneCriterion::kInformation, PruneCriterion::kRedundancy, PruneCriterion::kPk,
+    PruneCriterion::kNorm,   PruneCriterion::kAlone,       PruneCriterion::kGreedy,     PruneCriterion::kRandom};
 
 [[nodiscard]] std::string_view to_string(PruneCriterion criterion) noexcept;
 [[nodiscard]] std::optional<PruneCriterion> parse_prune_criterion(std::string_view name) noexcept;
 /// Returns whether the criterion depends on how heads are organized, among themselves or in what they attend to:
-/// kInformation, kRedundancy, kPk. The others are a norm, measured damage, and chance.
+/// kInformation, kRedundancy, kPk. The others are energies and norms, measured damage, and chance.
 [[nodiscard]] bool is_structural(PruneCriterion criterion) noexcept;
 
 /// How many heads to remove.
@@ -50,8 +53,10 @@ enum class DamageMeasure {
 [[nodiscard]] double damage(const Effect& effect, DamageMeasure measure) noexcept;
 
 struct PruneOptions {
-  std::vector<PruneCriterion> criteria = {PruneCriterion::kInformation, PruneCriterion::kRedundancy,
-                                          PruneCriterion::kPk, PruneCriterion::kNorm, PruneCriterion::kRandom};
+  std::vector<PruneCriterion> criteria = {PruneCriterion::kEnergy, PruneCriterion::kRandom};
+  /// What a removed head writes: zeros, or its mean over the inputs used for choosing. If unset, the mean where the
+  /// model's files can hold it (`find_output_bias`), otherwise zeros.
+  std::optional<Ablation> replace = {};
   PruneBudget budget = {};
   std::vector<HeadId> removable = {};  ///< Query heads that may be removed; all if empty.
   std::vector<HeadId> kept = {};       ///< Query heads that must be kept.
@@ -126,28 +131,33 @@ struct PruneVerdict {
 };
 
 struct PruneResult {
-  std::vector<HeadRanking> rankings;   ///< In the order of the criteria; kRandom once per seed.
-  std::vector<CurvePoint> curve;       ///< Ranking by ranking, from nothing removed to the full budget.
-  std::vector<PruneVerdict> verdicts;  ///< One per ranking.
-  std::vector<ControlOrder> controls;  ///< Plain ones first, then by ranking.
-  std::size_t tried = 0;               ///< Number of criteria that were requested, not counting kRandom.
-  std::vector<HeadId> zero;            ///< Heads that write nothing in the original model.
-  std::size_t removed = 0;             ///< Number of heads in the budget.
-  std::size_t heads = 0;               ///< Number of query heads in the model.
-  std::size_t chosen_on = 0;           ///< Number of inputs used for choosing,
-  std::size_t measured_on = 0;         ///< and for measuring.
-  bool held_out = false;               ///< Whether those are different inputs.
+  std::vector<HeadRanking> rankings;       ///< In the order of the criteria; kRandom once per seed.
+  std::vector<CurvePoint> curve;           ///< Ranking by ranking, from nothing removed to the full budget.
+  std::vector<PruneVerdict> verdicts;      ///< One per ranking.
+  std::vector<ControlOrder> controls;      ///< Plain ones first, then by ranking.
+  std::size_t tried = 0;                   ///< Number of criteria that were requested, not counting kRandom.
+  std::vector<HeadId> zero;                ///< Heads that write nothing in the original model.
+  Ablation replacement = Ablation::kZero;  ///< What removed heads write.
+  std::string not_mean = {};               ///< If the mean was not requested and cannot be stored: why.
+  std::vector<std::vector<float>> means;   ///< By layer * heads + head, before O; empty with zeros.
+  std::size_t removed = 0;                 ///< Number of heads in the budget.
+  std::size_t heads = 0;                   ///< Number of query heads in the model.
+  std::size_t chosen_on = 0;               ///< Number of inputs used for choosing,
+  std::size_t measured_on = 0;             ///< and for measuring.
+  bool held_out = false;                   ///< Whether those are different inputs.
   DamageMeasure measure = DamageMeasure::kLoss;
   /// The ranking with the smallest damage at the full budget, excluding kRandom; empty if there is no other.
   std::optional<std::size_t> best = {};
 
   /// Returns the heads that the ranking removes, ascending.
   [[nodiscard]] std::vector<HeadId> removed_heads(std::size_t ranking) const;
+  /// Returns what they write instead, for `add_pruned_checkpoint` and `run_forward`.
+  [[nodiscard]] std::vector<HeadReplacement> replacements(std::size_t ranking, const Model& model) const;
 };
 
 /// Ranks the query heads by each criterion and measures, with the real forward pass, what the model loses when they are
-/// removed one after another up to the budget. A removed head writes nothing (`zero_ablation`), which is bit for bit
-/// what the model written by `add_pruned_checkpoint` computes.
+/// removed one after another up to the budget. A removed head writes zeros or its mean output; the model written by
+/// `add_pruned_checkpoint` computes the same: bit for bit with zeros, up to rounding with means.
 ///
 /// Heads that are already zero cost nothing, count towards the budget and come first in every ranking. With
 /// `per_layer`, layers take turns, so that at every point of a curve the numbers of heads they have lost differ by at
@@ -156,9 +166,10 @@ struct PruneResult {
 /// A criterion may do well only because it takes heads of layers that the model does not need. So, if kRandom is
 /// requested, every criterion is compared at the full budget with random orders of both kinds of `PruneControl`.
 ///
-/// Cost in forward passes over the inputs: `points` per ranking; the number of heads for kAlone; that plus budget *
-/// candidates for kGreedy; at most `orders` plus `orders` per criterion for the random orders at the full budget, fewer
-/// for criteria that do no better than chance. kInformation and kRedundancy share one organization of the maps.
+/// Cost in forward passes over the inputs: one for the means and kEnergy together; `points` per ranking; the number of
+/// heads for kAlone; that plus budget * candidates for kGreedy; at most `orders` plus `orders` per criterion for the
+/// random orders at the full budget, fewer for criteria that do no better than chance. kInformation and kRedundancy
+/// share one organization of the maps.
 ///
 /// The memory budget applies to one step at a time: an `EffectMeter`, the organization of the maps of one input, or the
 /// affinities for kPk. Not collective: the calling rank does all the work.

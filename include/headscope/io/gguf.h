@@ -84,6 +84,9 @@ class GgufFile {
   [[nodiscard]] std::span<const StoredTensor> tensors() const noexcept { return tensors_; }
   /// The whole file, header included.
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return file_.bytes(); }
+  /// Size of the header, which ends with the list of tensors, and the alignment of what follows.
+  [[nodiscard]] std::size_t header_bytes() const noexcept { return header_bytes_; }
+  [[nodiscard]] std::size_t alignment() const noexcept { return alignment_; }
   /// Sorted by key.
   [[nodiscard]] std::span<const GgufEntry> metadata() const noexcept { return metadata_; }
 
@@ -95,6 +98,8 @@ class GgufFile {
 
   MappedFile file_;
   std::uint32_t version_ = 0;
+  std::size_t header_bytes_ = 0;
+  std::size_t alignment_ = 0;
   std::vector<GgufEntry> metadata_;
   std::vector<StoredTensor> tensors_;
 };

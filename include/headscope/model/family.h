@@ -75,6 +75,8 @@ struct GgufForm {
   std::vector<Layout> layouts = {};  ///< Forms found in files, most common first.
   PositionKind position = PositionKind::kLearned;
   std::string keys = architecture;  ///< Prefix of the size keys.
+  /// Whether llama.cpp reads biases of Q, K, V and O if a file has them, without being told.
+  bool optional_biases = false;
 };
 
 /// Keys of config.json that may hold each size, tried in order.
@@ -104,6 +106,8 @@ struct Family {
   std::string nested_config = {};
   ConfigKeys keys = {};
   ConfigDefaults defaults = {};
+  /// Key of config.json that, when true, gives Q, K, V and O biases; empty if the family's code decides.
+  std::string bias_key = {};
   /// Number of heads by prefix of timm's `architecture`, since timm's config.json does not state it. The first match
   /// counts, so a longer prefix must precede a shorter one.
   std::vector<std::pair<std::string, std::size_t>> heads_by_architecture = {};

@@ -14,6 +14,7 @@ Family gemma2() {
           .model_types = {"gemma2"},
           .architectures = {"Gemma2For", "Gemma2Model"},
           .defaults = {.head_dim = 256},
+          .bias_key = "attention_bias",
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,
           .forward = rules,

@@ -20,6 +20,7 @@ Family gemma3() {
           .architectures = {"Gemma3For", "Gemma3Text", "Gemma3Model"},
           .nested_config = "text_config",
           .defaults = {.head_dim = 256},
+          .bias_key = "attention_bias",
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,
           .forward = rules,

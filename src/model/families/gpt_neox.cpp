@@ -17,6 +17,7 @@ Family gpt_neox() {
   return {.name = "gpt_neox",
           .model_types = {"gpt_neox"},
           .architectures = {"GPTNeoX"},
+          .bias_key = "attention_bias",
           .tied = false,
           .position = PositionKind::kRotaryHalf,
           .forward = {.parallel = true,

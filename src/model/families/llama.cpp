@@ -10,12 +10,16 @@ Family llama() {
   return {.name = "llama",
           .model_types = {"llama"},
           .architectures = {"LlamaFor", "LlamaModel"},
+          .bias_key = "attention_bias",
           .tied = false,
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,
           .forward = llama_rules(),
           .layouts = {llama_layout()},
-          .gguf = GgufForm{"llama", {gguf_layout(Fusion::kNone)}, PositionKind::kRotaryInterleaved}};
+          .gguf = GgufForm{.architecture = "llama",
+                           .layouts = {gguf_layout(Fusion::kNone)},
+                           .position = PositionKind::kRotaryInterleaved,
+                           .optional_biases = true}};
 }
 
 }  // namespace headscope::families

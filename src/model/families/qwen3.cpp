@@ -15,6 +15,7 @@ Family qwen3() {
           .model_types = {"qwen3"},
           .architectures = {"Qwen3For", "Qwen3Model"},
           .defaults = {.head_dim = 128},
+          .bias_key = "attention_bias",
           .tied = false,
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,

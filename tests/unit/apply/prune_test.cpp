@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "headscope/apply/head_moments.h"
 #include "headscope/apply/head_structure.h"
 #include "headscope/apply/head_weight_scores.h"
 #include "headscope/apply/pruned_checkpoint.h"
@@ -135,12 +136,48 @@ TEST(Prune, CurvesAreWhatTheForwardPassSaysWithoutTheHeads) {
   EXPECT_EQ(result.curve[2].removed, 5u);
   EXPECT_EQ(result.curve[3].removed, 7u);
   const EffectMeter meter(model, inputs);
-  for (const CurvePoint& point : result.curve) {
-    const auto heads = std::span(result.rankings[0].order).first(point.removed);
-    const Effect effect = meter.measure(zero_ablation(model, heads));
-    EXPECT_EQ(point.effect.after.loss, effect.after.loss);
-    EXPECT_EQ(point.effect.kl, effect.kl);
+  options.replace = Ablation::kZero;
+  const PruneResult zeros = prune(model, inputs, options);
+  EXPECT_EQ(result.replacement, Ablation::kMean);  // GPT-2 has a bias for it
+  EXPECT_EQ(zeros.replacement, Ablation::kZero);
+  for (std::size_t i = 0; i < result.curve.size(); ++i) {
+    const auto heads = std::span(result.rankings[0].order).first(result.curve[i].removed);
+    const Effect mean = meter.measure(mean_ablation(model, heads, inputs));
+    EXPECT_EQ(result.curve[i].effect.after.loss, mean.after.loss);
+    EXPECT_EQ(result.curve[i].effect.kl, mean.kl);
+    EXPECT_EQ(zeros.curve[i].effect.kl, meter.measure(zero_ablation(model, heads)).kl);
   }
+}
+
+TEST(Prune, SaysWhyHeadsAreReplacedByZeros) {
+  const PruneOptions options = options_for({PruneCriterion::kNorm}, 1);
+  const auto run = [&](const std::string& name) {
+    return prune(Model::open(test::golden_model(name)), test::golden_inputs(name), options);
+  };
+  const PruneResult result = run("mistral");
+  EXPECT_EQ(result.replacement, Ablation::kZero);
+  EXPECT_EQ(result.not_mean, "mistral has no bias of the output projection");
+  EXPECT_TRUE(result.means.empty());
+  EXPECT_EQ(run("llama").replacement, Ablation::kMean);
+}
+
+TEST(Prune, EnergyOrdersHeadsByTheirMoments) {
+  const Model model = Model::open(kInduction);
+  const std::vector<ModelInput> inputs = repeated_tokens(3);
+  PruneOptions options = options_for({PruneCriterion::kEnergy}, 4);
+  options.points = 1;
+  options.choose_on = 2;
+  const PruneResult result = prune(model, inputs, options);
+  const HeadMoments moments = measure_head_moments(model, std::span(inputs).first(2));
+  EXPECT_TRUE(std::ranges::is_sorted(result.rankings[0].scores));
+  for (std::size_t i = 0; i < 16; ++i) {
+    const HeadId id = result.rankings[0].order[i];
+    EXPECT_EQ(result.rankings[0].scores[i], moments.energy[id.layer * 8 + id.head]);
+  }
+  EXPECT_EQ(result.means, moments.means);
+  EXPECT_EQ(result.replacements(0, model).size(), 4u);
+  const EffectMeter meter(model, std::span(inputs).subspan(2));
+  EXPECT_EQ(result.verdicts[0].damage, meter.measure(result.replacements(0, model)).kl);
 }
 
 TEST(Prune, RanksEveryHeadOnceAndNeverAProtectedOne) {
@@ -190,13 +227,11 @@ TEST(Prune, HeadsThatAreZeroAlreadyComeFirstAndCostNothing) {
   const std::vector<HeadId> zero = {{0, 2}, {1, 5}};
   const test::TemporaryFolder folder;
   RunFolder run(folder.path(), {"prune", {}, {}, {}}, false);
-  add_pruned_checkpoint(run, Model::open(kInduction), zero);
+  const Model original = Model::open(kInduction);
+  add_pruned_checkpoint(run, original, zero_ablation(original, zero));
   run.commit();
   const Model model = Model::open(folder.path() / "pruned");
-  PruneOptions options =
-      options_for({PruneCriterion::kInformation, PruneCriterion::kRedundancy, PruneCriterion::kPk,
-                   PruneCriterion::kNorm, PruneCriterion::kAlone, PruneCriterion::kGreedy, PruneCriterion::kRandom},
-                  2);
+  PruneOptions options = options_for({kPruneCriteria.begin(), kPruneCriteria.end()}, 2);
   options.map_inputs = 1;
   options.seeds = 2;
   const PruneResult result = prune(model, repeated_tokens(1), options);
@@ -252,7 +287,7 @@ TEST(Prune, RedundancySoonRemovesOneOfTwoHeadsThatLookTheSame) {
 TEST(Prune, DoesNotDependOnTheNumberOfThreads) {
   const Model model = Model::open(kInduction);
   PruneOptions options = options_for(
-      {PruneCriterion::kInformation, PruneCriterion::kRedundancy, PruneCriterion::kPk, PruneCriterion::kNorm}, 8);
+      {PruneCriterion::kInformation, PruneCriterion::kRedundancy, PruneCriterion::kEnergy, PruneCriterion::kNorm}, 8);
   options.points = 2;
   set_thread_count(1);
   const PruneResult one = prune(model, repeated_tokens(2), options);
@@ -275,8 +310,8 @@ TEST(Prune, ChoosesOnSomeInputsAndMeasuresOnTheOthers) {
   options.choose_on = 0;
   const PruneResult choosing = prune(model, std::span(inputs).first(2), options);
   EXPECT_EQ(held_out.rankings[0].order, choosing.rankings[0].order);
-  const Effect effect =
-      EffectMeter(model, std::span(inputs).subspan(2)).measure(zero_ablation(model, held_out.rankings[0].order));
+  const Effect effect = EffectMeter(model, std::span(inputs).subspan(2))
+                            .measure(mean_ablation(model, held_out.rankings[0].order, std::span(inputs).first(2)));
   EXPECT_EQ(held_out.verdicts[0].damage, effect.kl);
   EXPECT_EQ(held_out.measured_on, 1u);
 }
