@@ -36,12 +36,12 @@ double deciding_p(const PruneVerdict* one) {
   return std::max(one->plain->p_corrected, one->by_layer ? one->by_layer->p_corrected : 1);
 }
 
-// "costs 0.22 nats (p = 0.0496 against 120 random orders, p = 0.3 against 48 matched by layer)"
+// "costs 0.220 nats (p = 0.0496 against 120 random orders, p = 0.3 against 48 matched by layer)"
 std::string cost_of(const PruneResult& result, const PruneVerdict* one) {
   const std::string by_layer = one->by_layer ? fmt::format(", p = {:.3g} against {} matched by layer",
                                                            one->by_layer->p_corrected, one->by_layer->orders)
                                              : "";
-  return fmt::format("costs {:.2f} {} (p = {:.3g} against {} random orders{})", one->damage, unit(result),
+  return fmt::format("costs {:.3f} {} (p = {:.3g} against {} random orders{})", one->damage, unit(result),
                      one->plain->p_corrected, one->plain->orders, by_layer);
 }
 
@@ -67,10 +67,10 @@ std::string headline(const PruneResult& result, const Verdicts& tried, const Ver
 
 // What plain orders cost, and those with as many heads per layer as the given criterion removes.
 std::string control_costs(const PruneResult& result, const PruneVerdict* one) {
-  std::string text = fmt::format("Random orders cost {:.2f} to {:.2f}, median {:.2f}", one->plain->least,
+  std::string text = fmt::format("Random orders cost {:.3f} to {:.3f}, median {:.3f}", one->plain->least,
                                  one->plain->most, one->plain->median);
   if (one->by_layer) {
-    text += fmt::format("; orders that remove as many heads of each layer as {} cost {:.2f} to {:.2f}, median {:.2f}",
+    text += fmt::format("; orders that remove as many heads of each layer as {} cost {:.3f} to {:.3f}, median {:.3f}",
                         name_of(result, one), one->by_layer->least, one->by_layer->most, one->by_layer->median);
   }
   return text + ".";

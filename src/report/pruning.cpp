@@ -32,6 +32,7 @@ void add_pruning(PageData& page) {
                         {"chosen_on", count("chosen_on")},
                         {"measured_on", count("measured_on")},
                         {"held_out", root.find("held_out").as_bool().value_or(false)},
+                        {"replacement_note", root.find("replacement_note").as_string().value_or("")},
                         {"structural", std::move(structural)}};
 }
 

@@ -26,7 +26,9 @@ struct ExtendedFile {
 };
 
 /// Extends a safetensors file, given its bytes as `SafetensorsFile` has checked them. All other text of the header,
-/// such as __metadata__, is kept. \throws Error  kUnsupported if a name would need escapes in JSON.
+/// such as __metadata__, is kept.
+///
+/// \throws Error  kUnsupported if a name would need escapes in JSON.
 [[nodiscard]] ExtendedFile extend_safetensors(std::span<const std::byte> file, std::span<const AppendedTensor> tensors);
 
 /// Extends a GGUF file.

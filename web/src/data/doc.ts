@@ -102,6 +102,8 @@ export interface Pruning {
   chosen_on: number;
   measured_on: number;
   held_out: boolean;
+  /** One sentence: what removed heads write. Empty in older runs. */
+  replacement_note: string;
   structural: string[];
 }
 

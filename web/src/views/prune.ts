@@ -128,7 +128,7 @@ function inputsSentence(run: Run): string {
   const result = run.doc.prune;
   if (!result) return "";
   const inputs = (count: number, which = "") => `${count} ${which}input${count === 1 ? "" : "s"}`;
-  const total = `The model has ${result.heads} heads.`;
+  const total = `The model has ${result.heads} heads. ${result.replacement_note}`.trimEnd();
   return result.held_out
     ? `${total} Heads were chosen on ${inputs(result.chosen_on)}; damage was measured on ${inputs(result.measured_on, "other ")}.`
     : `${total} Heads were chosen and damage was measured on the same ${inputs(result.measured_on)}. This favors criteria based on measured damage.`;
