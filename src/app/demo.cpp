@@ -138,7 +138,7 @@ class Demo {
   // Whether half of the heads can be removed, and which.
   void pruning(const fs::path& model, const fs::path& run) {
     print(
-        "\nWhich half of its heads can be removed? Chosen by seven criteria and at random on 8 texts, measured on 24 "
+        "\nWhich half of its heads can be removed? Chosen by eight criteria and at random on 8 texts, measured on 24 "
         "others.\n");
     step(PruneRequest{.model = {.path = model},
                       .inputs = {.text_files = {model / "unseen.txt"}, .lines = true},

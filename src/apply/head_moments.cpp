@@ -1,7 +1,9 @@
 #include "headscope/apply/head_moments.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <utility>
 
 #include "headscope/base/error.h"
 #include "headscope/base/memory.h"
@@ -14,33 +16,63 @@ namespace {
 
 constexpr std::size_t kBatchTokens = 4096;  // tokens of inputs that run together, if there are several
 
+// Weights of a token: 1 / ||x||^2 and 1 / ||x - mean x||^2.
+using Weights = std::array<double, 2>;
+
+// Sums over tokens with one of the weights w. M is the Gram matrix of O.
+struct WeighedSums {
+  std::vector<double> image;  // w M u
+  double squares = 0;         // w u^T M u
+  double weights = 0;         // w
+};
+
 // Sums over tokens. u is a head's output times the token's factor, minus a constant near its mean, which changes no
-// variance: with a large mean the sums of squares would cancel. M is the Gram matrix of O, w = 1 / ||x||^2.
+// variance: with a large mean the sums of squares would cancel.
 struct Sums {
   std::vector<float> shift;
-  std::vector<double> output;         // z
-  std::vector<double> shifted;        // u
-  std::vector<double> image;          // M u
-  std::vector<double> weighed_image;  // w M u
-  double squares = 0;                 // w u^T M u
-  double weights = 0;                 // w
+  std::vector<double> output;   // z
+  std::vector<double> shifted;  // u
+  std::vector<double> image;    // M u
+  std::array<WeighedSums, 2> weighed;
   double tokens = 0;
 
-  [[nodiscard]] double energy() const {
+  [[nodiscard]] double share(const WeighedSums& sums) const {
     double cross = 0;
     double constant = 0;
     for (std::size_t j = 0; j < shifted.size(); ++j) {
-      cross += shifted[j] / tokens * weighed_image[j];
+      cross += shifted[j] / tokens * sums.image[j];
       constant += shifted[j] / tokens * image[j] / tokens;
     }
-    return std::max(0.0, squares - 2 * cross + constant * weights) / tokens;
+    return std::max(0.0, sums.squares - 2 * cross + constant * sums.weights) / tokens;
   }
 };
 
+// Returns the mean of the stream before every layer.
+std::vector<std::vector<double>> mean_streams(const Model& model, std::span<const ModelInput> inputs,
+                                              const Context& context) {
+  std::vector<std::vector<double>> means(model.info().sizes.layers, std::vector<double>(model.info().sizes.d_model));
+  std::vector<double> tokens(means.size());
+  ForwardOptions pass;
+  pass.end_layer = means.size();
+  pass.on_stream = [&](const StreamRows& rows) {
+    std::vector<double>& mean = means[rows.layer];
+    for (std::size_t t = 0; t < rows.values.rows(); ++t) {
+      for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += static_cast<double>(rows.values(t, j));
+    }
+    tokens[rows.layer] += static_cast<double>(rows.values.rows());
+  };
+  run_forward(model, inputs, pass, context);
+  for (std::size_t layer = 0; layer < means.size(); ++layer) {
+    for (double& value : means[layer]) value /= tokens[layer];
+  }
+  return means;
+}
+
 class Moments {
  public:
-  Moments(const Model& model, std::size_t inputs)
+  Moments(const Model& model, std::size_t inputs, std::vector<std::vector<double>> mean_streams)
       : model_(model),
+        mean_streams_(std::move(mean_streams)),
         sizes_(model.info().sizes),
         sums_(sizes_.layers * sizes_.heads),
         grams_(sizes_.heads),
@@ -78,7 +110,8 @@ class Moments {
     for (const Sums& sums : sums_) {
       std::vector<float>& mean = moments.means.emplace_back();
       for (const double sum : sums.output) mean.push_back(static_cast<float>(sum / sums.tokens));
-      moments.energy.push_back(sums.energy());
+      moments.energy.push_back(sums.share(sums.weighed[0]));
+      moments.variation.push_back(sums.share(sums.weighed[1]));
     }
     return moments;
   }
@@ -86,14 +119,21 @@ class Moments {
  private:
   void begin(const StreamRows& rows) {
     if (rows.layer != layer_) load_grams(rows.layer);
-    std::vector<double>& weights = weights_[rows.input];
-    weights.assign(rows.values.rows(), 0);
+    const std::vector<double>& mean = mean_streams_[rows.layer];
+    std::vector<Weights>& weights = weights_[rows.input];
+    weights.assign(rows.values.rows(), {});
     for (std::size_t t = 0; t < weights.size(); ++t) {
-      double square = 0;
-      for (std::size_t j = 0; j < rows.values.columns(); ++j) {
-        square += static_cast<double>(rows.values(t, j)) * static_cast<double>(rows.values(t, j));
+      Weights squares = {};
+      for (std::size_t j = 0; j < mean.size(); ++j) {
+        const auto x = static_cast<double>(rows.values(t, j));
+        squares[0] += x * x;
+        squares[1] += (x - mean[j]) * (x - mean[j]);
       }
-      if (square > 0) weights[t] = 1 / square;
+      // A token that equals the mean up to rounding says nothing: its quotient would be rounding over rounding.
+      constexpr double kRounding = 1e-12;
+      for (std::size_t w = 0; w < squares.size(); ++w) {
+        if (squares[w] > kRounding * squares[0]) weights[t][w] = 1 / squares[w];
+      }
     }
   }
 
@@ -123,7 +163,7 @@ class Moments {
   }
 
   static void add_head(Sums& sums, const Matrix& gram, MatrixView z, std::span<const float> factors,
-                       std::span<const double> weights) {
+                       std::span<const Weights> weights) {
     const std::size_t n = z.rows();
     const std::size_t h = z.columns();
     const auto factor = [&](std::size_t t) { return factors.empty() ? 1.0F : factors[t]; };
@@ -133,7 +173,8 @@ class Moments {
         for (std::size_t j = 0; j < h; ++j) mean[j] += static_cast<double>(factor(t) * z(t, j));
       }
       for (const double sum : mean) sums.shift.push_back(static_cast<float>(sum / static_cast<double>(n)));
-      for (auto* list : {&sums.output, &sums.shifted, &sums.image, &sums.weighed_image}) list->resize(h);
+      for (auto* list : {&sums.output, &sums.shifted, &sums.image}) list->resize(h);
+      for (WeighedSums& weighed : sums.weighed) weighed.image.resize(h);
     }
     Matrix u(n, h);
     for (std::size_t t = 0; t < n; ++t) {
@@ -149,22 +190,25 @@ class Moments {
         sums.output[j] += static_cast<double>(z(t, j));
         sums.shifted[j] += static_cast<double>(u(t, j));
         sums.image[j] += y;
-        sums.weighed_image[j] += weights[t] * y;
+        for (std::size_t w = 0; w < weights[t].size(); ++w) sums.weighed[w].image[j] += weights[t][w] * y;
       }
-      sums.squares += weights[t] * square;
-      sums.weights += weights[t];
+      for (std::size_t w = 0; w < weights[t].size(); ++w) {
+        sums.weighed[w].squares += weights[t][w] * square;
+        sums.weighed[w].weights += weights[t][w];
+      }
     }
     sums.tokens += static_cast<double>(n);
   }
 
   const Model& model_;
+  std::vector<std::vector<double>> mean_streams_;  // by layer
   const HeadSizes& sizes_;
   std::vector<Sums> sums_;     // by layer and head
   std::vector<Matrix> grams_;  // of O, by head of the current layer
   std::vector<bool> scaled_;   // by layer: a norm follows O before its output is added to the stream
   std::size_t layer_ = std::numeric_limits<std::size_t>::max();
-  std::vector<std::vector<double>> weights_;  // by input and token
-  std::vector<Matrix> outputs_;               // by input, until the factors of the norm are known
+  std::vector<std::vector<Weights>> weights_;  // by input and token
+  std::vector<Matrix> outputs_;                // by input, until the factors of the norm are known
 };
 
 }  // namespace
@@ -184,9 +228,10 @@ HeadMoments measure_head_moments(const Model& model, std::span<const ModelInput>
   const std::size_t width = sizes.heads * sizes.d_head;
   const std::size_t rows =
       sizes.d_model + sizes.d_head + std::min(total, std::max(longest, kBatchTokens)) + 2 * longest;
-  Moments moments(model, inputs.size());
-  run_forward(model, inputs, moments.options(),
-              context.without_memory(saturating_multiply(rows, width * sizeof(float))));
+  constexpr double kHalf = 0.5;
+  const Context reduced = context.without_memory(saturating_multiply(rows, width * sizeof(float)));
+  Moments moments(model, inputs.size(), mean_streams(model, inputs, reduced.part(0, kHalf)));
+  run_forward(model, inputs, moments.options(), reduced.part(kHalf, 1));
   return moments.result();
 }
 

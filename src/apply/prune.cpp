@@ -18,8 +18,8 @@
 namespace headscope {
 namespace {
 
-constexpr std::array<std::string_view, 8> kNames = {"information", "redundancy", "pk",     "norm",
-                                                    "alone",       "greedy",     "random", "energy"};
+constexpr std::array<std::string_view, 9> kNames = {"information", "redundancy", "pk",     "norm",     "alone",
+                                                    "greedy",      "random",     "energy", "variation"};
 
 // Organizing the maps of one input takes about as long as this many forward passes.
 constexpr double kOrganizePasses = 10;
@@ -115,7 +115,7 @@ class Pruning {
   [[nodiscard]] double expected_passes() const {
     const std::size_t rankings =
         options_.criteria.size() + (asks_for(PruneCriterion::kRandom) ? options_.seeds - 1 : 0);
-    double passes = 3 + static_cast<double>(rankings * std::min(options_.points, plan_.count));
+    double passes = 4 + static_cast<double>(rankings * std::min(options_.points, plan_.count));
     if (asks_for(PruneCriterion::kInformation) || asks_for(PruneCriterion::kRedundancy)) {
       passes += kOrganizePasses * static_cast<double>(structure_inputs());
     }
@@ -151,8 +151,8 @@ class Pruning {
 
   const HeadMoments& moments() {
     if (moments_) return *moments_;
-    moments_ = measure_head_moments(model_, choosing_, work_.piece(1));
-    work_.finish(1);
+    moments_ = measure_head_moments(model_, choosing_, work_.piece(2));
+    work_.finish(2);
     return *moments_;
   }
 
@@ -192,6 +192,8 @@ class Pruning {
     switch (criterion) {
       case PruneCriterion::kEnergy:
         return by_score(moments().energy);
+      case PruneCriterion::kVariation:
+        return by_score(moments().variation);
       case PruneCriterion::kInformation:
         return by_score(structure().information);
       case PruneCriterion::kRedundancy:

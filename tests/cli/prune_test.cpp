@@ -49,10 +49,10 @@ TEST(PruneCommand, WritesTablesAndAModelThatCanBePrunedAgain) {
       run_program({"prune", kInduction, "-o", run.string(), "--ids", ids, "--seeds", "3", "--orders", "5"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("8 of 16 heads removed"));
-  EXPECT_THAT(outcome.out, HasSubstr("\n  energy "));
+  EXPECT_THAT(outcome.out, HasSubstr("\n  variation "));
   EXPECT_THAT(outcome.out, HasSubstr("A removed head writes its mean over the inputs used to choose.\n"));
   EXPECT_THAT(read(run / "curve.csv"), testing::StartsWith("criterion,seed,removed,loss,accuracy,kl,agreement"));
-  EXPECT_EQ(lines(read(run / "curve.csv")), 1 + 4 * 9u);  // energy and three seeds; 0, 1, ..., 8 heads
+  EXPECT_EQ(lines(read(run / "curve.csv")), 1 + 4 * 9u);  // variation and three seeds; 0, 1, ..., 8 heads
   EXPECT_EQ(lines(read(run / "ranking.csv")), 1 + 4 * 16u);
   const auto manifest = nlohmann::json::parse(read(run / "manifest.json"));
   for (const char* name : {"ranking.csv", "curve.csv", "orders.csv", "prune.json", "pruned.json", "pruned/config.json",

@@ -95,7 +95,7 @@ def test_half_of_the_heads_go_by_every_criterion(demo: tuple[str, Path]) -> None
         if row["removed"] == "yes":
             removed[row["criterion"], row["seed"]].add(row["head"])
     assert {criterion for criterion, _ in removed} == {
-        *("energy", "information", "redundancy", "pk", "norm", "alone", "greedy", "random"),
+        *("variation", "energy", "information", "redundancy", "pk", "norm", "alone", "greedy", "random"),
     }
     assert {len(heads) for heads in removed.values()} == {16}
 
@@ -120,8 +120,8 @@ def test_the_verdict_of_pruning_is_what_the_tables_say(demo: tuple[str, Path]) -
     run = demo[1] / "language"
     cost = damages(run)
     random = orders(run)
-    assert len(cost["random"]) == 20 and len(random[""]) == 140
-    names = ("energy", "information", "redundancy", "pk", "norm", "alone", "greedy")
+    assert len(cost["random"]) == 20 and len(random[""]) == 160
+    names = ("variation", "energy", "information", "redundancy", "pk", "norm", "alone", "greedy")
     summary = json.loads((run / "prune.json").read_text())
     verdict = json.loads((run / "manifest.json").read_text())["commands"]["prune"]["verdict"]
     winners = set()
@@ -135,10 +135,10 @@ def test_the_verdict_of_pruning_is_what_the_tables_say(demo: tuple[str, Path]) -
             winners.add(name)
     assert "greedy" in winners
     assert cost["energy"][0] < min(random[""])
-    told = re.match(r"(.*) beats? random orders, of 7 tried \((.*)\): ", verdict[0])
+    told = re.match(r"(.*) beats? random orders, of 8 tried \((.*)\): ", verdict[0])
     assert told and set(re.findall(r"\w+", told[1])) - {"and"} == winners
     assert set(re.findall(r"\w+", told[2])) - {"and"} == set(names)
-    assert verdict[0].endswith("p is corrected for 7 criteria.")
+    assert verdict[0].endswith("p is corrected for 8 criteria.")
     for sentence in verdict:
         assert sentence in demo[0]
     assert "structure beats chance" not in demo[0].lower()

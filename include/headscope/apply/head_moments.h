@@ -17,10 +17,14 @@ struct HeadMoments {
   /// 10). o includes factors on the branch: a scale per channel, or a norm after attention with the factor it had. In
   /// post-norm models o is what is added to x before the norm.
   std::vector<double> energy;
+  /// The same with ||x_t - mean x||^2 in place of ||x_t||^2: which part of what distinguishes tokens the head writes.
+  /// In late layers of large models most of x is the same for all tokens, which makes energies there too small.
+  std::vector<double> variation;
 };
 
-/// Measures the moments with one forward pass. Nothing is kept but sums per head: ||O z||^2 = z^T (O^T O) z takes the
-/// h x h Gram matrix of O, so that the cost besides the pass is O(h) per token and channel.
+/// Measures the moments with two forward passes, the first for the mean of x before each layer. Nothing else is kept
+/// but sums per head: ||O z||^2 = z^T (O^T O) z takes the h x h Gram matrix of O, so that the cost besides the passes
+/// is O(h) per token and channel.
 ///
 /// The memory budget also covers the Gram matrices and the outputs of one layer. Not collective.
 ///

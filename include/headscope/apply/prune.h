@@ -27,10 +27,12 @@ enum class PruneCriterion {
   kGreedy,       ///< Smallest damage first, measured again at every step with all earlier heads removed.
   kRandom,       ///< Random order, the control.
   kEnergy,       ///< Smallest energy first: least change of the stream if it writes its mean, see `HeadMoments`.
+  kVariation,    ///< Smallest variation first: the same relative to what distinguishes tokens, see `HeadMoments`.
 };
-inline constexpr std::array<PruneCriterion, 8> kPruneCriteria = {
-    PruneCriterion::kEnergy, PruneCriterion::kInformation, PruneCriterion::kRedundancy, PruneCriterion::kPk,
-    PruneCriterion::kNorm,   PruneCriterion::kAlone,       PruneCriterion::kGreedy,     PruneCriterion::kRandom};
+inline constexpr std::array<PruneCriterion, 9> kPruneCriteria = {
+    PruneCriterion::kVariation,  PruneCriterion::kEnergy, PruneCriterion::kInformation,
+    PruneCriterion::kRedundancy, PruneCriterion::kPk,     PruneCriterion::kNorm,
+    PruneCriterion::kAlone,      PruneCriterion::kGreedy, PruneCriterion::kRandom};
 
 [[nodiscard]] std::string_view to_string(PruneCriterion criterion) noexcept;
 [[nodiscard]] std::optional<PruneCriterion> parse_prune_criterion(std::string_view name) noexcept;
@@ -53,7 +55,7 @@ enum class DamageMeasure {
 [[nodiscard]] double damage(const Effect& effect, DamageMeasure measure) noexcept;
 
 struct PruneOptions {
-  std::vector<PruneCriterion> criteria = {PruneCriterion::kEnergy, PruneCriterion::kRandom};
+  std::vector<PruneCriterion> criteria = {PruneCriterion::kVariation, PruneCriterion::kRandom};
   /// What a removed head writes: zeros, or its mean over the inputs used for choosing. If unset, the mean where the
   /// model's files can hold it (`find_output_bias`), otherwise zeros.
   std::optional<Ablation> replace = {};
@@ -166,7 +168,7 @@ struct PruneResult {
 /// A criterion may do well only because it takes heads of layers that the model does not need. So, if kRandom is
 /// requested, every criterion is compared at the full budget with random orders of both kinds of `PruneControl`.
 ///
-/// Cost in forward passes over the inputs: one for the means and kEnergy together; `points` per ranking; the number of
+/// Cost in forward passes over the inputs: two for means, kEnergy and kVariation; `points` per ranking; the number of
 /// heads for kAlone; that plus budget * candidates for kGreedy; at most `orders` plus `orders` per criterion for the
 /// random orders at the full budget, fewer for criteria that do no better than chance. kInformation and kRedundancy
 /// share one organization of the maps.

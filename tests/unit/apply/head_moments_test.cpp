@@ -41,11 +41,13 @@ class Naive {
     run_forward(model, inputs, pass);
   }
 
-  [[nodiscard]] double energy(std::size_t layer, std::size_t head) const {
+  // Energy, or variation if the stream is centered.
+  [[nodiscard]] double share(std::size_t layer, std::size_t head, bool centered) const {
     const HeadWeights writes = model_.load_heads(layer, Role::kO, WeightProcessing::kRaw);
     const std::size_t h = writes.d_head();
     Rows written;
     std::vector<double> squares;
+    const std::vector<double> center = centered ? mean_stream(layer) : std::vector<double>(writes.d_model());
     for (const auto& [key, outputs] : outputs_) {
       if (key.first != layer) continue;
       for (std::size_t t = 0; t < outputs.size(); ++t) {
@@ -57,7 +59,8 @@ class Naive {
           }
         }
         double square = 0;
-        for (const double value : streams_.at(key)[t]) square += value * value;
+        const std::vector<double>& x = streams_.at(key)[t];
+        for (std::size_t i = 0; i < x.size(); ++i) square += (x[i] - center[i]) * (x[i] - center[i]);
         squares.push_back(square);
       }
     }
@@ -75,6 +78,20 @@ class Naive {
   }
 
  private:
+  [[nodiscard]] std::vector<double> mean_stream(std::size_t layer) const {
+    std::vector<double> mean(model_.info().sizes.d_model);
+    double tokens = 0;
+    for (const auto& [key, rows] : streams_) {
+      if (key.first != layer) continue;
+      for (const auto& row : rows) {
+        for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += row[i];
+      }
+      tokens += static_cast<double>(rows.size());
+    }
+    for (double& value : mean) value /= tokens;
+    return mean;
+  }
+
   using Key = std::pair<std::size_t, std::size_t>;
   const Model& model_;
   std::map<Key, Rows> streams_;
@@ -94,9 +111,11 @@ TEST_P(MomentsCase, AreThoseOfTheDefinition) {
   for (std::size_t layer = 0; layer < sizes.layers; ++layer) {
     for (std::size_t head = 0; head < sizes.heads; ++head) {
       all.push_back({layer, head});
-      const double expected = naive.energy(layer, head);
-      EXPECT_GT(expected, 0);
-      EXPECT_NEAR(moments.energy[all.size() - 1], expected, 1e-5 * expected) << to_string(all.back());
+      const double energy = naive.share(layer, head, false);
+      const double variation = naive.share(layer, head, true);
+      EXPECT_GT(energy, 0);
+      EXPECT_NEAR(moments.energy[all.size() - 1], energy, 1e-5 * energy) << to_string(all.back());
+      EXPECT_NEAR(moments.variation[all.size() - 1], variation, 1e-5 * variation) << to_string(all.back());
     }
   }
   const std::vector<HeadReplacement> means = mean_ablation(model, all, inputs);
@@ -118,6 +137,7 @@ TEST(HeadMoments, DoNotDependOnTheNumberOfThreads) {
   const HeadMoments three = measure_head_moments(model, inputs);
   set_thread_count(0);
   EXPECT_EQ(one.energy, three.energy);
+  EXPECT_EQ(one.variation, three.variation);
   EXPECT_EQ(one.means, three.means);
 }
 

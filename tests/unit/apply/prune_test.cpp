@@ -161,10 +161,10 @@ TEST(Prune, SaysWhyHeadsAreReplacedByZeros) {
   EXPECT_EQ(run("llama").replacement, Ablation::kMean);
 }
 
-TEST(Prune, EnergyOrdersHeadsByTheirMoments) {
+TEST(Prune, EnergyAndVariationOrderHeadsByTheirMoments) {
   const Model model = Model::open(kInduction);
   const std::vector<ModelInput> inputs = repeated_tokens(3);
-  PruneOptions options = options_for({PruneCriterion::kEnergy}, 4);
+  PruneOptions options = options_for({PruneCriterion::kEnergy, PruneCriterion::kVariation}, 4);
   options.points = 1;
   options.choose_on = 2;
   const PruneResult result = prune(model, inputs, options);
@@ -173,6 +173,8 @@ TEST(Prune, EnergyOrdersHeadsByTheirMoments) {
   for (std::size_t i = 0; i < 16; ++i) {
     const HeadId id = result.rankings[0].order[i];
     EXPECT_EQ(result.rankings[0].scores[i], moments.energy[id.layer * 8 + id.head]);
+    const HeadId other = result.rankings[1].order[i];
+    EXPECT_EQ(result.rankings[1].scores[i], moments.variation[other.layer * 8 + other.head]);
   }
   EXPECT_EQ(result.means, moments.means);
   EXPECT_EQ(result.replacements(0, model).size(), 4u);

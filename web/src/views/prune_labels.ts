@@ -11,6 +11,7 @@ export const criterionBasis: Record<string, string> = {
   greedy: "measured damage",
   random: "chance",
   energy: "size of what the head writes",
+  variation: "size of what the head writes",
 };
 
 /** Returns the color of a criterion. It is the same in every figure and every run. */
@@ -43,5 +44,6 @@ export const scoreLabels: Record<string, string> = {
   norm: "norm of the OV product",
   alone: "damage if removed alone",
   greedy: "total damage so far",
-  energy: "share of the stream that the head changes",
+  energy: "share of the stream",
+  variation: "share of the stream's variation",
 };
