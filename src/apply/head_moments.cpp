@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -16,7 +17,7 @@ namespace {
 
 constexpr std::size_t kBatchTokens = 4096;  // tokens of inputs that run together, if there are several
 
-// Weights of a token: 1 / ||x||^2 and 1 / ||x - mean x||^2.
+// Weights of a token: 1 / ||x||^2 and 1 / ||x - ||x|| m||^2, with m the mean of x / ||x||.
 using Weights = std::array<double, 2>;
 
 // Sums over tokens with one of the weights w. M is the Gram matrix of O.
@@ -47,9 +48,16 @@ struct Sums {
   }
 };
 
-// Returns the mean of the stream before every layer.
-std::vector<std::vector<double>> mean_streams(const Model& model, std::span<const ModelInput> inputs,
-                                              const Context& context) {
+double norm_of(MatrixView x, std::size_t row) {
+  double square = 0;
+  for (std::size_t j = 0; j < x.columns(); ++j)
+    square += static_cast<double>(x(row, j)) * static_cast<double>(x(row, j));
+  return std::sqrt(square);
+}
+
+// Returns the mean of x / ||x|| before every layer.
+std::vector<std::vector<double>> mean_directions(const Model& model, std::span<const ModelInput> inputs,
+                                                 const Context& context) {
   std::vector<std::vector<double>> means(model.info().sizes.layers, std::vector<double>(model.info().sizes.d_model));
   std::vector<double> tokens(means.size());
   ForwardOptions pass;
@@ -57,7 +65,9 @@ std::vector<std::vector<double>> mean_streams(const Model& model, std::span<cons
   pass.on_stream = [&](const StreamRows& rows) {
     std::vector<double>& mean = means[rows.layer];
     for (std::size_t t = 0; t < rows.values.rows(); ++t) {
-      for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += static_cast<double>(rows.values(t, j));
+      const double norm = norm_of(rows.values, t);
+      if (norm == 0) continue;
+      for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += static_cast<double>(rows.values(t, j)) / norm;
     }
     tokens[rows.layer] += static_cast<double>(rows.values.rows());
   };
@@ -70,9 +80,9 @@ std::vector<std::vector<double>> mean_streams(const Model& model, std::span<cons
 
 class Moments {
  public:
-  Moments(const Model& model, std::size_t inputs, std::vector<std::vector<double>> mean_streams)
+  Moments(const Model& model, std::size_t inputs, std::vector<std::vector<double>> mean_directions)
       : model_(model),
-        mean_streams_(std::move(mean_streams)),
+        mean_directions_(std::move(mean_directions)),
         sizes_(model.info().sizes),
         sums_(sizes_.layers * sizes_.heads),
         grams_(sizes_.heads),
@@ -119,15 +129,16 @@ class Moments {
  private:
   void begin(const StreamRows& rows) {
     if (rows.layer != layer_) load_grams(rows.layer);
-    const std::vector<double>& mean = mean_streams_[rows.layer];
+    const std::vector<double>& mean = mean_directions_[rows.layer];
     std::vector<Weights>& weights = weights_[rows.input];
     weights.assign(rows.values.rows(), {});
     for (std::size_t t = 0; t < weights.size(); ++t) {
       Weights squares = {};
+      const double norm = norm_of(rows.values, t);
       for (std::size_t j = 0; j < mean.size(); ++j) {
         const auto x = static_cast<double>(rows.values(t, j));
         squares[0] += x * x;
-        squares[1] += (x - mean[j]) * (x - mean[j]);
+        squares[1] += (x - norm * mean[j]) * (x - norm * mean[j]);
       }
       // A token that equals the mean up to rounding says nothing: its quotient would be rounding over rounding.
       constexpr double kRounding = 1e-12;
@@ -201,7 +212,7 @@ class Moments {
   }
 
   const Model& model_;
-  std::vector<std::vector<double>> mean_streams_;  // by layer
+  std::vector<std::vector<double>> mean_directions_;  // by layer
   const HeadSizes& sizes_;
   std::vector<Sums> sums_;     // by layer and head
   std::vector<Matrix> grams_;  // of O, by head of the current layer
@@ -230,7 +241,7 @@ HeadMoments measure_head_moments(const Model& model, std::span<const ModelInput>
       sizes.d_model + sizes.d_head + std::min(total, std::max(longest, kBatchTokens)) + 2 * longest;
   constexpr double kHalf = 0.5;
   const Context reduced = context.without_memory(saturating_multiply(rows, width * sizeof(float)));
-  Moments moments(model, inputs.size(), mean_streams(model, inputs, reduced.part(0, kHalf)));
+  Moments moments(model, inputs.size(), mean_directions(model, inputs, reduced.part(0, kHalf)));
   run_forward(model, inputs, moments.options(), reduced.part(kHalf, 1));
   return moments.result();
 }

@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <cmath>
 #include <map>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,7 +48,7 @@ class Naive {
     const std::size_t h = writes.d_head();
     Rows written;
     std::vector<double> squares;
-    const std::vector<double> center = centered ? mean_stream(layer) : std::vector<double>(writes.d_model());
+    const std::vector<double> center = centered ? mean_direction(layer) : std::vector<double>(writes.d_model());
     for (const auto& [key, outputs] : outputs_) {
       if (key.first != layer) continue;
       for (std::size_t t = 0; t < outputs.size(); ++t) {
@@ -60,7 +61,7 @@ class Naive {
         }
         double square = 0;
         const std::vector<double>& x = streams_.at(key)[t];
-        for (std::size_t i = 0; i < x.size(); ++i) square += (x[i] - center[i]) * (x[i] - center[i]);
+        for (std::size_t i = 0; i < x.size(); ++i) square += std::pow(x[i] - norm(x) * center[i], 2);
         squares.push_back(square);
       }
     }
@@ -78,13 +79,17 @@ class Naive {
   }
 
  private:
-  [[nodiscard]] std::vector<double> mean_stream(std::size_t layer) const {
+  static double norm(const std::vector<double>& x) {
+    return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
+  }
+
+  [[nodiscard]] std::vector<double> mean_direction(std::size_t layer) const {
     std::vector<double> mean(model_.info().sizes.d_model);
     double tokens = 0;
     for (const auto& [key, rows] : streams_) {
       if (key.first != layer) continue;
       for (const auto& row : rows) {
-        for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += row[i];
+        for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += row[i] / norm(row);
       }
       tokens += static_cast<double>(rows.size());
     }
