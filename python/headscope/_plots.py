@@ -370,7 +370,7 @@ def damage_curves(pruning: Pruning, ax: Axes | None = None, measure: str | None 
     ax = _axes(ax, 6, 4)
     curve = pruning.curve
     values = np.asarray(curve[measure], dtype=float)
-    colors = iter(_COLORS)
+    colors = iter((*_COLORS[:7], "#332288"))  # as many as there are criteria besides random
     for criterion in dict.fromkeys(curve["criterion"]):
         chosen = curve["criterion"] == criterion
         removed = np.unique(curve["removed"][chosen])

@@ -52,8 +52,8 @@ TEST(PruneCommand, WritesTablesAndAModelThatCanBePrunedAgain) {
   EXPECT_THAT(outcome.out, HasSubstr("\n  variation "));
   EXPECT_THAT(outcome.out, HasSubstr("A removed head writes its mean over the inputs used to choose.\n"));
   EXPECT_THAT(read(run / "curve.csv"), testing::StartsWith("criterion,seed,removed,loss,accuracy,kl,agreement"));
-  EXPECT_EQ(lines(read(run / "curve.csv")), 1 + 4 * 9u);  // variation and three seeds; 0, 1, ..., 8 heads
-  EXPECT_EQ(lines(read(run / "ranking.csv")), 1 + 4 * 16u);
+  EXPECT_EQ(lines(read(run / "curve.csv")), 1 + 5 * 9u);  // two criteria and three seeds; 0, 1, ..., 8 heads
+  EXPECT_EQ(lines(read(run / "ranking.csv")), 1 + 5 * 16u);
   const auto manifest = nlohmann::json::parse(read(run / "manifest.json"));
   for (const char* name : {"ranking.csv", "curve.csv", "orders.csv", "prune.json", "pruned.json", "pruned/config.json",
                            "pruned/model.safetensors"}) {

@@ -24,7 +24,7 @@ struct PruneRequest {
   InputSources inputs = {};
   std::filesystem::path labels = {};               ///< Correct classes of images, an npy file; empty: none.
   std::vector<std::size_t> labels_in_memory = {};  ///< The same; used if not empty.
-  std::vector<PruneCriterion> criteria = {PruneCriterion::kVariation, PruneCriterion::kRandom};
+  std::vector<PruneCriterion> criteria = {PruneCriterion::kVariation, PruneCriterion::kEnergy, PruneCriterion::kRandom};
   std::optional<Ablation> replace = {};   ///< As in PruneOptions.
   std::optional<std::size_t> count = {};  ///< Number of heads to remove, or ...
   double fraction = 0.5;                  ///< ... this fraction of them.

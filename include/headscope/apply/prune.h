@@ -55,7 +55,7 @@ enum class DamageMeasure {
 [[nodiscard]] double damage(const Effect& effect, DamageMeasure measure) noexcept;
 
 struct PruneOptions {
-  std::vector<PruneCriterion> criteria = {PruneCriterion::kVariation, PruneCriterion::kRandom};
+  std::vector<PruneCriterion> criteria = {PruneCriterion::kVariation, PruneCriterion::kEnergy, PruneCriterion::kRandom};
   /// What a removed head writes: zeros, or its mean over the inputs used for choosing. If unset, the mean where the
   /// model's files can hold it (`find_output_bias`), otherwise zeros.
   std::optional<Ablation> replace = {};

@@ -14,8 +14,12 @@ export const criterionBasis: Record<string, string> = {
   variation: "size of what the head writes",
 };
 
+// There are more criteria than categorical colors.
+const variationColor = "#332288";
+
 /** Returns the color of a criterion. It is the same in every figure and every run. */
 export function criterionColor(criterion: string): string {
+  if (criterion === "variation") return variationColor;
   return categorical[Object.keys(criterionBasis).indexOf(criterion)] ?? categorical.at(-1)!;
 }
 
