@@ -204,8 +204,7 @@ std::vector<ComponentId> nodes_of(const Overlaps& overlaps) {
     for (const ComponentSide& side : *sides) nodes.insert(nodes.end(), side.nodes.begin(), side.nodes.end());
   }
   std::ranges::sort(nodes);
-  const auto rest = std::ranges::unique(nodes);
-  nodes.erase(rest.begin(), rest.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   return nodes;
 }
 

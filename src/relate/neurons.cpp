@@ -7,7 +7,6 @@
 #include <cmath>
 #include <memory>
 #include <tuple>
-#include <utility>
 
 #include "headscope/base/parallel.h"
 #include "headscope/linalg/block_norms.h"
@@ -122,8 +121,7 @@ class NeuronScan {
   }
 
   // The range of subspaces that the MLP of a layer can talk to: later heads that read, or earlier heads that write.
-  [[nodiscard]] std::pair<std::size_t, std::size_t> range(std::span<HeadNeurons* const> heads,
-                                                          std::size_t layer) const {
+  [[nodiscard]] std::span<HeadNeurons* const> range(std::span<HeadNeurons* const> heads, std::size_t layer) const {
     const ComponentId mlp(ComponentKind::kMlp, layer);
     const auto talks = [&](const HeadNeurons* head) {
       const ComponentId id(head->subspace.head);
@@ -133,15 +131,16 @@ class NeuronScan {
     while (begin < heads.size() && !talks(heads[begin])) ++begin;
     std::size_t end = begin;
     while (end < heads.size() && talks(heads[end])) ++end;
-    return {begin, end};
+    return heads.subspan(begin, end - begin);
   }
 
   void scan_layer(std::span<HeadNeurons* const> heads, const Buffer<float>& bases, std::size_t layer) {
-    const auto [begin, end] = range(heads, layer);
-    if (begin == end) return;
+    const std::span<HeadNeurons* const> talking = range(heads, layer);
+    if (talking.empty()) return;
+    const auto begin = static_cast<std::size_t>(talking.data() - heads.data());
     StreamMatrix matrix(model_, network_, part_, layer, options_.weights);
     Buffer<float> block(std::min(kBlock, matrix.count()) * d_);
-    const std::size_t count = end - begin;
+    const std::size_t count = talking.size();
     Buffer<float> squares(count * kBlock);
     for (std::size_t first = 0; first < matrix.count(); first += kBlock) {
       const std::size_t size = std::min(kBlock, matrix.count() - first);
@@ -150,7 +149,7 @@ class NeuronScan {
       engine_->compute({bases.data() + begin * d_ * h_, count, h_, d_}, {block.data(), size, 1, d_}, squares.data(),
                        size);
       parallel_for(count, [&](std::size_t i) {
-        HeadNeurons& head = *heads[begin + i];
+        HeadNeurons& head = *talking[i];
         const std::span<const float> found = squares.values().subspan(i * size, size);
         if (std::ranges::any_of(found, [](float share) { return !std::isfinite(share); })) matrix.reject_non_finite();
         shares_[begin + i].insert(shares_[begin + i].end(), found.begin(), found.end());
