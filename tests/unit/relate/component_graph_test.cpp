@@ -87,6 +87,12 @@ TEST_F(ComponentGraphTest, RanksEdgesWithinTheirPair) {
   EXPECT_EQ(found.graph.edges().size(), found.edges.size());
   EXPECT_EQ(found.graph.nodes().size(), 2 * (4 + 2 + 1) + 2U);
   EXPECT_EQ(found.hubs.size(), found.graph.nodes().size());
+  // Nothing that is alone in its layer can have more links than its layer explains.
+  for (const Hub& hub : found.hubs) {
+    if (!found.graph.nodes()[hub.node].is_head()) {
+      EXPECT_EQ(hub.p_family, 1);
+    }
+  }
 }
 
 TEST_F(ComponentGraphTest, BecomesACircuitOfTheBenchmark) {
