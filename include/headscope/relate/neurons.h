@@ -1,9 +1,11 @@
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "headscope/base/buffer.h"
@@ -28,7 +30,9 @@ struct NeuronId {
   NeuronVector vector = NeuronVector::kOut;
 
   friend bool operator==(const NeuronId&, const NeuronId&) = default;
-  friend auto operator<=>(const NeuronId&, const NeuronId&) = default;
+  friend std::strong_ordering operator<=>(const NeuronId& a, const NeuronId& b) noexcept {
+    return std::tie(a.layer, a.neuron, a.vector) <=> std::tie(b.layer, b.neuron, b.vector);
+  }
 };
 /// E.g. "L3N120", without the vector.
 [[nodiscard]] std::string to_string(const NeuronId& id);

@@ -1,5 +1,6 @@
 #include "headscope/relate/component_graph.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -105,19 +106,19 @@ TEST_F(ComponentGraphTest, BecomesACircuitOfTheBenchmark) {
   std::vector<std::string> stream = {"input"};
   std::set<std::string> edges;
   std::set<std::string> nodes = {"input", "logits"};
-  for (const std::string layer : {"0", "1"}) {
+  for (const std::size_t layer : {0U, 1U}) {
     std::vector<std::string> heads;
-    for (const std::string head : {"0", "1", "2", "3"}) heads.push_back("a" + layer + ".h" + head);
+    for (const std::size_t head : {0U, 1U, 2U, 3U}) heads.push_back(fmt::format("a{}.h{}", layer, head));
     for (const std::string& from : stream) {
       for (const std::string& to : heads) {
-        for (const char* role : {"<q>", "<k>", "<v>"}) edges.insert(from + "->" + to + role);
+        for (const char* role : {"<q>", "<k>", "<v>"}) edges.insert(fmt::format("{}->{}{}", from, to, role));
       }
     }
     stream.insert(stream.end(), heads.begin(), heads.end());
-    for (const std::string& from : stream) edges.insert(from + "->m" + layer);
-    stream.push_back("m" + layer);
+    for (const std::string& from : stream) edges.insert(fmt::format("{}->m{}", from, layer));
+    stream.push_back(fmt::format("m{}", layer));
   }
-  for (const std::string& from : stream) edges.insert(from + "->logits");
+  for (const std::string& from : stream) edges.insert(fmt::format("{}->logits", from));
   nodes.insert(stream.begin(), stream.end());
   std::set<std::string> found_edges;
   std::set<std::string> joined = {"logits"};

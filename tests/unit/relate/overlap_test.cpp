@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -343,11 +344,11 @@ TEST(Overlap, FoldsLayerNormsAndTransposes) {
 
 // Families with gates, fused gates, scales, offsets, parallel blocks, positions and patches; see make_overlaps.py.
 TEST(Overlap, EqualsTheFloat64ReferenceForEveryFormOfMlp) {
-  const std::string golden = std::string(HEADSCOPE_SOURCE_DIR) + "/tests/golden/";
-  const auto cases = nlohmann::json::parse(std::ifstream(golden + "overlaps.json"));
+  const std::filesystem::path golden = std::filesystem::path(HEADSCOPE_SOURCE_DIR) / "tests/golden";
+  const auto cases = nlohmann::json::parse(std::ifstream(golden / "overlaps.json"));
   for (const auto& [name, pairs] : cases.items()) {
     SCOPED_TRACE(name);
-    const Overlaps found = compute(Model::open(golden + "checkpoints/" + name), WeightProcessing::kFolded);
+    const Overlaps found = compute(Model::open(golden / "checkpoints" / name), WeightProcessing::kFolded);
     std::size_t seen = 0;
     for (const ComponentScores& scores : found.scores) {
       const std::string pair = found.pair_name(scores);
