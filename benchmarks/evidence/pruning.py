@@ -13,16 +13,16 @@ from report import markdown_table
 
 ORDER = 7
 MODEL = "smollm2"
-CRITERIA = "energy,information,redundancy,pk,norm,random"
+CRITERIA = "variation,energy,information,redundancy,pk,norm,random"
 CHOOSE_ON = 6
 WORDS = ["--lines", "--choose-on", str(CHOOSE_ON), "--criteria", CRITERIA, "--fraction", "0.5", "--points", "5",
          "--seeds", "20", "--orders", "0", "--write", "none"]  # fmt: skip
 SHARES = (0.1, 0.3, 0.5)
 
 
-def has_energy() -> bool:
-    """Whether the program ranks heads by energy and replaces them by their mean."""
-    return "energy" in headscope("prune", "--help")
+def has_variation() -> bool:
+    """Whether the program ranks heads by variation and replaces them by their mean."""
+    return "variation" in headscope("prune", "--help")
 
 
 def pruned() -> dict[str, Path]:
@@ -31,9 +31,9 @@ def pruned() -> dict[str, Path]:
     texts = RUNS / "prune.txt"
     texts.write_text("\n".join([*PROSE, *MORE_PROSE]) + "\n")
     runs = {}
-    for replace in ("mean", "zero"):
-        runs[replace] = RUNS / f"prune-{replace}"
-        words = [*WORDS, "--replace", replace, "-o", runs[replace], "--force", "--quiet"]
+    for title, replace in (("their mean", "mean"), ("zeros", "zero")):
+        runs[title] = RUNS / f"prune-{replace}"
+        words = [*WORDS, "--replace", replace, "-o", runs[title], "--force", "--quiet"]
         headscope("prune", model_path(MODEL), "--text-file", texts, *words)
     return runs
 
@@ -73,6 +73,6 @@ def section(runs: dict[str, Path]) -> str:
 
 
 def run() -> str:
-    if not has_energy():
-        return "Not measured: this version does not know the criterion `energy`."
+    if not has_variation():
+        return "Not measured: this version does not know the criterion `variation`."
     return section(pruned())
