@@ -109,11 +109,14 @@ def orders(run: Path) -> dict[str, list[float]]:
     return found
 
 
+TRIED = 8  # criteria
+
+
 def corrected_p(damage: float, others: list[float]) -> float:
     """Sequential: ten orders that are as good end the drawing."""
     as_good = [place for place, other in enumerate(others, 1) if other <= damage]
     p = 10 / as_good[9] if len(as_good) > 9 else (1 + len(as_good)) / (1 + len(others))
-    return min(1, 6 * p)
+    return min(1, TRIED * p)
 
 
 def test_the_verdict_of_pruning_is_what_the_tables_say(demo: tuple[str, Path]) -> None:
