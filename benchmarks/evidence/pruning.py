@@ -13,7 +13,7 @@ from report import markdown_table
 
 ORDER = 7
 MODEL = "smollm2"
-CRITERIA = "variation,energy,information,redundancy,pk,norm,alone,greedy,random"
+CRITERIA = "variation,energy,information,redundancy,pk,norm,random"
 CHOOSE_ON = 6
 WORDS = ["--lines", "--choose-on", str(CHOOSE_ON), "--criteria", CRITERIA, "--fraction", "0.5", "--points", "5",
          "--seeds", "20", "--orders", "0", "--write", "none"]  # fmt: skip
