@@ -20,11 +20,6 @@ WORDS = ["--lines", "--choose-on", str(CHOOSE_ON), "--criteria", CRITERIA, "--fr
 SHARES = (0.1, 0.3, 0.5)
 
 
-def has_variation() -> bool:
-    """Whether the program ranks heads by variation and replaces them by their mean."""
-    return "variation" in headscope("prune", "--help")
-
-
 def pruned() -> dict[str, Path]:
     """Runs of prune with heads replaced by their mean (if the files of the model can hold it), and by zero."""
     RUNS.mkdir(parents=True, exist_ok=True)
@@ -73,6 +68,4 @@ def section(runs: dict[str, Path]) -> str:
 
 
 def run() -> str:
-    if not has_variation():
-        return "Not measured: this version does not know the criterion `variation`."
     return section(pruned())

@@ -51,7 +51,7 @@ struct PruneOutcome {
   std::string model;  ///< As the request names it.
   std::vector<HeadId> protected_heads;
   std::optional<std::size_t> written;  ///< The ranking whose model was written.
-  bool bias_argument = false;          ///< transformers reads its biases only if told to (attention_bias=True).
+  bool bias_argument = false;          ///< transformers reads its biases only with attention_bias=True.
   RunFiles files;
 };
 

@@ -12,7 +12,7 @@
 
 namespace headscope {
 
-/// Bytes that the record of so many tokens takes.
+/// Bytes that the record of this number of tokens takes.
 [[nodiscard]] std::size_t record_memory(const HeadSizes& sizes, std::size_t tokens);
 
 /// What a model computed on some inputs, so that other passes can begin in the middle: the residual stream before every
