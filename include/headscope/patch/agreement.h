@@ -46,8 +46,8 @@ struct Agreement {
   double rank_correlation_local = 0;
   /// Probability that the |effect| of random edges exceeds that of their controls as clearly as that of the chosen
   /// ones: twice the smaller p of the rank-sum test, by permutation as (1 + count) / (1 + draws), and of the precedence
-  /// test, the probability that this many chosen edges are above all controls. The first notices many small effects, the
-  /// second few large ones.
+  /// test, the probability that this many chosen edges are above all controls. The first notices many small effects,
+  /// the second few large ones.
   double p = 1;
   double least_p = 1;  ///< The smallest p that these numbers of edges and controls can give.
 };
