@@ -81,6 +81,9 @@ using Placeholders = std::vector<std::pair<std::string_view, std::string>>;
 namespace run_files {
 
 inline constexpr std::string_view kManifest = "manifest.json";
+/// In the circumstances of organize and softmax: the folder of the input whose trees and tables they wrote, e.g.
+/// "inputs/2/"; empty or absent for the first one.
+inline constexpr std::string_view kMainInput = "input_folder";
 
 // relate
 
@@ -458,6 +461,14 @@ inline constexpr FileSchema kTokens = {.command = "capture",
                                        .kind = "tokens",
                                        .about = "The tokens or patches of the maps' axes, their heads and their mask.",
                                        .per_input = true};
+inline constexpr FileSchema kThumbnail = {
+    .command = "capture",
+    .path = "thumbnail.npy",
+    .kind = "array",
+    .about = "The image that the patches cover, as the model sees it, at most 320 pixels a side; 0 to 255 (images only).",
+    .dtype = "uint8",
+    .axes = {"row", "column", "color"},
+    .per_input = true};
 inline constexpr std::array kAttentionColumns = std::to_array<ColumnSchema>({
     {"head", ColumnType::kText, "Name"},
     {"layer", ColumnType::kInteger, "Layer, from 0"},
