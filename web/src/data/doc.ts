@@ -173,6 +173,8 @@ export interface Doc {
   trees?: Partial<Record<"communities" | "head" | "consensus" | "query" | "key", PackedTree>>;
   axes?: Partial<Record<"head" | "query" | "key", Axis>>;
   inputs?: Input[];
+  /** Index of the input whose trees and tables these commands wrote. */
+  main_input?: { organize?: number; softmax?: number };
   paraproducts?: { head: string; panels: Panel[] }[];
   prune?: Pruning;
   comparison?: Comparison;
