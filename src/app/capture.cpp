@@ -38,7 +38,6 @@ CaptureOptions capture_options(const CaptureRequest& request, const Model& model
   options.pattern = wants(request, MapKind::kPattern);
   options.scores = wants(request, MapKind::kScores);
   options.output = request.with_output;
-  options.thumbnail = request.thumbnail;
   options.element = request.dtype;
   options.heads = selected_heads(request.selection, model.info().sizes);
   if (request.queries) {
@@ -164,7 +163,6 @@ void describe(CaptureRequest& request, OptionList& options) {
   describe(request.selection, options);
   options.add("queries", request.queries, range_form(), "Only these rows of the maps, e.g. 0-127");
   options.add("output", request.with_output, "Do not write output.npy (logits or hidden state)");
-  options.add("thumbnail", request.thumbnail, "Do not write thumbnail.npy, the image at most 320 pixels a side");
   options.add("ablate", request.ablated, head_form(), "Heads to leave out, e.g. L4H7,L5H1; their effect is measured");
   options.add("ablation", request.ablation, ablation_form(),
               "What an ablated head writes: zeros, or its mean over the inputs");

@@ -55,14 +55,7 @@ export function addPrune(run, heads, uniform) {
   run.table("curve.csv", ["criterion", "seed", "removed", "loss", "accuracy", "kl", "agreement", "change"], curve);
   const rankings = Object.keys(cost).map((criterion, i) => ({ criterion, structural: i < 3 }));
   const replacement_note = "A removed head writes its mean over the inputs used to choose.";
-  const summary = {
-    heads: heads.length,
-    removed: budget,
-    chosen_on: 4,
-    measured_on: 12,
-    held_out: true,
-    replacement_note,
-  };
+  const summary = { heads: heads.length, removed: budget, chosen_on: 4, measured_on: 12, held_out: true, replacement_note };
   const said =
     "pk (0.30 nats) does less damage than every one of 20 random orders: structure beats chance (p = 0.048).";
   run.put("prune.json", JSON.stringify({ ...summary, damage_measure: "loss", rankings, said }));

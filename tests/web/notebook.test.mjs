@@ -25,11 +25,10 @@ test("the page works inside a notebook's frame", async () => {
   shown.on("console", (message) => ["error", "warning"].includes(message.type()) && faults.push(message.text()));
   await shown.goto(`file://${notebook}`);
   const frame = shown.frames()[1];
-  await frame.waitForSelector("html[data-complete]", { timeout: 60_000 });
+  await frame.waitForSelector("html[data-ready]", { timeout: 60_000 });
 
   // Links stay within the frame, and writing the address of the visible section raises no error.
-  await frame.click('nav.tabs a[data-tab="methods"]');
-  const last = await frame.$$eval("#tab-methods nav a", (links) => links.at(-1).getAttribute("data-view"));
+  const last = await frame.$$eval("nav a", (links) => links.at(-1).getAttribute("data-view"));
   await frame.click(`nav a[data-view="${last}"]`);
   await frame.waitForFunction((id) => document.getElementById(id).getBoundingClientRect().top < innerHeight, last);
   await frame.waitForTimeout(500);

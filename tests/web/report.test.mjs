@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { hostileTokens } from "./make_run.mjs";
-import { colorsOf, download, figureIds, launch, makePage, open, openTab, quit, require, sectionIds, show } from "./support.mjs";
+import { colorsOf, download, figureIds, launch, makePage, open, quit, require, sectionIds, show } from "./support.mjs";
 
 const pages = {};
 before(async () => {
@@ -15,28 +15,78 @@ before(async () => {
 });
 after(quit);
 
-/** All sections in the order of the tabs. */
-const order = [
-  ...["story", "head-grid", "head", "head-table", "detectors", "wiring", "matrices", "graph", "maps", "patch", "prune"],
-  ...["compare", "summary", "informativeness", "tree", "embedding", "convergence", "sparsity", "softmax", "tables"],
-  ...["details", "glossary"],
-];
-const everywhere = ["story", "summary", "details", "glossary"];
-const ofHeads = ["head-grid", "head", "head-table"];
-const ofWeights = ["wiring", "graph", "matrices", "informativeness", "tree"];
-const ofMaps = ["embedding", "convergence", "sparsity"];
-const sections = Object.fromEntries(
-  Object.entries({
-    full: order,
-    image: [...ofHeads, ...ofWeights, ...ofMaps, "detectors", "maps"],
-    hostile: [...ofHeads, ...ofWeights, ...ofMaps, "detectors", "maps", "softmax", "compare"],
-    chance: [...ofHeads, ...ofWeights, ...ofMaps, "patch"],
-    old: [...ofHeads, ...ofWeights, ...ofMaps],
-    prune: [...ofHeads, "prune"],
-    compare: ["compare"],
-    relate: [...ofHeads, ...ofWeights],
-  }).map(([kind, ids]) => [kind, order.filter((id) => ids.includes(id) || everywhere.includes(id))]),
-);
+const sections = {
+  full: [
+    "overview",
+    "wiring",
+    "graph",
+    "patch",
+    "matrices",
+    "informativeness",
+    "tree",
+    "detectors",
+    "maps",
+    "embedding",
+    "convergence",
+    "sparsity",
+    "softmax",
+    "prune",
+    "compare",
+    "tables",
+    "details",
+  ],
+  image: [
+    "overview",
+    "wiring",
+    "graph",
+    "matrices",
+    "informativeness",
+    "tree",
+    "detectors",
+    "maps",
+    "embedding",
+    "convergence",
+    "sparsity",
+    "details",
+  ],
+  hostile: [
+    "overview",
+    "wiring",
+    "graph",
+    "matrices",
+    "informativeness",
+    "tree",
+    "detectors",
+    "maps",
+    "embedding",
+    "convergence",
+    "sparsity",
+    "softmax",
+    "compare",
+    "details",
+  ],
+  ...Object.fromEntries(
+    ["chance", "old"].map((kind) => [
+      kind,
+      [
+        "overview",
+        "wiring",
+        "graph",
+        ...(kind === "chance" ? ["patch"] : []),
+        "matrices",
+        "informativeness",
+        "tree",
+        "embedding",
+        "convergence",
+        "sparsity",
+        "details",
+      ],
+    ]),
+  ),
+  prune: ["overview", "prune", "details"],
+  compare: ["overview", "compare", "details"],
+  relate: ["overview", "wiring", "graph", "matrices", "informativeness", "tree", "details"],
+};
 
 describe("every view", () => {
   for (const [kind, expected] of Object.entries(sections)) {
@@ -65,7 +115,7 @@ describe("every view", () => {
 
   test("shows the tokens of the head under the pointer", async () => {
     const { page, close } = await open(pages.full);
-    const hub = await page.locator("#story .story button.head").first().textContent();
+    const hub = await page.locator(".card button.head").first().textContent();
     const figure = await show(page, "wiring");
     const [, layer, number] = /L(\d+)H(\d+)/.exec(hub).map(Number);
     const box = await figure.locator("canvas").boundingBox();
@@ -80,7 +130,7 @@ describe("every view", () => {
     assert.match(tip, new RegExp(`^${hub}`));
     assert.match(tip, /tokens O/);
     await page.mouse.click(at.x, at.y);
-    await page.waitForFunction((name) => document.querySelector(".card h2")?.textContent === name, hub);
+    await page.waitForFunction((name) => document.querySelector(".chosen strong")?.textContent === name, hub);
     await close();
   });
 });
@@ -96,7 +146,7 @@ describe("the chosen head", () => {
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("ArrowDown");
-    await page.waitForFunction(() => document.querySelector(".card h2")?.textContent === "L1H1");
+    await page.waitForFunction(() => document.querySelector(".chosen strong")?.textContent === "L1H1");
     assert.match(page.url(), /head=L1H1/);
     assert.equal(await page.locator(".card h2").textContent(), "L1H1");
     // Figures are drawn in the next frame.
@@ -120,8 +170,8 @@ describe("the chosen head", () => {
     ]) {
       const figure = await show(page, id);
       const marked = await figure.locator("canvas[tabindex]").evaluate((canvas) => canvas.toDataURL());
-      await page.evaluate(() => document.querySelector("#close-drawer").click());
-      await page.waitForFunction(() => !document.querySelector(".card h2"));
+      await page.evaluate(() => document.querySelector(".chosen button").click());
+      await page.waitForFunction(() => !document.querySelector(".chosen strong"));
       await show(page, id);
       // When no head is chosen, the map keeps the last head. All other figures change in the next frame.
       if (id !== "map") {
@@ -133,7 +183,7 @@ describe("the chosen head", () => {
           .catch(() => assert.fail(`${id} does not show the chosen head`));
       }
       await page.evaluate(() => (location.hash = "#head=L1H1"));
-      await page.waitForFunction(() => document.querySelector(".card h2")?.textContent === "L1H1");
+      await page.waitForFunction(() => document.querySelector(".chosen strong")?.textContent === "L1H1");
     }
     assert.deepEqual(faults, []);
     await close();
@@ -141,26 +191,24 @@ describe("the chosen head", () => {
 
   test("is read from the address, and an invalid address is ignored", async () => {
     const first = await open(pages.full, { hash: "#at=tree&head=L2H3" });
-    assert.equal(await first.page.locator(".card h2").textContent(), "L2H3");
+    assert.equal(await first.page.locator(".chosen strong").textContent(), "L2H3");
     await first.close();
     const second = await open(pages.full, { hash: "#at=nowhere&head=%3Cimg%20src=x%3E" });
-    assert.equal(await second.page.locator(".card h2").count(), 0);
+    assert.equal(await second.page.locator(".chosen strong").count(), 0);
     assert.deepEqual(second.faults, []);
     await second.close();
   });
 
   test("can be chosen in the text and in the matrix", async () => {
     const { page, close } = await open(pages.full);
-    const chosen = () => page.locator(".card h2").textContent();
-    const named = await page.locator("#story button.head").first().textContent();
-    await page.locator("#story button.head").first().click();
-    await page.waitForSelector(".card h2");
+    const chosen = () => page.locator(".chosen strong").textContent();
+    const named = await page.locator("#overview button.head").first().textContent();
+    await page.locator("#overview button.head").first().click();
+    await page.waitForSelector(".chosen strong");
     assert.equal(await chosen(), named);
-    // A cell of the matrix is an edge between the heads of its row and column.
     await (await show(page, "matrix")).locator("canvas").click({ position: { x: 200, y: 20 } });
-    await page.waitForSelector(".edge-evidence");
-    assert.equal(await page.locator(".edge-evidence h2 button.head").first().textContent(), "L0H0");
-    assert.match(page.url(), /edge=O[QKV]:L0H0(>|%3E)L/);
+    await page.waitForFunction((name) => document.querySelector(".chosen strong")?.textContent !== name, named);
+    assert.equal(await chosen(), "L0H0");
     await close();
   });
 });
@@ -220,11 +268,11 @@ describe("filters", () => {
 });
 
 describe("significance", () => {
-  const summary = (page) => page.locator("#summary").innerText();
+  const overview = (page) => page.locator("#overview").innerText();
 
   test("of the wiring, hubs and gains is the first thing on the page", async () => {
     const { page, close } = await open(pages.full);
-    const text = await summary(page);
+    const text = await overview(page);
     assert.match(text, /60 of 2880 pairs of heads are beyond chance, 15 stand out/);
     assert.match(text, /both lengths \(64 and 128 tokens\)/);
     assert.match(text, /1\.5x sparser than maps with the same mask/);
@@ -244,8 +292,8 @@ describe("significance", () => {
 
   test("is denied at first sight if nothing is beyond chance", async () => {
     const { page, close } = await open(pages.chance);
-    assert.match(await page.locator("#story .banner").innerText(), /^No wiring beyond chance/);
-    assert.equal(await page.locator("#story button.head, #summary button.head").count(), 0);
+    assert.match(await page.locator(".banner").innerText(), /^No wiring beyond chance/);
+    assert.equal(await page.locator("#overview button.head, .card button.head").count(), 0);
     assert.match(await page.locator("#sparsity").innerText(), /no gain over the control/);
     const figure = await show(page, "wiring");
     const svg = readFileSync((await download(page, figure, "svg")).path, "utf8");
@@ -266,7 +314,7 @@ describe("significance", () => {
 
   test("is called unknown for a run that does not state it", async () => {
     const { page, faults, close } = await open(pages.old);
-    assert.match(await page.locator("#story .banner").innerText(), /^Significance unknown/);
+    assert.match(await page.locator(".banner").innerText(), /^Significance unknown/);
     const text = await page.locator("body").innerText();
     assert.ok(!/\bsignificant hubs?:/i.test(text), "no head is called a hub");
     assert.ok(!/\d+ stand out/.test(text));
@@ -476,7 +524,7 @@ describe("accessibility", () => {
   }
 
   test("opens and closes the export menu with the keyboard", async () => {
-    const { page, close } = await open(pages.relate, { hash: "#tab=circuit" });
+    const { page, close } = await open(pages.relate);
     const menu = page.locator("#figure-wiring .export");
     await menu.locator("> button").focus();
     await page.keyboard.press("Enter");
@@ -519,94 +567,4 @@ test("third-party notices are at the end of the page, closed, and open with the 
 
 test("a page with little data is below 3 MB", () => {
   assert.ok(statSync(pages.relate).size < 3e6);
-});
-
-describe("tabs", () => {
-  const sizes = [
-    [390, 844],
-    [1024, 768],
-    [1440, 900],
-    [1920, 1080],
-  ];
-  for (const [width, height] of sizes)
-    test(`open with their links at ${width} x ${height}, and so do links to sections`, async () => {
-      const { page, faults, close } = await open(pages.full, { width, height });
-      for (const id of ["heads", "circuit", "evidence", "methods", "story"]) {
-        await page.locator(`nav.tabs a[data-tab=${id}]`).click();
-        await page.waitForSelector(`#tab-${id}:not([hidden])`);
-        assert.equal(await page.locator(".panel:visible").count(), 1);
-        assert.equal(await page.locator("nav.tabs a[aria-current=page]").getAttribute("data-tab"), id);
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        assert.ok(wide <= 0, `${id} is ${wide} pixels too wide`);
-      }
-      await page.locator("nav.tabs a[data-tab=methods]").click();
-      await page.locator("#tab-methods nav a[data-view=softmax]").click();
-      await page.waitForFunction(() => {
-        const { top } = document.getElementById("softmax").getBoundingClientRect();
-        return top >= 0 && top < innerHeight / 2;
-      });
-      assert.deepEqual(faults, []);
-      await close();
-    });
-
-  test("are restored from a link with the whole state, and by the back button", async () => {
-    const hash = "#tab=circuit&head=L1H1&pins=L0H0,L2H3&pairs=OK&top=3&shown=beyond&layers=0-4";
-    const { page, close } = await open(pages.full, { hash });
-    assert.ok(await page.locator("#tab-circuit").isVisible());
-    assert.equal(await page.locator(".card h2").textContent(), "L1H1");
-    assert.deepEqual(await page.locator(".tray button.head").allTextContents(), ["L0H0", "L2H3"]);
-    await openTab(page, "evidence");
-    assert.match(page.url(), /tab=evidence&head=L1H1&pins=L0H0,L2H3&pairs=OK&top=3&shown=beyond&layers=0-4/);
-    await page.goBack();
-    await page.waitForSelector("#tab-circuit:not([hidden])");
-    await page.goForward();
-    await page.waitForSelector("#tab-evidence:not([hidden])");
-    await close();
-  });
-});
-
-describe("an edge", () => {
-  test("shows four kinds of evidence", async () => {
-    const { page, faults, close } = await open(pages.full, { hash: "#tab=circuit" });
-    const first = await page.evaluate(() => {
-      const cells = [...document.querySelectorAll("#patch-strongest td, #patch td")].map((cell) => cell.textContent);
-      return `${cells[0]}:${cells[1]}>${cells[2]}`;
-    });
-    await page.evaluate((edge) => (location.hash = `#tab=circuit&edge=${edge}`), first);
-    await page.waitForSelector(".edge-evidence");
-    const kinds = await page.$$eval(".evidence", (all) => all.map((one) => one.dataset.evidence));
-    assert.deepEqual(kinds, ["maps", "tokens", "null", "cut"]);
-    assert.match(await page.locator("[data-evidence=cut]").innerText(), /[+-]?\d/);
-    await page.locator("#close-drawer").click();
-    await page.waitForFunction(() => !document.querySelector(".edge-evidence"));
-    assert.ok(!page.url().includes("edge="));
-    assert.deepEqual(faults, []);
-    await close();
-  });
-});
-
-describe("the story", () => {
-  test("of random weights is that there is no wiring, without a picture", async () => {
-    const { page, close } = await open(pages.chance);
-    assert.match(await page.locator(".headline").innerText(), /not wired to each other beyond chance/);
-    assert.equal(await page.locator("#figure-story-circuit").count(), 0);
-    await close();
-  });
-  test("of a trained model shows its circuit", async () => {
-    const { page, close } = await open(pages.relate);
-    assert.match(await page.locator(".headline").innerText(), /wired to each other beyond chance, most clearly L0H6/);
-    assert.ok((await colorsOf(await show(page, "story-circuit"))) >= 3);
-    await close();
-  });
-});
-
-test("the box opens with a slash, finds a head and selects it", async () => {
-  const { page, faults, close } = await open(pages.full);
-  await page.keyboard.press("/");
-  await page.keyboard.type("1.1");
-  await page.waitForSelector("dialog.find li[aria-selected=true]");
-  await page.keyboard.press("Enter");
-  await page.waitForFunction(() => document.querySelector(".card h2")?.textContent === "L1H1");
-  assert.deepEqual(faults, []);
-  await close();
 });

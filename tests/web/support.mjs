@@ -65,21 +65,13 @@ export async function open(file, { width = 1440, height = 900, hash = "", colorS
       faults.push(`request: ${url}`);
   });
   await page.goto(`file://${file}${hash}`);
-  await page.waitForSelector("html[data-complete]", { timeout: 60_000 });
+  await page.waitForSelector("html[data-ready]", { timeout: 60_000 });
   return { page, faults, close: () => context.close() };
 }
 
-/** Opens a tab with its link. */
-export async function openTab(page, id) {
-  await page.evaluate((tab) => document.querySelector(`nav.tabs a[data-tab=${tab}]`).click(), id);
-  await page.waitForSelector(`#tab-${id}:not([hidden])`);
-}
-
-/** Opens the tab of a figure, scrolls to the figure and waits until it has been drawn. */
+/** Scrolls to a figure and waits until it has been drawn. */
 export async function show(page, id) {
   const figure = page.locator(`#figure-${id}`);
-  const tab = await figure.evaluate((element) => element.closest(".panel")?.dataset.tab ?? "");
-  if (tab !== "" && !(await page.locator(`#tab-${tab}`).isVisible())) await openTab(page, tab);
   await figure.evaluate((element) => element.scrollIntoView({ block: "center", behavior: "instant" }));
   await page.waitForFunction((name) => Number(document.getElementById(`figure-${name}`)?.dataset.drawn ?? 0) > 0, id);
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
@@ -103,7 +95,7 @@ export async function download(page, figure, format) {
 }
 
 export const figureIds = (page) => page.$$eval("figure", (all) => all.map((one) => one.id.replace("figure-", "")));
-export const sectionIds = (page) => page.$$eval("main > .panel > section", (all) => all.map((one) => one.id));
+export const sectionIds = (page) => page.$$eval("main > section", (all) => all.map((one) => one.id));
 
 /** Counts the colors in a sample of the pixels of a figure. */
 export function colorsOf(figure) {

@@ -31,7 +31,7 @@ describe("pruning", () => {
   test("states whether structure beats chance, with numbers", async () => {
     const { page, faults, close } = await open(pages.prune);
     assert.match(await page.locator("#prune .verdict").textContent(), /^pk \(0\.30 nats\).*structure beats chance/);
-    assert.match(await page.locator("#summary .story").textContent(), /Pruned to 16 of 32 heads: pk/);
+    assert.match(await page.locator(".story").textContent(), /Pruned to 16 of 32 heads: pk/);
     const rows = await cells(page, "#prune article");
     assert.deepEqual(rows[0].slice(0, 3), ["nothing removed", "", "0"]);
     assert.deepEqual(
@@ -92,8 +92,8 @@ describe("pruning", () => {
     const plain = await drawing(ranking);
     await ranking.locator("canvas[tabindex]").focus();
     await page.keyboard.press("ArrowRight");
-    await page.waitForSelector(".card h2");
-    const chosen = await page.locator(".card h2").textContent();
+    await page.waitForSelector(".chosen strong");
+    const chosen = await page.locator(".chosen strong").textContent();
     assert.equal((await csv(page, ranking))[1][2], chosen);
     assert.match(await page.locator(".card dl").textContent(), /removed by.*pk \(1\)/);
     await settle(page);
@@ -147,7 +147,7 @@ describe("cut edges", () => {
       /OK L0H1 \u2192 L1H2.*\+1\.5.*chosen by its weights, in the circuit/,
     );
     await canvas.click({ position: found });
-    assert.equal(await page.locator(".card h2").textContent(), "L0H1");
+    assert.equal(await page.locator(".chosen strong").textContent(), "L0H1");
     assert.match(await page.locator(".card").textContent(), /Effect of cutting edgesOK to L1H2\+1\.5/);
     await close();
   });
@@ -222,11 +222,11 @@ describe("comparison", () => {
   test("shows a head that only a compared run has", async () => {
     const { page, faults, close } = await open(pages.compare, { hash: "#head=L3H3" });
     const matrices = await show(page, "compared-matrices");
-    assert.equal(await page.locator(".card h2").textContent(), "L3H3");
+    assert.equal(await page.locator(".chosen strong").textContent(), "L3H3");
     assert.match(await page.locator(".card").textContent(), /In the compared runs1\.0$/);
     const marked = await drawing(matrices);
-    await page.locator("#close-drawer").click();
-    await page.waitForFunction(() => !document.querySelector(".card h2"));
+    await page.locator(".chosen button").click();
+    await page.waitForFunction(() => !document.querySelector(".chosen strong"));
     await settle(page);
     assert.notEqual(await drawing(matrices), marked);
     await matrices.locator("label:text-is('queries')").click();

@@ -60,11 +60,9 @@ describe("tables", () => {
         ['say "a,b"\n', NaN],
         ["-x", -3],
         [null, 0],
-        ["digits", 0.123456789],
-        ["integer", 12345678],
       ],
     );
-    expect(csv).toBe(`t,n\n'=1+1,2\n"say ""a,b""\n",\n'-x,-3\n,0\ndigits,0.123457\ninteger,12345678\n`);
+    expect(csv).toBe(`t,n\n'=1+1,2\n"say ""a,b""\n",\n'-x,-3\n,0\n`);
   });
 });
 

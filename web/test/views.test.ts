@@ -6,6 +6,7 @@ import { countSentence, formatP, wiringStanding } from "../src/data/significance
 import { Table } from "../src/data/table";
 import { stepHead } from "../src/ui/context";
 import { visibleToken } from "../src/ui/dom";
+import { formatAddress, parseAddress } from "../src/ui/store";
 import { light } from "../src/ui/theme";
 import { shellQuote } from "../src/views/details";
 import { chanceDash, chosenIn, edgeData, edgeStyle, edgeTip, filterEdges } from "../src/views/edges";
@@ -81,10 +82,7 @@ describe("run", () => {
 });
 
 describe("edges", () => {
-  const filter = {
-    ...{ pairs: ["OQ", "OK"], top: 2, null_: "span", shown: "all" as const },
-    ...{ layers: null, minZ: null, maxQ: null, detector: "" },
-  };
+  const filter = { pairs: ["OQ", "OK"], top: 2, null_: "span", shown: "all" as const };
   it("are filtered by pair, rank and significance; those that stand out are last", () => {
     expect(filterEdges(run.edges, filter).map((edge) => edge.score)).toEqual([1, 3, 2]);
     expect(filterEdges(run.edges, { ...filter, top: 1 })).toHaveLength(2);
@@ -145,12 +143,11 @@ describe("significance", () => {
     expect(edgeData(run.edges, run).columns).toContain("log10_p_span");
     expect(edgeData(run.edges, run).faint).toEqual([true, false, false]);
   });
-  it("makes edges that stand out strong and chance faint", () => {
+  it("makes edges that stand out the widest and chance faint", () => {
     const [out, beyond, not] = run.edges.map((edge) =>
-      edgeStyle(edge, { color: "#112233" }, 3, true, light, chanceDash(run.edges)),
+      edgeStyle(edge, { color: "#112233" }, 1, true, light, chanceDash(run.edges)),
     );
-    expect([out!.width, beyond!.width]).toEqual([3, 3]);
-    expect(not!.width).toBeLessThan(1);
+    expect(out!.width).toBeGreaterThan(beyond!.width);
     expect(out!.opacity).toBeGreaterThan(beyond!.opacity);
     expect(not!.stroke).toBe(light.faint);
     expect(not!.dash).not.toEqual([]);
@@ -203,6 +200,17 @@ describe("grid of heads", () => {
     expect(stepHead(run, "L0H0", "ArrowUp")).toBe("L0H0");
     expect(stepHead(run, null, "ArrowDown")).toBe("L0H0");
     expect(stepHead(run, "L0H0", "x")).toBeNull();
+  });
+});
+
+describe("address", () => {
+  it("is parsed to what was formatted", () => {
+    for (const address of [
+      { at: "wiring", head: "L0H6" },
+      { at: null, head: "a&b=c#" },
+      { at: null, head: null },
+    ])
+      expect(parseAddress(formatAddress(address))).toEqual(address);
   });
 });
 

@@ -106,25 +106,6 @@ export function drawColorBar(
   s.text(ends[1], x + width, y + 36, { fill: theme.muted, size: 11, anchor: "end" });
 }
 
-/** Returns the height of a legend that `drawLegend` would draw. */
-export function legendHeight(
-  labels: readonly string[],
-  width: number,
-  measure: (text: string, size: number) => number,
-): number {
-  let left = 0;
-  let height = 18;
-  for (const label of labels) {
-    const size = 22 + measure(label, 12) + 16;
-    if (left > 0 && left + size > width) {
-      left = 0;
-      height += 18;
-    }
-    left += size;
-  }
-  return height;
-}
-
 /** Draws a legend in rows, wrapped at a width. Returns the height used. */
 export function drawLegend(
   s: Surface,

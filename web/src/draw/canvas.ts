@@ -58,14 +58,6 @@ export class CanvasSurface implements Surface {
     this.context.imageSmoothingEnabled = false;
     this.context.drawImage(rasterOf(cells), x, y, width, height);
   }
-  clip(x: number, y: number, width: number, height: number, draw: () => void): void {
-    this.context.save();
-    this.context.beginPath();
-    this.context.rect(x, y, width, height);
-    this.context.clip();
-    draw();
-    this.context.restore();
-  }
   layer(cache: LayerCache, key: string, draw: (s: Surface) => void): void {
     if (!this.screen) {
       draw(this);

@@ -1,12 +1,12 @@
 import { interpolateCividis, interpolateViridis } from "d3-scale-chromatic";
 
 /** Colors of Okabe and Ito, distinguishable with color blindness. Yellow is last because it is hard to see on white. */
-export const categorical = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4D4D4D", "#E3D44A"];
+export const categorical = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#B8A900"];
 
 export const categoryColor = (index: number) => categorical[index % categorical.length]!;
 
 /** Colors of classes, without the first three above, which lines in the same figure use. The last three: Tol. */
-export const classColors = ["#CC79A7", "#E69F00", "#56B4E9", "#E3D44A", "#7F7F7F", "#882255", "#332288", "#117733"];
+const classColors = ["#CC79A7", "#E69F00", "#56B4E9", "#B8A900", "#7F7F7F", "#882255", "#332288", "#44AA99"];
 
 export const classColor = (index: number) => classColors[index % classColors.length]!;
 

@@ -10,8 +10,6 @@ export interface Surface {
   text(text: string, x: number, y: number, style?: TextStyle): void;
   /** Fills a rectangle with a grid of colored cells. */
   cells(cells: Cells, x: number, y: number, width: number, height: number): void;
-  /** Calls `draw`; what it draws outside of a rectangle is cut off. */
-  clip(x: number, y: number, width: number, height: number, draw: () => void): void;
   /** Calls `draw`. On the screen, reuses the cached drawing while key and size are unchanged. */
   layer(cache: LayerCache, key: string, draw: (s: Surface) => void): void;
   /** Returns the width of a text. */

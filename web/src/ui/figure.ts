@@ -1,29 +1,16 @@
-import type { EdgeKey } from "../data/edge_key";
 import { CanvasSurface, measureText, rasterOf } from "../draw/canvas";
 import type { Surface } from "../draw/surface";
 import { SvgSurface } from "../draw/svg";
-import { shortNumber, toCsv, type Cell } from "../data/table";
+import { toCsv, type Cell } from "../data/table";
 import { el, uniqueId } from "./dom";
-import {
-  columnPixels,
-  columns,
-  columnScale,
-  drawCaption,
-  layoutCaption,
-  modelTitle,
-  type Column,
-} from "./export_column";
 import { exportMenu, saveFile } from "./export_menu";
 import type { Store } from "./store";
 import { light, type Theme } from "./theme";
 import { hideTip, showTip, type TipLine } from "./tooltip";
-import { listenZoom, zoomKey, type ZoomHooks } from "./zoom";
 
 /** The object under a point of a figure. */
 export interface Hit {
   head?: string;
-  /** A click chooses the edge rather than the head. */
-  edge?: EdgeKey;
   tip: TipLine[];
 }
 
@@ -53,10 +40,6 @@ export interface FigureSpec {
   /** Called when a drag starts or moves. Returns false at the start to refuse the drag. */
   drag?(x: number, y: number, start: boolean): boolean;
   dragEnd?(): void;
-  /** Null model and filter, for the caption of exported files. */
-  note?(): string;
-  /** Makes the figure zoom on gestures and keys. */
-  zoom?: ZoomHooks;
 }
 
 /** A figure with title, controls, export menu, canvas and data table. Handles keyboard and pointer. */
@@ -81,10 +64,6 @@ export class Figure {
       SVG: () => this.saveSvg(),
       PNG: () => void this.savePng(),
       CSV: () => this.saveCsv(),
-      "SVG, one column": () => this.saveColumnSvg("one"),
-      "SVG, two columns": () => this.saveColumnSvg("two"),
-      "PNG, one column": () => void this.saveColumnPng("one"),
-      "PNG, two columns": () => void this.saveColumnPng("two"),
       Table: () => this.toggleTable(),
     });
     this.canvas.setAttribute("role", spec.key || spec.click ? "application" : "img");
@@ -166,46 +145,8 @@ export class Figure {
   private async savePng(): Promise<void> {
     const canvas = document.createElement("canvas");
     this.paint(canvas, 2, light, false);
-    await this.saveCanvas(canvas, `${this.spec.id}.png`);
-  }
-  private async saveCanvas(canvas: HTMLCanvasElement, name: string): Promise<void> {
     const blob = await new Promise<Blob | null>((done) => canvas.toBlob(done, "image/png"));
-    if (blob) saveFile(name, blob);
-  }
-
-  /** Lays the figure out at the width of a column and draws it with its caption. Returns the height. */
-  private drawColumn(column: Column, draw: (width: number, height: number) => Surface): number {
-    const width = columnPixels(column);
-    const note = [modelTitle(), this.spec.note?.()].filter(Boolean).join(". ");
-    const caption = layoutCaption(this.spec.title, note, width, measureText);
-    const height = this.spec.height(width);
-    const surface = draw(width, height + caption.height);
-    this.spec.draw(surface, width, height, light);
-    drawCaption(surface, caption, height, light);
-    // The figure keeps places of what it drew last, so it must be drawn for the screen again.
-    this.redraw();
-    return height + caption.height;
-  }
-  private saveColumnSvg(column: Column): void {
-    const surface = new SvgSurface(light.ink, measureText, (cells) => rasterOf(cells).toDataURL("image/png"));
-    const height = this.drawColumn(column, () => surface);
-    const { millimeters } = columns[column];
-    const text = surface.document(columnPixels(column), height, light.background, this.spec.title, millimeters);
-    saveFile(`${this.spec.id}_${millimeters}mm.svg`, new Blob([text], { type: "image/svg+xml" }));
-  }
-  private async saveColumnPng(column: Column): Promise<void> {
-    const canvas = document.createElement("canvas");
-    this.drawColumn(column, (width, height) => {
-      const scale = columnScale(width, height);
-      canvas.width = Math.round(width * scale);
-      canvas.height = Math.round(height * scale);
-      const context = canvas.getContext("2d")!;
-      context.setTransform(scale, 0, 0, scale, 0, 0);
-      context.fillStyle = light.background;
-      context.fillRect(0, 0, width, height);
-      return new CanvasSurface(context, light.ink, false);
-    });
-    await this.saveCanvas(canvas, `${this.spec.id}_${columns[column].millimeters}mm.png`);
+    if (blob) saveFile(`${this.spec.id}.png`, blob);
   }
   private saveCsv(): void {
     const { columns, rows } = this.spec.data();
@@ -223,8 +164,6 @@ export class Figure {
   }
 
   private listen(): void {
-    const { zoom } = this.spec;
-    const wasDrag = zoom ? listenZoom(this.canvas, zoom) : () => false;
     new ResizeObserver(() => {
       if (Math.floor(this.stage.clientWidth) !== this.width) this.redraw();
     }).observe(this.stage);
@@ -252,7 +191,7 @@ export class Figure {
         return;
       }
       const hit = this.spec.hit?.(x, y) ?? null;
-      this.canvas.style.cursor = hit?.head || hit?.edge ? "pointer" : zoom?.zoomed() ? "grab" : "default";
+      this.canvas.style.cursor = hit?.head ? "pointer" : "default";
       this.store.set({ hover: hit?.head ?? null });
       if (hit && hit.tip.length > 0) showTip(hit.tip, event.clientX, event.clientY);
       else hideTip();
@@ -262,19 +201,15 @@ export class Figure {
       hideTip();
     });
     this.canvas.addEventListener("click", (event) => {
-      if (wasDrag()) return;
       const { x, y } = this.place(event);
       if (this.spec.click) this.spec.click(x, y);
       else {
-        const hit = this.spec.hit?.(x, y);
-        if (hit?.edge) this.store.chooseEdge(hit.edge);
-        else if (hit?.head) this.store.choose(hit.head);
+        const head = this.spec.hit?.(x, y)?.head;
+        if (head) this.store.choose(head);
       }
     });
     this.canvas.addEventListener("keydown", (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
-      const zoomed = zoom ? zoomKey(event.key, zoom, this.canvas.clientWidth, this.canvas.clientHeight) : null;
-      const announcement = zoomed ?? this.spec.key?.(event.key) ?? null;
+      const announcement = this.spec.key?.(event.key) ?? null;
       if (announcement === null) return;
       event.preventDefault();
       this.liveRegion.textContent = announcement;
@@ -292,9 +227,7 @@ function dataTable(data: FigureData, title: string): HTMLElement {
     el(
       "tr",
       data.faint?.[i] ? { class: "faint" } : {},
-      ...row.map((cell) =>
-        el("td", {}, cell === null ? "" : String(typeof cell === "number" ? shortNumber(cell) : cell)),
-      ),
+      ...row.map((cell) => el("td", {}, cell === null ? "" : String(cell))),
     ),
   );
   const caption = `${title}: ${shown.length} of ${data.rows.length} rows`;

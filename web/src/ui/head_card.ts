@@ -1,10 +1,10 @@
 import { strongestCuts } from "../data/cuts";
 import { readPruning, type PrunedModel } from "../data/pruning";
-import type { Standing } from "../data/significance";
+import type { ProfileToken } from "../data/run";
+import { formatP, type Standing } from "../data/significance";
 import { formatNumber, signed } from "../draw/axes";
 import { headButton, hubText, type Context } from "./context";
-import { el } from "./dom";
-import { profile } from "./token_profile";
+import { el, visibleToken } from "./dom";
 
 /** Panel next to the sections with all data on the chosen head. */
 export function headCard(context: Context): HTMLElement {
@@ -79,6 +79,21 @@ function cutEdges({ run, store }: Context, name: string): Node[] {
     list.append(el("dt", {}, `${pair} ${direction} `, headButton(store, other)), el("dd", {}, signed(effect)));
   }
   return [el("h3", {}, "Effect of cutting edges"), list];
+}
+
+/** Lists the tokens closest to a subspace. Those that are not beyond chance are faint. */
+function profile(role: string, tokens: readonly ProfileToken[]): Node[] {
+  const known = tokens.some((token) => !Number.isNaN(token.q));
+  const chips = tokens.slice(0, 10).map((token) => {
+    const faint = token.q > 0.05;
+    const title = known ? { title: `q ${formatP(token.q)}${faint ? ", not beyond chance" : ""}` } : {};
+    return el("bdi", { class: faint ? "token faint" : "token", ...title }, visibleToken(token.text));
+  });
+  const none = known && tokens.every((token) => token.q > 0.05);
+  return [
+    el("h3", {}, `Tokens closest to ${role}${none ? " (none beyond chance)" : ""}`),
+    el("p", { class: "chips" }, ...chips),
+  ];
 }
 
 /** Lists the criteria that remove the head within the budget, and its rank: "pk (3), greedy (1)". */

@@ -1,5 +1,3 @@
-import { mlpLayer } from "../data/components";
-import { parseHead } from "../data/head";
 import type { Edge, Run } from "../data/run";
 import { countSentence, floorP, formatP, standingLabels, type Standing } from "../data/significance";
 import { formatNumber } from "../draw/axes";
@@ -9,59 +7,22 @@ import type { FigureData } from "../ui/figure";
 import type { EdgeFilter, Shown, State } from "../ui/store";
 import type { Theme } from "../ui/theme";
 import type { TipLine } from "../ui/tooltip";
-import { readDetectors } from "./detectors";
-import { minWidth, strength } from "./edge_width";
 
 const order: Standing[] = ["not", "unknown", "beyond", "out"];
 const passing: Record<Shown, Standing[]> = { all: order, beyond: ["beyond", "out"], out: ["out"] };
 
-/** Returns the heads that a detector found; null if the filter names no detector. */
-export function detectedHeads(run: Run, { detector }: Pick<EdgeFilter, "detector">): Set<string> | null {
-  if (detector === "") return null;
-  const scores = readDetectors(run).find((one) => one.name === detector)?.scores ?? [];
-  return new Set(scores.filter((one) => one.detected).map((one) => one.head));
-}
-
-const layerOf = (name: string) => parseHead(name)?.layer ?? mlpLayer(name) ?? NaN;
-
-/**
- * Returns the edges that pass a filter. Those that stand out and the strongest ones are last, so they are on top.
- * `detected`: the heads of the filter's detector; null if it names none.
- */
-export function filterEdges(
-  edges: readonly Edge[],
-  filter: EdgeFilter,
-  detected: ReadonlySet<string> | null = null,
-): Edge[] {
+/** Returns the edges that pass a filter. Those that stand out and the strongest ones are last, so they are on top. */
+export function filterEdges(edges: readonly Edge[], filter: EdgeFilter): Edge[] {
   const pairs = new Set(filter.pairs);
-  const { layers, minZ, maxQ } = filter;
-  const within = (name: string) => layers === null || (layerOf(name) >= layers[0] && layerOf(name) <= layers[1]);
-  const strong = (edge: Edge) => minZ === null || (edge.z[filter.null_] ?? edge.z.span ?? NaN) >= minZ;
-  const known = (edge: Edge) => Object.values(edge.q).filter((q) => !Number.isNaN(q));
-  const sure = (edge: Edge) => maxQ === null || (known(edge).length > 0 && known(edge).every((q) => q <= maxQ));
   return edges
     .filter((edge) => pairs.has(edge.pair) && edge.rank <= filter.top)
     .filter((edge) => passing[filter.shown].includes(edge.standing))
-    .filter((edge) => within(edge.source) && within(edge.target))
-    .filter((edge) => strong(edge) && sure(edge))
-    .filter((edge) => detected === null || detected.has(edge.source) || detected.has(edge.target))
     .sort((a, b) => order.indexOf(a.standing) - order.indexOf(b.standing) || strength(a, filter) - strength(b, filter));
 }
 
-/** Returns null model and filter in words, for captions of files. */
-export function filterNote(filter: EdgeFilter): string {
-  const shown = { all: "all kept edges", beyond: "edges beyond chance", out: "edges that stand out" }[filter.shown];
-  return [
-    filter.null_ === "" ? "Width: affinity" : `Null: ${filter.null_}`,
-    `roles ${filter.pairs.join(", ") || "none"}`,
-    `${shown}, at most ${filter.top} per pair of roles`,
-    filter.layers && `layers ${filter.layers[0]} to ${filter.layers[1]}`,
-    filter.minZ !== null && `z \u2265 ${filter.minZ}`,
-    filter.maxQ !== null && `q \u2264 ${filter.maxQ}`,
-    filter.detector && `heads of ${filter.detector.replaceAll("_", " ")}`,
-  ]
-    .filter(Boolean)
-    .join("; ");
+/** Returns z under the chosen null model; the score if there is no null model. */
+export function strength(edge: Edge, filter: EdgeFilter): number {
+  return edge.z[filter.null_] ?? edge.score;
 }
 
 /** Returns the head under the pointer, or the chosen head, if it has a visible edge; otherwise null. */
@@ -79,13 +40,14 @@ export function chanceDash(edges: readonly Edge[]): number[] {
   return edges.filter((edge) => edge.standing === "not").length > maxDotted ? [] : [2, 4];
 }
 
-/** Style of a line. Strength gives the width, standing the rest: opaque, translucent, or a gray hairline for chance. */
-export function edgeStyle(edge: Edge, pair: PairStyle, width: number, touched: boolean, theme: Theme, dash: number[]) {
+/** Style of a line per standing: edges that stand out are wide and opaque, others thinner, chance gray and dotted. */
+export function edgeStyle(edge: Edge, pair: PairStyle, share: number, touched: boolean, theme: Theme, dash: number[]) {
+  const reach = Math.sqrt(Math.min(1, Math.max(0, share)));
   const shown = {
-    out: { stroke: pair.color, dash: pair.dash ?? [], width, opacity: 0.95 },
-    beyond: { stroke: pair.color, dash: pair.dash ?? [], width, opacity: 0.5 },
-    not: { stroke: theme.faint, dash, width: minWidth, opacity: dash.length > 0 ? 0.6 : 0.35 },
-    unknown: { stroke: pair.color, dash: pair.dash ?? [], width, opacity: 0.4 },
+    out: { stroke: pair.color, dash: pair.dash ?? [], width: 2 + 3 * reach, opacity: 0.95 },
+    beyond: { stroke: pair.color, dash: pair.dash ?? [], width: 0.8 + 1.4 * reach, opacity: 0.7 },
+    not: { stroke: theme.faint, dash, width: dash.length > 0 ? 1 : 0.7, opacity: dash.length > 0 ? 0.6 : 0.35 },
+    unknown: { stroke: pair.color, dash: pair.dash ?? [], width: 0.8 + 1.2 * reach, opacity: 0.45 },
   }[edge.standing];
   return { ...shown, opacity: touched ? shown.opacity : shown.opacity / 8 };
 }
@@ -93,8 +55,8 @@ export function edgeStyle(edge: Edge, pair: PairStyle, width: number, touched: b
 /** Returns the legend of the standings that occur. */
 export function standingLegend(edges: readonly Edge[], theme: Theme) {
   const line = {
-    out: { color: theme.ink, width: 3 },
-    beyond: { color: theme.faint, width: 3 },
+    out: { color: theme.ink, width: 4.5 },
+    beyond: { color: theme.ink, width: 1.4 },
     not: { color: theme.faint, width: 1.2, dash: chanceDash(edges) },
     unknown: { color: theme.muted, width: 1.4 },
   };
@@ -117,11 +79,11 @@ export function edgeTip(edge: Edge, run: Run): TipLine[] {
   ];
   const headline = run.headlineNull;
   const nulls = [...run.nulls].sort((a, b) => Number(b === headline) - Number(a === headline));
-  for (const null_ of nulls.filter((one) => edge.z[one] !== undefined)) {
-    const p = formatP(edge.p[null_] ?? NaN, edge.log10p[null_]);
+  for (const null_ of nulls) {
+    const p = formatP(edge.p[null_]!, edge.log10p[null_]);
     lines.push({
       label: `${null_} null`,
-      value: `z ${formatNumber(edge.z[null_]!)}, p ${p}, q ${formatP(edge.q[null_] ?? NaN)}`,
+      value: `z ${formatNumber(edge.z[null_]!)}, p ${p}, q ${formatP(edge.q[null_]!)}`,
     });
   }
   return lines;
@@ -143,11 +105,7 @@ export function edgeData(edges: readonly Edge[], run: Run): FigureData {
     rows: listed.map((e) => [
       ...[e.pair, e.source, e.target, e.score, e.rank],
       ...flags(e.standing),
-      ...run.nulls.flatMap((n) => [
-        e.z[n] ?? NaN,
-        floorP(e.q[n] ?? NaN),
-        ...(logarithms.includes(n) ? [e.log10p[n] ?? NaN] : []),
-      ]),
+      ...run.nulls.flatMap((n) => [e.z[n]!, floorP(e.q[n]!), ...(logarithms.includes(n) ? [e.log10p[n]!] : [])]),
     ]),
     faint: listed.map((e) => e.standing === "not"),
   };

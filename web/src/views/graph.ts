@@ -10,9 +10,9 @@ import {
   type SimulationLinkDatum,
   type SimulationNodeDatum,
 } from "d3-force";
-import { isEdge } from "../data/edge_key";
 import type { Edge, Run } from "../data/run";
 import { formatP } from "../data/significance";
+import { maxOf } from "../data/stats";
 import { drawColorBar, drawLegend, formatNumber } from "../draw/axes";
 import { viridis } from "../draw/color";
 import type { Surface } from "../draw/surface";
@@ -21,19 +21,7 @@ import { select } from "../ui/controls";
 import { Figure, type FigureSpec, type Hit } from "../ui/figure";
 import { tableCard } from "../ui/table_card";
 import type { Theme } from "../ui/theme";
-import { edgeWidth, strength, widthLegend } from "./edge_width";
-import {
-  chanceDash,
-  chosenIn,
-  countLine,
-  detectedHeads,
-  edgeData,
-  edgeStyle,
-  edgeTip,
-  filterEdges,
-  filterNote,
-  standingLegend,
-} from "./edges";
+import { chanceDash, chosenIn, countLine, edgeData, edgeStyle, filterEdges, standingLegend, strength } from "./edges";
 import { colorOptions, nodeColors, type NodeColors } from "./node_color";
 
 interface Node extends SimulationNodeDatum {
@@ -132,8 +120,7 @@ class Graph implements FigureSpec {
   /** Rebuilds nodes and links for the current filter. Heads that remain keep their positions. */
   private rebuild(): void {
     const { run, store } = this.context;
-    const { filter } = store.state;
-    const edges = filterEdges(run.edges, filter, detectedHeads(run, filter));
+    const edges = filterEdges(run.edges, store.state.filter);
     const signature = edges.map((edge) => `${edge.pair}${edge.source}${edge.target}`).join();
     if (signature === this.shown) return;
     this.shown = signature;
@@ -189,10 +176,6 @@ class Graph implements FigureSpec {
     return `Graph of ${this.nodes.length} heads and ${this.links.length} edges. ${text}`;
   }
 
-  note(): string {
-    return filterNote(this.context.store.state.filter);
-  }
-
   height(width: number): number {
     return Math.round(Math.min(720, Math.max(420, width * 0.5)));
   }
@@ -233,7 +216,6 @@ class Graph implements FigureSpec {
         this.links.map((link) => link.edge),
         theme,
       ),
-      ...widthLegend(store.state.filter.null_, theme.muted),
       ...store.state.filter.pairs.map((pair) => ({ ...this.pairs.get(pair)!, label: pair, line: true })),
       ...this.colors.legend,
     ];
@@ -253,55 +235,23 @@ class Graph implements FigureSpec {
   private drawLinks(s: Surface, chosen: string | null, theme: Theme): void {
     const { filter } = this.context.store.state;
     const dash = chanceDash(this.links.map((link) => link.edge));
-    for (const link of this.links) {
-      const { edge, target } = link;
+    const strongest = Math.max(0, maxOf(this.links.map((link) => strength(link.edge, filter))));
+    for (const { edge, source, target } of this.links) {
       const touched = chosen === null || edge.source === chosen || edge.target === chosen;
       const pair = this.pairs.get(edge.pair)!;
-      const style = edgeStyle(edge, pair, edgeWidth(strength(edge, filter), filter.null_), touched, theme, dash);
-      const { a, b, middle } = this.curve(link);
-      const path = `M${a.x.toFixed(1)},${a.y.toFixed(1)}Q${middle.x.toFixed(1)},${middle.y.toFixed(1)} ${b.x.toFixed(1)},${b.y.toFixed(1)}`;
-      if (isEdge(edge, this.context.store.state.edge)) {
-        s.path(path, { stroke: theme.mark, width: style.width + 4, opacity: 0.85 });
-        s.path(path, { stroke: theme.background, width: style.width + 2 });
-      }
-      s.path(path, style);
-      s.path(arrow(middle.x, middle.y, b.x, b.y, (target as Node).radius + 1), {
-        fill: style.stroke,
-        opacity: style.opacity,
-      });
+      const style = edgeStyle(edge, pair, strength(edge, filter) / (strongest || 1), touched, theme, dash);
+      const a = this.at(source as Node);
+      const b = this.at(target as Node);
+      // Bend edges by pair of roles, so that several edges between two heads do not overlap.
+      const bend = 0.1 + 0.08 * [...this.pairs.keys()].indexOf(edge.pair);
+      const mx = (a.x + b.x) / 2 - (b.y - a.y) * bend;
+      const my = (a.y + b.y) / 2 + (b.x - a.x) * bend;
+      s.path(
+        `M${a.x.toFixed(1)},${a.y.toFixed(1)}Q${mx.toFixed(1)},${my.toFixed(1)} ${b.x.toFixed(1)},${b.y.toFixed(1)}`,
+        style,
+      );
+      s.path(arrow(mx, my, b.x, b.y, (target as Node).radius + 1), { fill: style.stroke, opacity: style.opacity });
     }
-  }
-
-  /** Returns the ends of a link and the control point between them. */
-  private curve({ edge, source, target }: Link) {
-    const a = this.at(source as Node);
-    const b = this.at(target as Node);
-    // Bend edges by pair of roles, so that several edges between two heads do not overlap.
-    const bend = 0.1 + 0.08 * [...this.pairs.keys()].indexOf(edge.pair);
-    const middle = { x: (a.x + b.x) / 2 - (b.y - a.y) * bend, y: (a.y + b.y) / 2 + (b.x - a.x) * bend };
-    return { a, b, middle };
-  }
-
-  /** Returns the link within 5 pixels of a point. */
-  private linkAt(x: number, y: number): Link | null {
-    let best: Link | null = null;
-    let nearest = 5;
-    for (const link of this.links) {
-      const { a, b, middle } = this.curve(link);
-      const xs = [a.x, b.x, middle.x];
-      const ys = [a.y, b.y, middle.y];
-      if (x < Math.min(...xs) - 5 || x > Math.max(...xs) + 5 || y < Math.min(...ys) - 5 || y > Math.max(...ys) + 5)
-        continue;
-      for (let i = 0; i <= 24; ++i) {
-        const t = i / 24;
-        const at = (p: number, q: number, r: number) => (1 - t) ** 2 * p + 2 * t * (1 - t) * q + t ** 2 * r;
-        const distance = Math.hypot(at(a.x, middle.x, b.x) - x, at(a.y, middle.y, b.y) - y);
-        if (distance > nearest) continue;
-        nearest = distance;
-        best = link;
-      }
-    }
-    return best;
   }
 
   private drawNodes(s: Surface, theme: Theme): void {
@@ -361,11 +311,7 @@ class Graph implements FigureSpec {
 
   hit(x: number, y: number): Hit | null {
     const node = this.nearest(x, y);
-    if (node) return { head: node.name, tip: headTip(this.context.run, node.name) };
-    const edge = this.linkAt(x, y)?.edge;
-    if (!edge) return null;
-    const { pair, source, target } = edge;
-    return { edge: { pair, source, target }, tip: edgeTip(edge, this.context.run) };
+    return node ? { head: node.name, tip: headTip(this.context.run, node.name) } : null;
   }
 
   drag(x: number, y: number, start: boolean): boolean {

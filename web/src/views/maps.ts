@@ -1,8 +1,8 @@
+import type { NumberArray } from "../data/array";
 import type { Input, MapSet } from "../data/doc";
-import { HeadMaps } from "../data/head_maps";
 import { drawColorBar, formatNumber, type Box } from "../draw/axes";
 import { lookup, viridis } from "../draw/color";
-import { colorCells, minMax, range } from "../draw/heatmap";
+import { colorCells, minMax, orderedMatrix, range } from "../draw/heatmap";
 import type { Cells, Surface } from "../draw/surface";
 import type { Context, View } from "../ui/context";
 import { segmented, select } from "../ui/controls";
@@ -21,7 +21,8 @@ export interface MapSelection {
   /** Row of the map, in the order of the input; -1: none. */
   query: number;
   level: number;
-  maps: HeadMaps | null;
+  array: NumberArray | null;
+  organized: NumberArray | null;
 }
 
 export const maps: View = {
@@ -50,7 +51,8 @@ class Maps {
       head: "",
       query: -1,
       level: 1,
-      maps: null,
+      array: null,
+      organized: null,
     };
     this.follow();
   }
@@ -137,9 +139,12 @@ class Maps {
   }
   private async load(): Promise<void> {
     const set = mapSet(this.selection);
-    const maps = await HeadMaps.load(this.context.run, set);
-    if (set !== mapSet(this.selection)) return; // another input was chosen in the meantime
-    this.selection.maps = maps;
+    const [array, organized] = await Promise.all([
+      this.context.run.array(set.maps),
+      set.organized ? this.context.run.array(set.organized) : null,
+    ]);
+    this.selection.array = array;
+    this.selection.organized = organized;
     this.redraw();
   }
 }
@@ -158,7 +163,7 @@ class MapFigure implements FigureSpec {
   readonly id: string;
   readonly title: string;
   private box: Box = { left: 0, top: 0, width: 0, height: 0 };
-  private drawn: { key: string; maps: HeadMaps | null; cells: Cells; ends: [number, number] } | null = null;
+  private drawn: { key: string; cells: Cells; ends: [number, number] } | null = null;
   private readonly colors = lookup(viridis);
 
   constructor(
@@ -181,27 +186,35 @@ class MapFigure implements FigureSpec {
     return { rows: range(set.queries), columns: range(set.keys) };
   }
 
-  /** Returns a function that reads the value of a cell of the drawing: one per query and key. */
+  /** Returns a function that reads the value of a cell of the drawing. */
   private reader(): { rows: number; columns: number; value: (row: number, column: number) => number } {
-    const { maps } = this.selection;
-    if (!maps) return { rows: 0, columns: 0, value: () => NaN };
+    const set = mapSet(this.selection);
     const { rows, columns } = this.order();
-    const slice = this.slice();
-    const value = this.isOrganized
-      ? (r: number, c: number) => maps.organizedAt(slice, r, c)
-      : (r: number, c: number) => maps.at(slice, r, c);
-    return { rows: rows.length, columns: columns.length, value };
+    const pooled = set.side > 1;
+    const array = this.isOrganized && pooled ? this.selection.organized : this.selection.array;
+    if (!array) return { rows: 0, columns: 0, value: () => NaN };
+    const [high, wide] = pooled ? (array.shape.slice(-2) as [number, number]) : [rows.length, columns.length];
+    const inner = pooled
+      ? orderedMatrix(array, range(high), range(wide), this.slice())
+      : orderedMatrix(array, rows, columns, this.slice());
+    const first = this.selection.input.tokens.first_query ?? 0;
+    const causal = this.selection.input.tokens.mask === "causal";
+    // An averaged block is blank if the mask hides all of it. This is known only in the order of the input.
+    const hidden = (r: number, c: number) =>
+      causal &&
+      (pooled ? !this.isOrganized && c * set.side > (r + 1) * set.side - 1 + first : columns[c]! > rows[r]! + first);
+    return { rows: high, columns: wide, value: (r, c) => (hidden(r, c) ? NaN : inner(r, c)) };
   }
 
   private update(): void {
-    const { what, head, maps } = this.selection;
-    if (this.drawn?.maps === maps && this.drawn?.key === head) return;
+    const { input, what, head, array, organized } = this.selection;
+    const key = [input.name, what, head, array ? 1 : 0, organized ? 1 : 0].join();
+    if (this.drawn?.key === key) return;
     const { rows, columns, value } = this.reader();
     const ends = minMax(rows, columns, value);
     if (what === "pattern") ends[0] = 0;
     this.drawn = {
-      key: head,
-      maps,
+      key,
       ends,
       cells: colorCells(rows, columns, value, ends, this.colors, what === "pattern" ? 0.5 : 1),
     };
@@ -309,13 +322,13 @@ class MapFigure implements FigureSpec {
       this.changed();
     }
     const { side } = mapSet(this.selection);
-    const value = this.reader().value(cell.row, cell.column);
+    const value = this.reader().value(Math.floor(cell.row / side), Math.floor(cell.column / side));
     const tip = [
       `${this.selection.head}: ${formatNumber(value)}`,
       { label: "query", value: `${cell.query + this.first()} ${isolated(this.token(cell.query + this.first()))}` },
       { label: "key", value: `${cell.key} ${isolated(this.token(cell.key))}` },
     ];
-    if (!this.selection.maps?.exact(this.slice())) tip.push(`mean over up to ${side} \u00d7 ${side} tokens`);
+    if (side > 1) tip.push(`mean over ${side} \u00d7 ${side} tokens`);
     return { tip };
   }
   key(key: string): string | null {
@@ -329,14 +342,10 @@ class MapFigure implements FigureSpec {
     return `Query ${this.selection.query} ${this.token(this.selection.query + this.first())}`;
   }
 
-  /** One row and one column per block of the map. */
   data() {
     const { rows, columns } = this.order();
-    const set = mapSet(this.selection);
+    const { side } = mapSet(this.selection);
     const reader = this.reader();
-    const pooled = !this.selection.maps?.exact(this.slice());
-    const firsts = (count: number, starts: readonly number[] | undefined) =>
-      !pooled ? range(count) : this.isOrganized || !starts ? range(count).filter((i) => i % set.side === 0) : starts;
     const name = (index: number | undefined, offset: number) => {
       const at = (index ?? 0) + offset;
       return `${at} ${tokenText(this.selection.input, at)}`;
@@ -345,10 +354,12 @@ class MapFigure implements FigureSpec {
       const value = reader.value(r, c);
       return Number.isNaN(value) ? null : Number(value.toPrecision(4));
     };
-    const across = firsts(reader.columns, set.key_starts);
     return {
-      columns: ["query", ...across.map((c) => name(columns[c], 0))],
-      rows: firsts(reader.rows, set.starts).map((r) => [name(rows[r], this.first()), ...across.map((c) => cell(r, c))]),
+      columns: ["query", ...range(reader.columns).map((c) => name(columns[c * side], 0))],
+      rows: range(reader.rows).map((r) => [
+        name(rows[r * side], this.first()),
+        ...range(reader.columns).map((c) => cell(r, c)),
+      ]),
     };
   }
 }

@@ -163,24 +163,13 @@ class Matrices implements FigureSpec {
     return `Matrix ${label}: ${rows.length} by ${columns.length} heads, ordered by ${this.by}.${count} Arrow keys select a row.`;
   }
 
-  note(): string {
-    return `Matrix ${this.chosen.label}, ordered by ${this.by}`;
-  }
-
-  /** Whether the color bar is below the matrix, because there is no room beside it. */
-  private narrow(width: number): boolean {
-    return width < 560;
-  }
   private side(width: number): number {
     const { rows, columns } = this.chosen;
-    return Math.min(this.narrow(width) ? width - 82 : width - 260, 760, 34 * Math.max(1, rows.length, columns.length));
+    return Math.min(width - 260, 760, 34 * Math.max(1, rows.length, columns.length));
   }
   height(width: number): number {
     const { rows, columns } = this.chosen;
-    return (
-      Math.round((this.side(width) * rows.length) / Math.max(1, rows.length, columns.length)) +
-      (this.narrow(width) ? 186 : 66)
-    );
+    return Math.round((this.side(width) * rows.length) / Math.max(1, rows.length, columns.length)) + 66;
   }
 
   draw(s: Surface, width: number, _height: number, theme: Theme): void {
@@ -197,14 +186,10 @@ class Matrices implements FigureSpec {
     s.text("source", 12, box.top + box.height / 2, { anchor: "middle", rotate: -90 });
     this.drawEdges(s);
     this.drawChosen(s);
-    this.drawChosenEdge(s);
     const ends: [string, string] = [formatNumber(this.ends[0]), formatNumber(this.ends[1])];
     const ramp = this.unsure() ? grays : viridis;
-    const at = this.narrow(width)
-      ? { x: box.left, y: box.top + box.height + 64 }
-      : { x: box.left + box.width + 24, y: box.top };
-    drawColorBar(s, at.x, at.y, `affinity: ${this.chosen.label}`, ends, ramp, theme);
-    this.drawMarkKey(s, at.x, at.y + 60, theme);
+    drawColorBar(s, box.left + box.width + 24, box.top, `affinity: ${this.chosen.label}`, ends, ramp, theme);
+    this.drawMarkKey(s, box.left + box.width + 24, box.top + 60, theme);
   }
 
   /** Returns the kept edges of this matrix that are beyond chance. */
@@ -302,24 +287,6 @@ class Matrices implements FigureSpec {
     }
   }
 
-  /** Frames the cell of the chosen edge. */
-  private drawChosenEdge(s: Surface): void {
-    const { edge } = this.context.store.state;
-    const { box } = this;
-    if (edge === null || edge.pair !== this.chosen.pair) return;
-    const row = this.rows.findIndex((i) => this.chosen.rows[i]!.name === edge.source);
-    const column = this.columns.findIndex((i) => this.chosen.columns[i]!.name === edge.target);
-    if (row < 0 || column < 0) return;
-    const high = box.height / this.rows.length;
-    const wide = box.width / this.columns.length;
-    // Cells of large matrices are smaller than a visible frame.
-    const [w, h] = [Math.max(8, wide), Math.max(8, high)];
-    const x = box.left + (column + 0.5) * wide - w / 2;
-    const y = box.top + (row + 0.5) * high - h / 2;
-    s.rect(x - 2, y - 2, w + 4, h + 4, { stroke: "#000000", width: 4.5 });
-    s.rect(x - 2, y - 2, w + 4, h + 4, { stroke: "#ffffff", width: 2 });
-  }
-
   hit(x: number, y: number): Hit | null {
     const { box } = this;
     const row = Math.floor(((y - box.top) / box.height) * this.rows.length);
@@ -327,16 +294,12 @@ class Matrices implements FigureSpec {
     if (row < 0 || column < 0 || row >= this.rows.length || column >= this.columns.length) return null;
     const source = this.chosen.rows[this.rows[row]!]!.name;
     const target = this.chosen.columns[this.columns[column]!]!.name;
-    const affinity = this.value(row, column);
-    const value = formatNumber(affinity, 4);
+    const value = formatNumber(this.value(row, column), 4);
     const edge = this.context.run.edges.find(
       (one) => one.pair === this.chosen.pair && one.source === source && one.target === target,
     );
     const tip: TipLine[] = edge ? edgeTip(edge, this.context.run) : [`${source} \u2192 ${target}`];
-    const { pair } = this.chosen;
-    const before = this.chosen.rows[this.rows[row]!]!.layer < this.chosen.columns[this.columns[column]!]!.layer;
-    const key = pair !== null && before && !Number.isNaN(affinity) ? { edge: { pair, source, target } } : {};
-    return { head: source, tip: [...tip, { label: this.chosen.label, value }], ...key };
+    return { head: source, tip: [...tip, { label: this.chosen.label, value }] };
   }
 
   key(key: string): string | null {

@@ -1,7 +1,7 @@
 import type { MapSet } from "../data/doc";
 import { formatNumber } from "../draw/axes";
 import { inkOn, viridis } from "../draw/color";
-import { range } from "../draw/heatmap";
+import { orderedMatrix, range } from "../draw/heatmap";
 import type { Surface } from "../draw/surface";
 import type { FigureSpec, Hit } from "../ui/figure";
 import { isolated } from "../ui/dom";
@@ -43,10 +43,17 @@ export class QueryAttention implements FigureSpec {
   }
   /** Returns the weights of the query on all keys; NaN for masked keys. */
   private weights(): number[] {
-    const { keys } = this.set();
-    const { maps, input } = this.selection;
-    const head = input.tokens.heads.indexOf(this.selection.head);
-    return range(keys).map((key) => maps?.at(head, this.query(), key) ?? NaN);
+    const { side, keys } = this.set();
+    const { array } = this.selection;
+    if (!array) return range(keys).map(() => NaN);
+    const slice = this.selection.input.tokens.heads.indexOf(this.selection.head);
+    const [high, wide] = array.shape.slice(-2) as [number, number];
+    const value = orderedMatrix(array, range(high), range(wide), slice);
+    const last = this.query() + (this.selection.input.tokens.first_query ?? 0);
+    const hidden = (key: number) => this.selection.input.tokens.mask === "causal" && key > last;
+    return range(keys).map((key) =>
+      hidden(key) ? NaN : value(Math.floor(this.query() / side), Math.floor(key / side)),
+    );
   }
 
   describe(): string {

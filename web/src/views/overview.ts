@@ -10,11 +10,11 @@ import { gainCounts } from "./sparsity";
 
 type Part = string | Node;
 
-/** All results of the run in words and numbers. */
-export const summary: View = {
-  id: "summary",
-  title: "All results",
-  about: "What this run analyzed, and what each command concluded.",
+/** Summary of the run in words and numbers. */
+export const overview: View = {
+  id: "overview",
+  title: "Overview",
+  about: "What this run analyzed, and its main results.",
   available: () => true,
   mount(section, context) {
     const commands = Object.entries(context.run.doc.manifest.commands);
@@ -54,8 +54,7 @@ function weights(run: Run): string {
   return processing ? `; ${processing} weights` : "";
 }
 
-/** The sizes of a run and its main counts. */
-export function tiles(run: Run): HTMLElement {
+function tiles(run: Run): HTMLElement {
   const query = run.heads.filter((head) => !head.kv);
   const entries: [string, string][] = [];
   if (run.heads.length > 0) {
@@ -188,7 +187,7 @@ function pruned({ run }: Context): Part[][] {
   return [[`Pruned to ${result.heads - result.removed} of ${result.heads} heads${said}`]];
 }
 
-/** Max number of pairs in the summary. The comparison section has the others. */
+/** Max number of pairs in the overview. The comparison section has the others. */
 const maxPairs = 6;
 
 function compared({ run }: Context): Part[][] {
