@@ -1,5 +1,6 @@
-// Rules for the page (web/) and its browser tests (tests/web/). `npm run lint` starts eslint in the root of the
-// repository, because eslint only checks files below the folder it is started in.
+// Rules for the page (web/), its browser tests (tests/web/) and the script of the widget (python/headscope/_view.js).
+// `npm run lint` starts eslint in the root of the repository, because eslint only checks files below the folder it is
+// started in.
 
 import { fileURLToPath } from "node:url";
 import js from "@eslint/js";
@@ -10,7 +11,8 @@ const names = (list) => Object.fromEntries(list.split(" ").map((name) => [name, 
 const node = names("Buffer process");
 // Functions passed to page.evaluate() run in the browser.
 const browser = names(
-  "document dispatchEvent DOMParser Event innerHeight innerWidth location performance requestAnimationFrame window",
+  "Blob document dispatchEvent DOMParser Event getComputedStyle innerHeight innerWidth location parent performance " +
+    "requestAnimationFrame structuredClone URL window",
 );
 
 export default defineConfig(
@@ -29,5 +31,6 @@ export default defineConfig(
     },
   },
   { files: ["tests/web/*.mjs"], languageOptions: { globals: { ...node, ...browser } } },
+  { files: ["python/headscope/*.js"], languageOptions: { globals: browser } },
   { files: ["web/eslint.config.js"], languageOptions: { globals: names("URL") } },
 );

@@ -1,8 +1,9 @@
 // Writes synthetic RUN folders from a seed, for tests of the report that need every kind of file or more heads than the
 // bundled models have. The numbers have no meaning.
 //
-//   node make_run.mjs FOLDER [full|large|hostile|image|chance|old|prune|patch|compare]
+//   node make_run.mjs FOLDER [full|large|huge|hostile|image|chance|old|prune|patch|compare]
 //
+// large: 1,024 heads. huge: 5,120 heads, of which 64 have maps; no affinity matrices, because a page has no room for them.
 // chance: nothing is beyond chance. old: a run without columns on significance.
 
 import { npy, random, zip } from "./file_formats.mjs";
@@ -67,7 +68,7 @@ function addWiring(run, pairs, each, significance) {
 }
 
 /** Adds the files of relate. */
-function addRelate(run, { layers, heads, tokens, top, pairs, significance = "some" }, uniform) {
+function addRelate(run, { layers, heads, tokens, top, pairs, significance = "some", matrices = true }, uniform) {
   run.begin("relate", { metrics: "pk", pairs: pairs.join(",") });
   const old = significance === "old";
   const names = [];
@@ -93,8 +94,8 @@ function addRelate(run, { layers, heads, tokens, top, pairs, significance = "som
   const edges = [];
   const strength = new Map(names.map(({ name }) => [name, 0]));
   for (const pair of pairs) {
-    const values = new Float32Array(n * n);
-    for (let i = 0; i < n; ++i)
+    const values = new Float32Array(matrices ? n * n : 0);
+    for (let i = 0; i < n && matrices; ++i)
       for (let j = 0; j < n; ++j) values[i * n + j] = 5 + uniform() + uniform() + (i % heads === j % heads ? 0.6 : 0);
     const marked = [];
     for (let k = 0; k < top; ++k) {
@@ -104,23 +105,17 @@ function addRelate(run, { layers, heads, tokens, top, pairs, significance = "som
         (Math.floor(i / heads) + 1) * heads + Math.floor(uniform() * heads * (layers - 1 - Math.floor(i / heads))),
       );
       if (marked.some((one) => one.i === i && one.j === j)) continue;
-      values[i * n + j] = significance === "none" ? 7.6 - (0.4 * k) / top : 12 - (5 * k) / top;
-      marked.push({ i, j });
+      const score = significance === "none" ? 7.6 - (0.4 * k) / top : 12 - (5 * k) / top;
+      if (matrices) values[i * n + j] = score;
+      marked.push({ i, j, score: Math.fround(score) });
     }
-    marked.forEach(({ i, j }, k) => {
+    marked.forEach(({ i, j, score }, k) => {
       const z = significance === "none" ? 3 - k / top : 40 - (30 * k) / top;
-      edges.push([
-        pair,
-        names[i].name,
-        names[j].name,
-        values[i * n + j],
-        k + 1,
-        ...edgeStatistics(z, k, significance).cells,
-      ]);
+      edges.push([pair, names[i].name, names[j].name, score, k + 1, ...edgeStatistics(z, k, significance).cells]);
       strength.set(names[i].name, strength.get(names[i].name) + z);
       strength.set(names[j].name, strength.get(names[j].name) + z);
     });
-    run.array(`affinity/pk_${pair}.npy`, values, [n, n]);
+    if (matrices) run.array(`affinity/pk_${pair}.npy`, values, [n, n]);
   }
   const columns = edgeStatistics(0, 0, significance).columns;
   run.table("edges.csv", ["pair", "source", "target", "score", "rank", ...columns], edges);
@@ -489,19 +484,32 @@ function makeUse(run, kind, uniform) {
 }
 
 export function makeRun(folder, kind = "full") {
-  const seeds = { full: 1, large: 2, hostile: 3, image: 4, prune: 5, compare: 6, chance: 7, old: 8, patch: 9 };
+  const seeds = {
+    full: 1,
+    large: 2,
+    hostile: 3,
+    image: 4,
+    prune: 5,
+    compare: 6,
+    chance: 7,
+    old: 8,
+    patch: 9,
+    huge: 10,
+  };
   const uniform = random(seeds[kind]);
   const run = new RunWriter(folder, "relate");
   if (["prune", "patch", "compare"].includes(kind)) return makeUse(run, kind, uniform);
-  const large = kind === "large";
+  const huge = kind === "huge";
+  const large = kind === "large" || huge;
   const significance = { chance: "none", old: "old" }[kind] ?? "some";
   const text = kind === "hostile" ? hostileTokens : words;
-  const tokens = Array.from({ length: large ? 512 : 40 }, (_, i) => text[i % text.length]);
+  const tokens = Array.from({ length: huge ? 256 : large ? 512 : 40 }, (_, i) => text[i % text.length]);
   const heads = addRelate(
     run,
     {
-      layers: large ? 32 : 6,
-      heads: large ? 32 : 8,
+      layers: huge ? 80 : large ? 32 : 6,
+      heads: huge ? 64 : large ? 32 : 8,
+      matrices: !huge,
       tokens: text,
       top: large ? 200 : 30,
       pairs: ["OQ", "OK", "OV"],
@@ -522,7 +530,7 @@ export function makeRun(folder, kind = "full") {
     addOrganize(run, heads, patches, uniform);
   } else {
     // Maps of 1,024 heads of 512 x 512 numbers would take 1 GB on disk. 128 heads are enough for the test.
-    const mapped = large ? heads.slice(0, 128) : heads;
+    const mapped = large ? heads.slice(0, huge ? 64 : 128) : heads;
     addMaps(run, "", mapped, tokens, { causal: true, scores: !large }, uniform);
     if (!large) addMaps(run, "inputs/1/", mapped, tokens.slice(0, 24), { causal: true, scores: true }, uniform);
     addOrganize(run, large ? mapped : heads, tokens, uniform);

@@ -4,7 +4,7 @@ import { halvedTree } from "./made_up_tree.mjs";
 
 /** Adds orders of six criteria and 20 random orders. pk beats chance, norm does not. */
 export function addPrune(run, heads, uniform) {
-  run.begin("prune", { damage: "loss", protected: heads.at(-1) });
+  run.begin("prune", { damage: "loss", protect: heads.at(-1) });
   const ranked = heads.slice(0, -1);
   const budget = Math.floor(heads.length / 2);
   const budgets = Array.from({ length: 9 }, (_, i) => Math.round((i * budget) / 8));
@@ -55,7 +55,14 @@ export function addPrune(run, heads, uniform) {
   run.table("curve.csv", ["criterion", "seed", "removed", "loss", "accuracy", "kl", "agreement", "change"], curve);
   const rankings = Object.keys(cost).map((criterion, i) => ({ criterion, structural: i < 3 }));
   const replacement_note = "A removed head writes its mean over the inputs used to choose.";
-  const summary = { heads: heads.length, removed: budget, chosen_on: 4, measured_on: 12, held_out: true, replacement_note };
+  const summary = {
+    heads: heads.length,
+    removed: budget,
+    chosen_on: 4,
+    measured_on: 12,
+    held_out: true,
+    replacement_note,
+  };
   const said =
     "pk (0.30 nats) does less damage than every one of 20 random orders: structure beats chance (p = 0.048).";
   run.put("prune.json", JSON.stringify({ ...summary, damage_measure: "loss", rankings, said }));

@@ -5,94 +5,76 @@ import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { hostileTokens } from "./make_run.mjs";
-import { colorsOf, download, figureIds, launch, makePage, open, quit, require, sectionIds, show } from "./support.mjs";
+import {
+  colorsOf,
+  download,
+  figureIds,
+  launch,
+  makePage,
+  open,
+  openTab,
+  quit,
+  require,
+  sectionIds,
+  show,
+} from "./support.mjs";
 
 const pages = {};
 before(async () => {
-  for (const kind of ["full", "image", "hostile", "relate", "prune", "compare", "chance", "old"])
+  for (const kind of ["full", "image", "hostile", "relate", "prune", "compare", "chance", "old", "vision", "mlp"])
     pages[kind] = makePage(kind);
   await launch();
 });
 after(quit);
 
-const sections = {
-  full: [
-    "overview",
-    "wiring",
+/** All sections in the order of the tabs. */
+const order = [
+  ...["story", "head-grid", "head", "head-table", "detectors", "wiring", "matrices", "edge-table"],
+  ...[
     "graph",
-    "patch",
-    "matrices",
-    "informativeness",
-    "tree",
-    "detectors",
     "maps",
-    "embedding",
-    "convergence",
-    "sparsity",
-    "softmax",
+    "patch",
     "prune",
     "compare",
-    "tables",
-    "details",
-  ],
-  image: [
-    "overview",
-    "wiring",
-    "graph",
-    "matrices",
+    "summary",
     "informativeness",
     "tree",
-    "detectors",
-    "maps",
-    "embedding",
-    "convergence",
-    "sparsity",
-    "details",
-  ],
-  hostile: [
-    "overview",
-    "wiring",
-    "graph",
-    "matrices",
-    "informativeness",
-    "tree",
-    "detectors",
-    "maps",
     "embedding",
     "convergence",
     "sparsity",
     "softmax",
-    "compare",
-    "details",
+    "tables",
   ],
-  ...Object.fromEntries(
-    ["chance", "old"].map((kind) => [
-      kind,
-      [
-        "overview",
-        "wiring",
-        "graph",
-        ...(kind === "chance" ? ["patch"] : []),
-        "matrices",
-        "informativeness",
-        "tree",
-        "embedding",
-        "convergence",
-        "sparsity",
-        "details",
-      ],
-    ]),
-  ),
-  prune: ["overview", "prune", "details"],
-  compare: ["overview", "compare", "details"],
-  relate: ["overview", "wiring", "graph", "matrices", "informativeness", "tree", "details"],
-};
+  ...["details", "glossary"],
+];
+const everywhere = ["story", "summary", "details", "glossary"];
+const ofHeads = ["head-grid", "head", "head-table"];
+const ofWeights = ["wiring", "graph", "matrices", "edge-table", "informativeness", "tree"];
+const ofMaps = ["embedding", "convergence", "sparsity"];
+const sections = Object.fromEntries(
+  Object.entries({
+    full: order,
+    image: [...ofHeads, ...ofWeights, ...ofMaps, "detectors", "maps"],
+    hostile: [...ofHeads, ...ofWeights, ...ofMaps, "detectors", "maps", "softmax", "compare"],
+    chance: [...ofHeads, ...ofWeights, ...ofMaps, "patch"],
+    old: [...ofHeads, ...ofWeights, ...ofMaps],
+    prune: [...ofHeads, "prune"],
+    compare: ["compare"],
+    relate: [...ofHeads, ...ofWeights],
+  }).map(([kind, ids]) => [kind, order.filter((id) => ids.includes(id) || everywhere.includes(id))]),
+);
+
+const tabIds = (page) => page.$$eval("nav.tabs a", (all) => all.map((one) => one.dataset.tab));
+const settle = (page) =>
+  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 
 describe("every view", () => {
   for (const [kind, expected] of Object.entries(sections)) {
     for (const colorScheme of kind === "full" ? ["light", "dark"] : ["light"]) {
       test(`of the ${kind} run draws in ${colorScheme} without errors or requests`, async () => {
-        const { page, faults, close } = await open(pages[kind], { colorScheme });
+        const { page, faults, close } = await open(pages[kind], {
+          colorScheme,
+        });
         assert.deepEqual(await sectionIds(page), expected);
         for (const id of await figureIds(page))
           assert.ok((await colorsOf(await show(page, id))) >= 3, `${id} is blank`);
@@ -115,22 +97,23 @@ describe("every view", () => {
 
   test("shows the tokens of the head under the pointer", async () => {
     const { page, close } = await open(pages.full);
-    const hub = await page.locator(".card button.head").first().textContent();
+    const hub = await page.locator("#story .story button.head").first().textContent();
     const figure = await show(page, "wiring");
-    const [, layer, number] = /L(\d+)H(\d+)/.exec(hub).map(Number);
+    const [, layer] = /L(\d+)H/.exec(hub).map(Number);
     const box = await figure.locator("canvas").boundingBox();
-    const width = Math.min(box.width - 76, 6 * 300);
-    const at = {
-      x: box.x + 58 + ((layer + 0.5) * width) / 6,
-      y: box.y + 12 + ((number + 0.5) * (box.height - 96)) / 8,
-    };
-    await page.mouse.move(at.x, at.y);
+    // Layers are evenly spaced between 30 pixels from both sides of the window of the wiring.
+    const x = box.x + 58 + 30 + (layer * (box.width - 76 - 60)) / 5;
+    let y = box.y + 16;
+    const under = () => page.evaluate(() => document.querySelector(".tip:not([hidden]) .tip-head")?.textContent);
+    do await page.mouse.move(x, (y += 8));
+    while ((await under()) !== hub && y < box.y + box.height);
+    const at = { x, y };
     await page.waitForSelector(".tip:not([hidden])");
     const tip = await page.locator(".tip").textContent();
     assert.match(tip, new RegExp(`^${hub}`));
     assert.match(tip, /tokens O/);
     await page.mouse.click(at.x, at.y);
-    await page.waitForFunction((name) => document.querySelector(".chosen strong")?.textContent === name, hub);
+    await page.waitForFunction((name) => document.querySelector(".card h2")?.textContent === name, hub);
     await close();
   });
 });
@@ -146,7 +129,7 @@ describe("the chosen head", () => {
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("ArrowDown");
-    await page.waitForFunction(() => document.querySelector(".chosen strong")?.textContent === "L1H1");
+    await page.waitForFunction(() => document.querySelector(".card h2")?.textContent === "L1H1");
     assert.match(page.url(), /head=L1H1/);
     assert.equal(await page.locator(".card h2").textContent(), "L1H1");
     // Figures are drawn in the next frame.
@@ -170,8 +153,8 @@ describe("the chosen head", () => {
     ]) {
       const figure = await show(page, id);
       const marked = await figure.locator("canvas[tabindex]").evaluate((canvas) => canvas.toDataURL());
-      await page.evaluate(() => document.querySelector(".chosen button").click());
-      await page.waitForFunction(() => !document.querySelector(".chosen strong"));
+      await page.evaluate(() => document.querySelector("#close-drawer").click());
+      await page.waitForFunction(() => !document.querySelector(".card h2"));
       await show(page, id);
       // When no head is chosen, the map keeps the last head. All other figures change in the next frame.
       if (id !== "map") {
@@ -182,8 +165,8 @@ describe("the chosen head", () => {
           )
           .catch(() => assert.fail(`${id} does not show the chosen head`));
       }
-      await page.evaluate(() => (location.hash = "#head=L1H1"));
-      await page.waitForFunction(() => document.querySelector(".chosen strong")?.textContent === "L1H1");
+      await page.evaluate(() => (location.hash += "&head=L1H1"));
+      await page.waitForFunction(() => document.querySelector(".card h2")?.textContent === "L1H1");
     }
     assert.deepEqual(faults, []);
     await close();
@@ -191,24 +174,28 @@ describe("the chosen head", () => {
 
   test("is read from the address, and an invalid address is ignored", async () => {
     const first = await open(pages.full, { hash: "#at=tree&head=L2H3" });
-    assert.equal(await first.page.locator(".chosen strong").textContent(), "L2H3");
+    assert.equal(await first.page.locator(".card h2").textContent(), "L2H3");
     await first.close();
-    const second = await open(pages.full, { hash: "#at=nowhere&head=%3Cimg%20src=x%3E" });
-    assert.equal(await second.page.locator(".chosen strong").count(), 0);
+    const second = await open(pages.full, {
+      hash: "#at=nowhere&head=%3Cimg%20src=x%3E",
+    });
+    assert.equal(await second.page.locator(".card h2").count(), 0);
     assert.deepEqual(second.faults, []);
     await second.close();
   });
 
   test("can be chosen in the text and in the matrix", async () => {
     const { page, close } = await open(pages.full);
-    const chosen = () => page.locator(".chosen strong").textContent();
-    const named = await page.locator("#overview button.head").first().textContent();
-    await page.locator("#overview button.head").first().click();
-    await page.waitForSelector(".chosen strong");
+    const chosen = () => page.locator(".card h2").textContent();
+    const named = await page.locator("#story button.head").first().textContent();
+    await page.locator("#story button.head").first().click();
+    await page.waitForSelector(".card h2");
     assert.equal(await chosen(), named);
+    // A cell of the matrix is an edge between the heads of its row and column.
     await (await show(page, "matrix")).locator("canvas").click({ position: { x: 200, y: 20 } });
-    await page.waitForFunction((name) => document.querySelector(".chosen strong")?.textContent !== name, named);
-    assert.equal(await chosen(), "L0H0");
+    await page.waitForSelector(".edge-evidence");
+    assert.equal(await page.locator(".edge-evidence h2 button.head").first().textContent(), "L0H0");
+    assert.match(page.url(), /edge=O[QKV]:L0H0(>|%3E)L/);
     await close();
   });
 });
@@ -268,11 +255,11 @@ describe("filters", () => {
 });
 
 describe("significance", () => {
-  const overview = (page) => page.locator("#overview").innerText();
+  const summary = (page) => page.locator("#summary").innerText();
 
   test("of the wiring, hubs and gains is the first thing on the page", async () => {
     const { page, close } = await open(pages.full);
-    const text = await overview(page);
+    const text = await summary(page);
     assert.match(text, /60 of 2880 pairs of heads are beyond chance, 15 stand out/);
     assert.match(text, /both lengths \(64 and 128 tokens\)/);
     assert.match(text, /1\.5x sparser than maps with the same mask/);
@@ -292,12 +279,12 @@ describe("significance", () => {
 
   test("is denied at first sight if nothing is beyond chance", async () => {
     const { page, close } = await open(pages.chance);
-    assert.match(await page.locator(".banner").innerText(), /^No wiring beyond chance/);
-    assert.equal(await page.locator("#overview button.head, .card button.head").count(), 0);
+    assert.match(await page.locator("#story .banner").innerText(), /^No wiring beyond chance/);
+    assert.equal(await page.locator("#story button.head, #summary button.head").count(), 0);
     assert.match(await page.locator("#sparsity").innerText(), /no gain over the control/);
     const figure = await show(page, "wiring");
     const svg = readFileSync((await download(page, figure, "svg")).path, "utf8");
-    assert.match(svg, />not beyond chance</);
+    assert.match(svg, />thin gray: not beyond chance</);
     const lines = [...svg.matchAll(/<path [^>]*>/g)].map(([path]) => path);
     assert.ok(lines.length > 10);
     for (const line of lines) assert.match(line, /stroke-dasharray/);
@@ -314,7 +301,7 @@ describe("significance", () => {
 
   test("is called unknown for a run that does not state it", async () => {
     const { page, faults, close } = await open(pages.old);
-    assert.match(await page.locator(".banner").innerText(), /^Significance unknown/);
+    assert.match(await page.locator("#story .banner").innerText(), /^Significance unknown/);
     const text = await page.locator("body").innerText();
     assert.ok(!/\bsignificant hubs?:/i.test(text), "no head is called a hub");
     assert.ok(!/\d+ stand out/.test(text));
@@ -326,7 +313,7 @@ describe("significance", () => {
     await close();
   });
 
-  test("shows tiny p only as a power of ten, and names the null of every z", async () => {
+  test("shows no p below 1e-12, and names the null of every z", async () => {
     const { page, close } = await open(pages.full);
     const figure = await show(page, "wiring");
     const box = await figure.locator("canvas").boundingBox();
@@ -339,7 +326,7 @@ describe("significance", () => {
         .catch(() => "");
     }
     assert.match(tip, /matched null/);
-    assert.match(tip, /p 10\^-\d+, q at most 1e-12/);
+    assert.match(tip, /p below 1e-12, q below 1e-12/);
     assert.ok(tip.indexOf("matched null") < tip.indexOf("isotropic null"), "the isotropic null is not the headline");
     await close();
   });
@@ -475,27 +462,55 @@ describe("hostile data", () => {
 });
 
 describe("accessibility", () => {
-  for (const colorScheme of ["light", "dark"]) {
-    test(`has no serious violation in ${colorScheme} (axe-core)`, async () => {
-      const { page, close } = await open(pages.full, { colorScheme, hash: "#head=L1H1" });
-      for (const id of await figureIds(page)) await show(page, id);
+  // Every state that adds something to the page: an edge with its evidence, pinned heads, a selected head, nothing.
+  const states = {
+    full: "#tab=circuit&pins=L0H0,L2H3",
+    image: "#head=L1H1",
+    chance: "",
+  };
+  for (const [kind, hash] of Object.entries(states))
+    test(`has no violation in any tab of the ${kind} run, light and dark (axe-core)`, async () => {
+      const { page, close } = await open(pages[kind], { hash });
+      if (kind === "full") await selectEdge(page);
       // The policy of the page blocks other scripts, so the checker is loaded through the debugger.
       await page.evaluate(readFileSync(require.resolve("axe-core/axe.min.js"), "utf8"));
-      const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-      const serious = result.violations.filter((one) => ["serious", "critical"].includes(one.impact));
-      assert.deepEqual(
-        serious.map(
-          (one) =>
-            `${one.id}: ${one.nodes
-              .slice(0, 3)
-              .map((node) => node.html)
-              .join(" | ")}`,
-        ),
-        [],
-      );
+      const check = async (what) => {
+        const found = await page.evaluate(async () => {
+          const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
+          return violations.map((one) => `${one.id}: ${one.nodes[0].html.slice(0, 200)}`);
+        });
+        assert.deepEqual(found, [], what);
+      };
+      for (const theme of ["light", "dark"]) {
+        assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), theme);
+        for (const id of await tabIds(page)) {
+          await openTab(page, id);
+          await check(`${theme}, ${id}`);
+        }
+        await page.keyboard.press("/");
+        await page.keyboard.type("L1");
+        await page.waitForSelector("dialog.find[open] li");
+        await check(`${theme}, the box that finds`);
+        await page.keyboard.press("Escape");
+        await page.locator("#theme").click();
+        await settle(page);
+      }
       await close();
     });
-  }
+
+  test("closes the evidence of an edge with Escape, and the focus returns to the figure", async () => {
+    const { page, close } = await open(pages.relate, { hash: "#tab=circuit" });
+    await show(page, "wiring");
+    await page.locator("#figure-wiring canvas").focus();
+    for (const key of ["ArrowRight", "ArrowRight", "Enter"]) await page.keyboard.press(key);
+    await page.waitForSelector("#close-drawer");
+    await page.locator("#close-drawer").focus();
+    await page.keyboard.press("Escape");
+    await page.waitForSelector(".drawer", { state: "hidden" });
+    await page.waitForFunction(() => document.activeElement === document.querySelector("#figure-wiring canvas"));
+    assert.ok(!/head=|edge=/.test(page.url()));
+    await close();
+  });
 
   for (const kind of ["relate", "prune", "compare"]) {
     test(`reaches every figure and control of the ${kind} run with the keyboard`, async () => {
@@ -524,7 +539,7 @@ describe("accessibility", () => {
   }
 
   test("opens and closes the export menu with the keyboard", async () => {
-    const { page, close } = await open(pages.relate);
+    const { page, close } = await open(pages.relate, { hash: "#tab=circuit" });
     const menu = page.locator("#figure-wiring .export");
     await menu.locator("> button").focus();
     await page.keyboard.press("Enter");
@@ -538,6 +553,30 @@ describe("accessibility", () => {
 });
 
 describe("print", () => {
+  test("shows all tabs under their names, in light colors and without the drawer", async () => {
+    const { page, close } = await open(pages.relate, { colorScheme: "dark", hash: "#tab=circuit&head=L0H6" });
+    await page.emulateMedia({ media: "print" });
+    const found = await page.evaluate(() => {
+      const panels = [...document.querySelectorAll(".panel")];
+      const style = window.getComputedStyle(document.body);
+      return {
+        tabs: panels.map((one) => window.getComputedStyle(one, "::before").content.replaceAll('"', "")),
+        shown: panels.every((one) => one.offsetHeight > 0),
+        breaks: panels.slice(1).every((one) => window.getComputedStyle(one).breakBefore === "page"),
+        colors: [style.backgroundColor, style.color],
+        drawer: document.querySelector(".drawer").offsetHeight,
+      };
+    });
+    assert.deepEqual(found, {
+      tabs: await page.$$eval("nav.tabs a", (all) => all.map((one) => one.textContent)),
+      shown: true,
+      breaks: true,
+      colors: ["rgb(255, 255, 255)", "rgb(0, 0, 0)"],
+      drawer: 0,
+    });
+    await close();
+  });
+
   test("uses vector images for all figures", async () => {
     const { page, close } = await open(pages.full, { colorScheme: "dark" });
     const pdf = await page.pdf({ format: "A4" });
@@ -567,4 +606,221 @@ test("third-party notices are at the end of the page, closed, and open with the 
 
 test("a page with little data is below 3 MB", () => {
   assert.ok(statSync(pages.relate).size < 3e6);
+});
+
+describe("tabs", () => {
+  const sizes = [
+    [390, 844],
+    [1024, 768],
+    [1440, 900],
+    [1920, 1080],
+  ];
+  for (const [width, height] of sizes)
+    test(`open with their links at ${width} x ${height}, and so do links to sections`, async () => {
+      const { page, faults, close } = await open(pages.full, { width, height });
+      for (const id of ["heads", "circuit", "evidence", "methods", "story"]) {
+        await page.locator(`nav.tabs a[data-tab=${id}]`).click();
+        await page.waitForSelector(`#tab-${id}:not([hidden])`);
+        assert.equal(await page.locator(".panel:visible").count(), 1);
+        assert.equal(await page.locator("nav.tabs a[aria-current=page]").getAttribute("data-tab"), id);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(wide <= 0, `${id} is ${wide} pixels too wide`);
+      }
+      await page.locator("nav.tabs a[data-tab=methods]").click();
+      await page.locator("#tab-methods nav a[data-view=softmax]").click();
+      await page.waitForFunction(() => {
+        const { top } = document.getElementById("softmax").getBoundingClientRect();
+        return top >= 0 && top < innerHeight / 2;
+      });
+      assert.deepEqual(faults, []);
+      await close();
+    });
+
+  test("restore every filter of a link, and controls follow the address", async () => {
+    const hash =
+      "#tab=circuit&pairs=OK&top=7&width=span&shown=beyond&layers=0-4&z=2&q=0.04&class=previous&name=L&linked=yes";
+    const { page, faults, close } = await open(pages.full, { hash });
+    const wiring = page.locator("#figure-wiring");
+    const values = () =>
+      page.evaluate(() => ({
+        roles: [...document.querySelectorAll("#figure-wiring .toggles input:checked")].map((one) => one.value),
+        top: document.querySelector("#figure-wiring input[type=range]").value,
+        summary: document.querySelector("#figure-wiring summary").textContent,
+      }));
+    assert.deepEqual(await values(), {
+      roles: ["OK"],
+      top: "7",
+      summary: "More filters (5 set)",
+    });
+    await wiring.locator("button:text-is('Clear')").click();
+    await page.waitForFunction(() => !/class=|name=|layers=|[?&#]z=|q=/.test(location.hash));
+    assert.match(page.url(), /pairs=OK&top=7&width=span&shown=beyond&linked=yes$/);
+    await page.evaluate(() => (location.hash = "#tab=circuit&top=3"));
+    await page.waitForFunction(() => document.querySelector("#figure-wiring input[type=range]").value === "3");
+    assert.deepEqual((await values()).roles, ["OQ", "OK", "OV"]);
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
+  test("fit a phone without scrolling sideways, for text, images, random weights and MLPs", async () => {
+    for (const kind of ["image", "chance", "mlp", "prune", "compare"]) {
+      const { page, close } = await open(pages[kind], { width: 390, height: 844 });
+      for (const id of await tabIds(page)) {
+        await openTab(page, id);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(wide <= 0, `${id} of ${kind} is ${wide} pixels too wide`);
+        const { right } = await page
+          .locator(`nav.tabs a[data-tab=${id}]`)
+          .boundingBox()
+          .then((box) => ({
+            right: box.x + box.width,
+          }));
+        assert.ok(right <= 390, `the link to ${id} is cut off`);
+      }
+      await close();
+    }
+  });
+
+  test("are restored from a link with the whole state, and by the back button", async () => {
+    const hash = "#tab=circuit&head=L1H1&pins=L0H0,L2H3&pairs=OK&top=3&shown=beyond&layers=0-4";
+    const { page, close } = await open(pages.full, { hash });
+    assert.ok(await page.locator("#tab-circuit").isVisible());
+    assert.equal(await page.locator(".card h2").textContent(), "L1H1");
+    assert.deepEqual(await page.locator(".tray button.head").allTextContents(), ["L0H0", "L2H3"]);
+    await openTab(page, "evidence");
+    assert.match(page.url(), /tab=evidence&head=L1H1&pins=L0H0,L2H3&pairs=OK&top=3&shown=beyond&layers=0-4/);
+    await page.goBack();
+    await page.waitForSelector("#tab-circuit:not([hidden])");
+    await page.goForward();
+    await page.waitForSelector("#tab-evidence:not([hidden])");
+    await close();
+  });
+});
+
+/** Selects the strongest edge that was cut. */
+async function selectEdge(page) {
+  await page.evaluate(() => document.querySelector("#patch tbody button").click());
+  await page.waitForSelector(".edge-evidence");
+}
+
+test("MLPs are in the wiring of a run that compared them, and can be hidden", async () => {
+  const { page, faults, close } = await open(pages.mlp, { hash: "#tab=circuit" });
+  const figure = await show(page, "wiring");
+  const svg = async () => readFileSync((await download(page, figure, "svg")).path, "utf8");
+  assert.match(await svg(), />from or to an MLP</);
+  await figure.locator("fieldset:has-text('MLPs') label:text-is('hide')").click();
+  assert.doesNotMatch(await svg(), />from or to an MLP</);
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+describe("an edge", () => {
+  test("of the matrix and of the wiring are the same selection", async () => {
+    const { page, close } = await open(pages.full, { hash: "#tab=circuit" });
+    const figure = await show(page, "matrix");
+    const matrix = figure.locator("select").first();
+    await page.evaluate(() => (location.hash = "#tab=circuit&edge=OV:L0H3>L1H1"));
+    await page.waitForFunction(() => document.querySelector("#figure-matrix select").value === "pk_OV");
+    await figure.locator("canvas").click({ position: { x: 300, y: 30 } });
+    await page.waitForFunction(() => /edge=OV:L0H\d/.test(location.hash) && !/L0H3>L1H1$/.test(location.hash));
+    assert.equal(await matrix.inputValue(), "pk_OV");
+    await close();
+  });
+
+  test("shows four kinds of evidence", async () => {
+    const { page, faults, close } = await open(pages.full, {
+      hash: "#tab=circuit",
+    });
+    await page.evaluate(() => document.querySelector("#patch tbody button").click());
+    await page.waitForSelector(".edge-evidence");
+    const kinds = await page.$$eval(".evidence", (all) => all.map((one) => one.dataset.evidence));
+    assert.deepEqual(kinds, ["maps", "tokens", "null", "cut"]);
+    assert.match(await page.locator("[data-evidence=cut]").innerText(), /[+-]?\d/);
+    await page.locator("#close-drawer").click();
+    await page.waitForFunction(() => !document.querySelector(".edge-evidence"));
+    assert.ok(!page.url().includes("edge="));
+    assert.deepEqual(faults, []);
+    await close();
+  });
+});
+
+describe("images", () => {
+  test("are named by their files, shown, and have attention drawn over them", async () => {
+    const { page, faults, close } = await open(pages.vision, {
+      hash: "#tab=heads",
+    });
+    assert.equal(await page.locator("#head-grid .photo").count(), 12);
+    assert.match(await page.locator("#head-grid .photo").nth(3).getAttribute("title"), /^3: digit-3\.png$/);
+    await page.locator("#head-grid .photo").nth(3).click();
+    await page.waitForFunction(() => location.hash.includes("input=3"));
+    assert.match(await page.locator("#head-grid select").first().inputValue(), /^3$/);
+    await page.evaluate(() => (location.hash = "#tab=heads&at=head&head=L1H1&input=3"));
+    await page.waitForSelector("#head .map-image");
+    assert.match(
+      await page.locator("#head .note").first().innerText(),
+      /3: digit-3\.png\. Color: attention to each patch/,
+    );
+    assert.ok(!(await page.locator("#head-grid").isVisible()), "the page of a head is alone");
+    assert.ok(!(await page.locator(".drawer").isVisible()), "the panel would repeat the page");
+    assert.deepEqual(faults, []);
+    await close();
+  });
+  test("keep the patch that was clicked, in all pictures and in the address", async () => {
+    const { page, close } = await open(pages.vision, {
+      hash: "#tab=evidence&at=maps&head=L1H1",
+    });
+    const figure = await show(page, "query-attention");
+    const drawing = () => page.locator(".card .map-image").evaluate((canvas) => canvas.toDataURL());
+    await page.waitForSelector(".card .map-image");
+    const mean = await drawing();
+    await figure.locator("canvas").click({ position: { x: 140, y: 60 } });
+    await page.waitForFunction(() => /query=\d+/.test(location.hash));
+    await page.waitForFunction(
+      (old) =>
+        document.querySelector(".card .map-image")?.toDataURL() !== old && document.querySelector(".card .map-image"),
+      mean,
+    );
+    assert.match(await figure.locator("canvas").getAttribute("aria-label"), /^Query \d+ \(patch/);
+    await close();
+  });
+});
+
+test("edges are chosen in the table, which follows the filters", async () => {
+  const { page, close } = await open(pages.full, {
+    hash: "#tab=circuit&at=edge-table&top=3",
+  });
+  const rows = () => page.locator("#edge-table tbody tr").count();
+  const few = await rows();
+  await page.locator("#edge-table tbody button").first().click();
+  await page.waitForSelector(".edge-evidence");
+  assert.match(page.url(), /edge=/);
+  await page.evaluate(() => (location.hash = "#tab=circuit&at=edge-table&top=9"));
+  await page.waitForFunction((n) => document.querySelectorAll("#edge-table tbody tr").length > n, few);
+  await close();
+});
+
+describe("the story", () => {
+  test("of random weights is that there is no wiring, without a picture", async () => {
+    const { page, close } = await open(pages.chance);
+    assert.match(await page.locator(".headline").innerText(), /not wired to each other beyond chance/);
+    assert.equal(await page.locator("#figure-story-circuit").count(), 0);
+    await close();
+  });
+  test("of a trained model shows its circuit", async () => {
+    const { page, close } = await open(pages.relate);
+    assert.match(await page.locator(".headline").innerText(), /wired to each other beyond chance, most clearly L0H6/);
+    assert.ok((await colorsOf(await show(page, "story-circuit"))) >= 3);
+    await close();
+  });
+});
+
+test("the box opens with a slash, finds a head and selects it", async () => {
+  const { page, faults, close } = await open(pages.full);
+  await page.keyboard.press("/");
+  await page.keyboard.type("1.1");
+  await page.waitForSelector("dialog.find li[aria-selected=true]");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelector(".card h2")?.textContent === "L1H1");
+  assert.deepEqual(faults, []);
+  await close();
 });

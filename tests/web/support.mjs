@@ -18,13 +18,21 @@ export const folder = mkdtempSync(join(tmpdir(), "headscope-web-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 
 export const headscope = (...args) =>
-  execFileSync(program, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+  execFileSync(program, args, {
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+  });
 
-/** Writes the page of a synthetic run, or of a run of relate on the bundled model. Returns its path. */
+/** Writes the page of a synthetic run, or of a run on a bundled model (relate, mlp, vision). Returns its path. */
 export function makePage(kind) {
   const run = join(folder, kind);
-  if (kind === "relate") headscope("relate", join(root, "models/induction"), "-o", run, "--pairs", "all", "--quiet");
-  else makeRun(run, kind);
+  const model = (name) => join(root, "models", name);
+  if (kind === "mlp") headscope("relate", model("demo"), "-o", run, "--nodes", "heads,mlp", "--quiet");
+  else if (kind === "relate") headscope("relate", model("induction"), "-o", run, "--pairs", "all", "--quiet");
+  else if (kind === "vision") {
+    headscope("capture", model("demo-vit"), "-o", run, "--image", join(model("demo-vit"), "samples"), "--quiet");
+    headscope("relate", model("demo-vit"), "-o", run, "--quiet");
+  } else makeRun(run, kind);
   const page = join(folder, `${kind}.html`);
   headscope("report", run, "-o", page, "--quiet");
   return page;
@@ -51,7 +59,12 @@ export async function quit() {
 export async function open(file, { width = 1440, height = 900, hash = "", colorScheme = "light" } = {}) {
   const context = await (
     await launch()
-  ).newContext({ viewport: { width, height }, colorScheme, acceptDownloads: true, reducedMotion: "reduce" });
+  ).newContext({
+    viewport: { width, height },
+    colorScheme,
+    acceptDownloads: true,
+    reducedMotion: "reduce",
+  });
   const page = await context.newPage();
   const faults = [];
   page.on(
@@ -65,15 +78,24 @@ export async function open(file, { width = 1440, height = 900, hash = "", colorS
       faults.push(`request: ${url}`);
   });
   await page.goto(`file://${file}${hash}`);
-  await page.waitForSelector("html[data-ready]", { timeout: 60_000 });
+  await page.waitForSelector("html[data-complete]", { timeout: 60_000 });
   return { page, faults, close: () => context.close() };
 }
 
-/** Scrolls to a figure and waits until it has been drawn. */
+/** Opens a tab with its link. */
+export async function openTab(page, id) {
+  await page.evaluate((tab) => document.querySelector(`nav.tabs a[data-tab=${tab}]`).click(), id);
+  await page.waitForSelector(`#tab-${id}:not([hidden])`);
+}
+
+/** Opens the tab of a figure, scrolls to the figure and waits until it has been drawn. */
 export async function show(page, id) {
   const figure = page.locator(`#figure-${id}`);
+  const tab = await figure.evaluate((element) => element.closest(".panel")?.dataset.tab ?? "");
+  if (tab !== "" && !(await page.locator(`#tab-${tab}`).isVisible())) await openTab(page, tab);
   await figure.evaluate((element) => element.scrollIntoView({ block: "center", behavior: "instant" }));
-  await page.waitForFunction((name) => Number(document.getElementById(`figure-${name}`)?.dataset.drawn ?? 0) > 0, id);
+  // A figure that has scrolled into view is drawn again if the selection changed meanwhile.
+  await page.waitForFunction((name) => document.getElementById(`figure-${name}`)?.dataset.current === "true", id);
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   return figure;
 }
@@ -95,7 +117,7 @@ export async function download(page, figure, format) {
 }
 
 export const figureIds = (page) => page.$$eval("figure", (all) => all.map((one) => one.id.replace("figure-", "")));
-export const sectionIds = (page) => page.$$eval("main > section", (all) => all.map((one) => one.id));
+export const sectionIds = (page) => page.$$eval("main > .panel > section", (all) => all.map((one) => one.id));
 
 /** Counts the colors in a sample of the pixels of a figure. */
 export function colorsOf(figure) {

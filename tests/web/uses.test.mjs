@@ -31,7 +31,7 @@ describe("pruning", () => {
   test("states whether structure beats chance, with numbers", async () => {
     const { page, faults, close } = await open(pages.prune);
     assert.match(await page.locator("#prune .verdict").textContent(), /^pk \(0\.30 nats\).*structure beats chance/);
-    assert.match(await page.locator(".story").textContent(), /Pruned to 16 of 32 heads: pk/);
+    assert.match(await page.locator("#summary .story").textContent(), /Pruned to 16 of 32 heads: pk/);
     const rows = await cells(page, "#prune article");
     assert.deepEqual(rows[0].slice(0, 3), ["nothing removed", "", "0"]);
     assert.deepEqual(
@@ -92,8 +92,8 @@ describe("pruning", () => {
     const plain = await drawing(ranking);
     await ranking.locator("canvas[tabindex]").focus();
     await page.keyboard.press("ArrowRight");
-    await page.waitForSelector(".chosen strong");
-    const chosen = await page.locator(".chosen strong").textContent();
+    await page.waitForSelector(".card h2");
+    const chosen = await page.locator(".card h2").textContent();
     assert.equal((await csv(page, ranking))[1][2], chosen);
     assert.match(await page.locator(".card dl").textContent(), /removed by.*pk \(1\)/);
     await settle(page);
@@ -112,9 +112,9 @@ describe("cut edges", () => {
     const figure = await show(page, "patch-effects");
     assert.match(await label(figure), /^Change of the loss, nats, for 32 chosen and 32 random edges. Largest: OK L0H1/);
     const rows = await cells(page, "#patch article:nth-of-type(1)");
-    assert.deepEqual(rows[0], ["OK", "L0H1", "L1H2", "1.5", "6", "40", rows[0][6], "top", "yes"]);
+    assert.deepEqual(rows[0], ["OK L0H1 \u2192 L1H2", "1.5", "6", "40", rows[0][4], "top", "yes"]);
     assert.equal(rows.length, 12);
-    assert.ok(rows.every((row) => row[7] !== "control"));
+    assert.ok(rows.every((row) => row[5] !== "control"));
     const samples = await cells(page, "#patch article:nth-of-type(2)");
     assert.deepEqual(samples[0], ["OQ", "top", "8", "1", "0.02", "0.004", "0.003", "0.9", "0.95", "1", "0.001"]);
     assert.equal((await csv(page, figure)).length, 1 + 64);
@@ -136,7 +136,11 @@ describe("cut edges", () => {
       for (let y = 20; y < 120; y += 4)
         for (let x = right - 80; x < right; x += 4) {
           const box = element.getBoundingClientRect();
-          const place = { clientX: box.left + x, clientY: box.top + y, bubbles: true };
+          const place = {
+            clientX: box.left + x,
+            clientY: box.top + y,
+            bubbles: true,
+          };
           element.dispatchEvent(new window.PointerEvent("pointermove", place));
           if (element.style.cursor === "pointer") return { x, y };
         }
@@ -147,8 +151,11 @@ describe("cut edges", () => {
       /OK L0H1 \u2192 L1H2.*\+1\.5.*chosen by its weights, in the circuit/,
     );
     await canvas.click({ position: found });
-    assert.equal(await page.locator(".chosen strong").textContent(), "L0H1");
-    assert.match(await page.locator(".card").textContent(), /Effect of cutting edgesOK to L1H2\+1\.5/);
+    assert.equal(await page.locator(".edge-evidence h2").textContent(), "L0H1 \u2192 L1H2");
+    assert.match(await page.locator("[data-evidence=cut]").textContent(), /\+1\.5/);
+    const about = await page.locator(".edge-evidence .about").textContent();
+    await page.locator("#tab-evidence article:has-text('Largest effects') tbody button").nth(1).click();
+    await page.waitForFunction((old) => document.querySelector(".edge-evidence .about")?.textContent !== old, about);
     await close();
   });
 
@@ -167,7 +174,10 @@ describe("cut edges", () => {
   });
 
   test("fits into a window of 390 pixels", async () => {
-    const { page, faults, close } = await open(pages.patch, { width: 390, colorScheme: "dark" });
+    const { page, faults, close } = await open(pages.patch, {
+      width: 390,
+      colorScheme: "dark",
+    });
     await show(page, "patch-effects");
     const sizes = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
     assert.ok(sizes[0] <= sizes[1], `${sizes}`);
@@ -220,13 +230,15 @@ describe("comparison", () => {
   });
 
   test("shows a head that only a compared run has", async () => {
-    const { page, faults, close } = await open(pages.compare, { hash: "#head=L3H3" });
+    const { page, faults, close } = await open(pages.compare, {
+      hash: "#head=L3H3",
+    });
     const matrices = await show(page, "compared-matrices");
-    assert.equal(await page.locator(".chosen strong").textContent(), "L3H3");
+    assert.equal(await page.locator(".card h2").textContent(), "L3H3");
     assert.match(await page.locator(".card").textContent(), /In the compared runs1\.0$/);
     const marked = await drawing(matrices);
-    await page.locator(".chosen button").click();
-    await page.waitForFunction(() => !document.querySelector(".chosen strong"));
+    await page.locator("#close-drawer").click();
+    await page.waitForFunction(() => !document.querySelector(".card h2"));
     await settle(page);
     assert.notEqual(await drawing(matrices), marked);
     await matrices.locator("label:text-is('queries')").click();

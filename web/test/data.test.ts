@@ -1,8 +1,10 @@
 import { deflateSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { NumberArray } from "../src/data/array";
-import { fromBase64, inflate } from "../src/data/blocks";
+import { Blocks, fromBase64, inflate } from "../src/data/blocks";
+import type { Doc } from "../src/data/doc";
 import { compareHeads, parseHead } from "../src/data/head";
+import { Run } from "../src/data/run";
 import { Table, toCsv } from "../src/data/table";
 import { endsWithin, nestFolders, initiallyOpen } from "../src/data/tree";
 import { maxOf, minOf } from "../src/data/stats";
@@ -60,9 +62,11 @@ describe("tables", () => {
         ['say "a,b"\n', NaN],
         ["-x", -3],
         [null, 0],
+        ["digits", 0.123456789],
+        ["integer", 12345678],
       ],
     );
-    expect(csv).toBe(`t,n\n'=1+1,2\n"say ""a,b""\n",\n'-x,-3\n,0\n`);
+    expect(csv).toBe(`t,n\n'=1+1,2\n"say ""a,b""\n",\n'-x,-3\n,0\ndigits,0.123457\ninteger,12345678\n`);
   });
 });
 
@@ -116,5 +120,18 @@ describe("min and max", () => {
     expect([minOf(many), maxOf(many)]).toEqual([0, 999_999]);
     expect([minOf([]), maxOf([])]).toEqual([Infinity, -Infinity]);
     expect(maxOf([NaN, 1])).toBe(1);
+  });
+});
+
+describe("the model", () => {
+  const named = (commands: Doc["manifest"]["commands"]) =>
+    new Run(
+      { format: 1, title: "t", program: "", notes: [], manifest: { files: {}, commands } },
+      new Blocks({} as Document),
+    ).model;
+  it("is named as it was given to a command", () => {
+    expect(named({ relate: { arguments: ["relate", "models/SmolLM2.gguf", "-o", "run"] } })).toBe("SmolLM2.gguf");
+    expect(named({ detect: { arguments: ["detect", "models/demo/"] } })).toBe("demo");
+    expect(named({ organize: { arguments: ["organize", "run"] } })).toBe("");
   });
 });

@@ -14,7 +14,7 @@ const table = (names: string[], rows: Row[]) => ({
   columns: names.map((name, i) => ({ name, values: rows.map((row) => row[i] ?? null) })),
 });
 const open = (tables: Doc["tables"], rest: Partial<Doc> = {}) => {
-  const commands = { prune: { identity: { protected: "L1H1" } } };
+  const commands = { prune: { identity: { protect: "L1H1" } } };
   const doc = { format: 1, title: "", program: "", notes: [], manifest: { files: {}, commands }, ...rest };
   return new Run({ ...doc, tables: tables! }, new Blocks({} as Document));
 };

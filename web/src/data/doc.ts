@@ -55,6 +55,8 @@ export interface Token {
 
 export interface Tokens {
   kind?: string;
+  /** Attention windows by layer, in tokens; 0: none. */
+  windows?: number[];
   mask?: string;
   heads: string[];
   first_query?: number;
@@ -62,12 +64,21 @@ export interface Tokens {
   image?: { height?: number; width?: number; grid?: [number, number] };
 }
 
-/** Maps of one input, averaged over blocks of side x side tokens. */
+/**
+ * Maps of one input. Entries that the mask hides have no value. If all maps are too large for the page (side > 1), they
+ * are means over blocks of at most side x side tokens, of the entries that the mask allows: neighbors in a text or in a
+ * row of patches; special tokens and the first token of a text are blocks of their own.
+ */
 export interface MapSet {
   side: number;
   queries: number;
   keys: number;
   maps: PackedArray;
+  /** First row (query) and first column (key) of each block; only if side > 1. */
+  starts?: number[];
+  key_starts?: number[];
+  /** Some heads (indices in tokens.heads) as they are, if the others are averaged; maps [heads, queries, keys]. */
+  full?: { heads: number[]; maps: PackedArray };
   /** Rows and columns in the order of organize. */
   rows?: number[];
   columns?: number[];
@@ -76,7 +87,16 @@ export interface MapSet {
 }
 
 export interface Input {
+  /** Unique in the page: the name of a file, or "input 2". */
   name: string;
+  /** In the run: "" or "inputs/2/". */
+  folder: string;
+  /** Name of the file that it came from, without its folder. */
+  file?: string;
+  /** Of an image: number of patches, without class and register tokens. */
+  patches?: number;
+  /** Of an image: exactly what the patches cover, [height, width, 3]. The codes are levels 0 to 255, none is missing. */
+  thumbnail?: PackedArray;
   tokens: Tokens;
   pattern?: MapSet;
   scores?: MapSet;
@@ -153,6 +173,8 @@ export interface Doc {
   trees?: Partial<Record<"communities" | "head" | "consensus" | "query" | "key", PackedTree>>;
   axes?: Partial<Record<"head" | "query" | "key", Axis>>;
   inputs?: Input[];
+  /** Index of the input whose trees and tables these commands wrote. */
+  main_input?: { organize?: number; softmax?: number };
   paraproducts?: { head: string; panels: Panel[] }[];
   prune?: Pruning;
   comparison?: Comparison;

@@ -103,6 +103,13 @@ export class Run {
   verdict(command: string): string[] {
     return this.doc.manifest.commands[command]?.verdict ?? [];
   }
+  /** The name of the model, as it was given to a command; empty if no command was given one. */
+  get model(): string {
+    const { commands } = this.doc.manifest;
+    const given = ["relate", "capture", "patch", "detect", "prune"].map((name) => commands[name]?.arguments?.[1]);
+    const path = given.find((one) => one !== undefined && !one.startsWith("-")) ?? "";
+    return path.replace(/\/+$/, "").split("/").at(-1)!;
+  }
 
   /** Returns the tokens closest to the subspaces of a head, best first, by role. */
   tokensOf(head: string): Map<string, ProfileToken[]> {
@@ -143,7 +150,7 @@ export class Run {
     for (const input of this.doc.inputs ?? []) input.tokens.heads.forEach(add);
     this.doc.trees?.head?.names?.forEach(add);
     // Heads protected from pruning are not in the ranking.
-    (this.doc.manifest.commands.prune?.identity?.protected ?? "").split(",").forEach(add);
+    (this.doc.manifest.commands.prune?.identity?.protect ?? "").split(",").forEach(add);
     const heads = this.tables.get("heads");
     for (let row = 0; heads && row < heads.rows; ++row) {
       const head = found.get(heads.text("head", row));

@@ -74,11 +74,13 @@ export function countSentence(run: Run, pair = "all"): string {
 /** Smallest probability that is shown as a number. */
 const smallest = 1e-12;
 
-/** Formats a p-value. Below 1e-12 only its logarithm is shown: "10^-45". */
-export function formatP(p: number, log10p = NaN): string {
-  if (Number.isNaN(p) && Number.isNaN(log10p)) return "\u2013";
-  if (log10p < Math.log10(smallest)) return `10^${Math.round(log10p)}`;
-  if (p <= smallest) return "at most 1e-12";
+/**
+ * Formats a p-value: "below 1e-12" if it is smaller. So far out no null model is known to be right, and a number would
+ * claim that it is.
+ */
+export function formatP(p: number): string {
+  if (Number.isNaN(p)) return "\u2013";
+  if (p <= smallest) return "below 1e-12";
   const [mantissa, exponent] = p.toExponential(1).split("e") as [string, string];
   return p < 1e-3 ? `${Number(mantissa)}e${Number(exponent)}` : String(Number(p.toPrecision(2)));
 }

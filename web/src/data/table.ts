@@ -45,11 +45,14 @@ export function firstColumn(table: Table, names: string[]): string | undefined {
   return names.find((name) => table.has(name));
 }
 
-/** Writes CSV (RFC 4180). Cells that a spreadsheet would run as a formula get a leading apostrophe. */
+/** Returns a number with at most 6 significant digits. Integers keep all digits. */
+export const shortNumber = (value: number) => (Number.isInteger(value) ? value : Number(value.toPrecision(6)));
+
+/** Writes CSV (RFC 4180), with at most 6 significant digits. Cells that a spreadsheet would run as a formula get a leading apostrophe. */
 export function toCsv(columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const quote = (cell: Cell) => {
     if (cell === null || (typeof cell === "number" && Number.isNaN(cell))) return "";
-    let text = String(cell);
+    let text = String(typeof cell === "number" ? shortNumber(cell) : cell);
     if (typeof cell === "string" && /^[=+\-@\t\r]/.test(text)) text = `'${text}`;
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };

@@ -106,32 +106,59 @@ export function drawColorBar(
   s.text(ends[1], x + width, y + 36, { fill: theme.muted, size: 11, anchor: "end" });
 }
 
+/** An entry of a legend: a line, a square, or, as `heading`, the title of the entries that follow in a row of their own. */
+export interface LegendEntry {
+  label: string;
+  color?: string;
+  line?: boolean;
+  dash?: number[];
+  width?: number;
+  opacity?: number;
+  heading?: boolean;
+}
+
+type Measure = (text: string, size: number) => number;
+
+/** Returns the places of the entries of a legend, wrapped at a width, and its height. */
+function layoutLegend(entries: readonly LegendEntry[], width: number, measure: Measure) {
+  let [left, top] = [0, 0];
+  const places = entries.map(({ label, heading }) => {
+    const size = heading ? measure(label, 12) + 12 : 22 + measure(label, 12) + 16;
+    if (left > 0 && (heading || left + size > width)) [left, top] = [0, top + 18];
+    const place = { left, top };
+    left += size;
+    return place;
+  });
+  return { places, height: top + 18 };
+}
+
+/** Returns the height of a legend that `drawLegend` would draw. */
+export function legendHeight(entries: readonly LegendEntry[], width: number, measure: Measure): number {
+  return layoutLegend(entries, width, measure).height;
+}
+
 /** Draws a legend in rows, wrapped at a width. Returns the height used. */
 export function drawLegend(
   s: Surface,
   x: number,
   y: number,
   width: number,
-  entries: { color: string; label: string; line?: boolean; dash?: number[]; width?: number }[],
+  entries: readonly LegendEntry[],
   theme: Theme,
 ): number {
-  let left = x;
-  let top = y;
-  for (const entry of entries) {
-    const size = 22 + s.measure(entry.label, 12) + 16;
-    if (left > x && left + size > x + width) {
-      left = x;
-      top += 18;
+  const { places, height } = layoutLegend(entries, width, (text, size) => s.measure(text, size));
+  entries.forEach((entry, i) => {
+    const [left, top] = [x + places[i]!.left, y + places[i]!.top];
+    const { color = theme.ink, dash, opacity } = entry;
+    const look = { ...(dash ? { dash } : {}), ...(opacity === undefined ? {} : { opacity }) };
+    if (entry.heading) {
+      s.text(entry.label, left, top + 11, { fill: theme.muted });
+      return;
     }
-    if (entry.line)
-      s.line(left, top + 7, left + 16, top + 7, {
-        stroke: entry.color,
-        width: entry.width ?? 2.5,
-        ...(entry.dash ? { dash: entry.dash } : {}),
-      });
-    else s.rect(left + 2, top + 2, 11, 11, { fill: entry.color, radius: 2 });
+    if (entry.line) s.line(left, top + 7, left + 16, top + 7, { stroke: color, width: entry.width ?? 2.5, ...look });
+    // The rim makes light colors visible.
+    else s.rect(left + 2, top + 2, 11, 11, { fill: color, radius: 2, stroke: theme.axis });
     s.text(entry.label, left + 22, top + 11, { fill: theme.ink });
-    left += size;
-  }
-  return top - y + 18;
+  });
+  return height;
 }

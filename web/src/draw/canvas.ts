@@ -58,6 +58,14 @@ export class CanvasSurface implements Surface {
     this.context.imageSmoothingEnabled = false;
     this.context.drawImage(rasterOf(cells), x, y, width, height);
   }
+  clip(x: number, y: number, width: number, height: number, draw: () => void): void {
+    this.context.save();
+    this.context.beginPath();
+    this.context.rect(x, y, width, height);
+    this.context.clip();
+    draw();
+    this.context.restore();
+  }
   layer(cache: LayerCache, key: string, draw: (s: Surface) => void): void {
     if (!this.screen) {
       draw(this);
@@ -66,6 +74,12 @@ export class CanvasSurface implements Surface {
     const { canvas } = this.context;
     const transform = this.context.getTransform();
     const whole = `${canvas.width} ${canvas.height} ${transform.a} ${key}`;
+    // What changes in every frame, as while a slider is dragged, is not worth a copy.
+    if (cache.key !== whole && cache.last !== whole) {
+      cache.last = whole;
+      draw(this);
+      return;
+    }
     cache.canvas ??= document.createElement("canvas");
     if (cache.key !== whole) {
       cache.key = whole;

@@ -1,12 +1,15 @@
 import { interpolateCividis, interpolateViridis } from "d3-scale-chromatic";
 
-/** Colors of Okabe and Ito, distinguishable with color blindness. Yellow is last because it is hard to see on white. */
-export const categorical = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#B8A900"];
+/**
+ * The first four colors are those of Okabe and Ito. The others are near theirs, moved so that every color has a contrast
+ * of 3 with both backgrounds, and every two a Lab distance of 10 with each kind of color vision.
+ */
+export const categorical = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#9B6629", "#6596D7", "#6F6F70", "#9A9831"];
 
 export const categoryColor = (index: number) => categorical[index % categorical.length]!;
 
-/** Colors of classes, without the first three above, which lines in the same figure use. The last three: Tol. */
-const classColors = ["#CC79A7", "#E69F00", "#56B4E9", "#B8A900", "#7F7F7F", "#882255", "#332288", "#44AA99"];
+/** Colors of classes, by the same rules, without the first three above, which lines in the same figure use. */
+export const classColors = ["#CC79A7", "#C8840D", "#4A9AD0", "#787400", "#8B8D82", "#AD366A", "#6A5ACD", "#117733"];
 
 export const classColor = (index: number) => classColors[index % classColors.length]!;
 

@@ -10,15 +10,19 @@ export interface Surface {
   text(text: string, x: number, y: number, style?: TextStyle): void;
   /** Fills a rectangle with a grid of colored cells. */
   cells(cells: Cells, x: number, y: number, width: number, height: number): void;
+  /** Calls `draw`; what it draws outside of a rectangle is cut off. */
+  clip(x: number, y: number, width: number, height: number, draw: () => void): void;
   /** Calls `draw`. On the screen, reuses the cached drawing while key and size are unchanged. */
   layer(cache: LayerCache, key: string, draw: (s: Surface) => void): void;
   /** Returns the width of a text. */
   measure(text: string, size: number, weight?: number): number;
 }
 
-/** Cache of one drawing. */
+/** Cache of one drawing, which is kept from the second time on that it is drawn with the same key. */
 export class LayerCache {
   key = "";
+  /** The key of the last drawing. */
+  last = "";
   canvas: HTMLCanvasElement | null = null;
 }
 

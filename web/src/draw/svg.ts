@@ -43,9 +43,11 @@ export class SvgSurface implements Surface {
     private readonly encode: (cells: Cells) => string,
   ) {}
 
-  /** Returns the drawing as a complete SVG document. */
-  document(width: number, height: number, background: string, title: string): string {
-    const size = `width="${round(width)}" height="${round(height)}" viewBox="0 0 ${round(width)} ${round(height)}"`;
+  /** Returns the drawing as a complete SVG document, `millimeters` wide if that is given. */
+  document(width: number, height: number, background: string, title: string, millimeters?: number): string {
+    const unit = (length: number) =>
+      millimeters === undefined ? round(length) : `${round((length * millimeters) / width)}mm`;
+    const size = `width="${unit(width)}" height="${unit(height)}" viewBox="0 0 ${round(width)} ${round(height)}"`;
     return (
       `<svg xmlns="http://www.w3.org/2000/svg" ${size} font-family="${escapeXml(fontFamily)}" role="img">` +
       `<title>${escapeXml(title)}</title>` +
@@ -76,6 +78,13 @@ export class SvgSurface implements Surface {
         `text-anchor="${style.anchor ?? "start"}" dominant-baseline="${baseline}"${weight}${opacity}${turn}>` +
         `${escapeXml(text)}</text>`,
     );
+  }
+  clip(x: number, y: number, width: number, height: number, draw: () => void): void {
+    const id = `clip-${this.parts.length}`;
+    const box = `x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}"`;
+    this.parts.push(`<clipPath id="${id}"><rect ${box}/></clipPath><g clip-path="url(#${id})">`);
+    draw();
+    this.parts.push("</g>");
   }
   layer(_cache: LayerCache, _key: string, draw: (s: Surface) => void): void {
     draw(this);

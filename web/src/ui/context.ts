@@ -21,6 +21,8 @@ export interface View {
   title: string;
   /** Explanation under the title. */
   about: string;
+  /** Shown by itself, only if the address names it. */
+  alone?: boolean;
   available(run: Run): boolean;
   /** Fills the section. Slow parts may be added later, until the promise resolves. */
   mount(section: HTMLElement, context: Context): void | Promise<void>;

@@ -61,17 +61,14 @@ export function toggles(
   chosen: string[],
   change: (chosen: string[]) => void,
 ): HTMLElement {
-  const on = new Set(chosen);
   const group = el("fieldset", { class: "control toggles" }, el("legend", {}, label));
   for (const option of options) {
     const id = uniqueId("toggle");
-    const input = el("input", { id, type: "checkbox" });
-    input.checked = on.has(option.value);
-    input.addEventListener("change", () => {
-      if (input.checked) on.add(option.value);
-      else on.delete(option.value);
-      change(options.map((one) => one.value).filter((value) => on.has(value)));
-    });
+    const input = el("input", { id, type: "checkbox", value: option.value });
+    input.checked = chosen.includes(option.value);
+    input.addEventListener("change", () =>
+      change([...group.querySelectorAll("input")].filter((one) => one.checked).map((one) => one.value)),
+    );
     const swatch = option.color ? el("span", { class: option.dashed ? "swatch dashed" : "swatch" }) : null;
     if (swatch && option.color) swatch.style.color = option.color;
     group.append(el("label", { for: id }, input, swatch, option.label));
@@ -96,6 +93,17 @@ export function segmented(
     group.append(input, el("label", { for: id }, option.label));
   }
   return group;
+}
+
+/** Checks the boxes of `toggles`, or the button of `segmented`, with these values. */
+export function checkValues(group: HTMLElement, values: readonly string[]): void {
+  for (const input of group.querySelectorAll("input")) input.checked = values.includes(input.value);
+}
+
+/** Moves a slider without calling its function. */
+export function setSlider(element: HTMLElement, value: number): void {
+  element.querySelector("input")!.value = String(value);
+  element.querySelector("output")!.textContent = String(value);
 }
 
 export function button(label: string, click: () => void, attributes: Record<string, string> = {}): HTMLButtonElement {

@@ -9,6 +9,9 @@ export function saveFile(name: string, blob: Blob): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 60000);
 }
 
+/** Returns the name of a format in the page: "svg-one-column". */
+const formatId = (label: string) => label.toLowerCase().replace(/[^a-z]+/g, "-");
+
 /** A button that opens a menu with one entry per format. Arrow keys move, Escape closes. */
 export function exportMenu(title: string, entries: Record<string, () => void>): HTMLElement {
   const open = el(
@@ -25,7 +28,7 @@ export function exportMenu(title: string, entries: Record<string, () => void>): 
     if (visible) list.querySelector<HTMLElement>("button")?.focus();
   };
   for (const [label, act] of Object.entries(entries)) {
-    const item = el("button", { type: "button", role: "menuitem", "data-format": label.toLowerCase() }, label);
+    const item = el("button", { type: "button", role: "menuitem", "data-format": formatId(label) }, label);
     item.addEventListener("click", () => {
       show(false);
       open.focus();
@@ -36,7 +39,8 @@ export function exportMenu(title: string, entries: Record<string, () => void>): 
   open.addEventListener("click", () => show(list.hidden));
   const menu = el("div", { class: "export" }, open, list);
   menu.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") {
+    if (event.key === "Escape" && !list.hidden) {
+      event.preventDefault();
       show(false);
       open.focus();
     }

@@ -1,16 +1,22 @@
+import type { EdgeKey } from "../data/edge_key";
 import { CanvasSurface, measureText, rasterOf } from "../draw/canvas";
 import type { Surface } from "../draw/surface";
 import { SvgSurface } from "../draw/svg";
-import { toCsv, type Cell } from "../data/table";
+import { shortNumber, toCsv, type Cell } from "../data/table";
 import { el, uniqueId } from "./dom";
+import { columnPixels, columns, columnScale, drawCaption, layoutCaption, runTitle, type Column } from "./export_column";
 import { exportMenu, saveFile } from "./export_menu";
+import { inFrame } from "./frame";
 import type { Store } from "./store";
 import { light, type Theme } from "./theme";
 import { hideTip, showTip, type TipLine } from "./tooltip";
+import { listenZoom, zoomKey, type ZoomHooks } from "./zoom";
 
 /** The object under a point of a figure. */
 export interface Hit {
   head?: string;
+  /** A click chooses the edge rather than the head. */
+  edge?: EdgeKey;
   tip: TipLine[];
 }
 
@@ -40,6 +46,10 @@ export interface FigureSpec {
   /** Called when a drag starts or moves. Returns false at the start to refuse the drag. */
   drag?(x: number, y: number, start: boolean): boolean;
   dragEnd?(): void;
+  /** Null model and filter, for the caption of exported files. */
+  note?(): string;
+  /** Makes the figure zoom on gestures and keys. */
+  zoom?: ZoomHooks;
 }
 
 /** A figure with title, controls, export menu, canvas and data table. Handles keyboard and pointer. */
@@ -50,7 +60,6 @@ export class Figure {
   private readonly stage = el("div", { class: "stage" });
   private readonly liveRegion = el("div", { class: "hidden", "aria-live": "polite" });
   private width = 0;
-  private waiting = false;
   private dragging = false;
   private seen = false;
   private stale = true;
@@ -64,8 +73,14 @@ export class Figure {
       SVG: () => this.saveSvg(),
       PNG: () => void this.savePng(),
       CSV: () => this.saveCsv(),
+      "SVG, one column": () => this.saveColumnSvg("one"),
+      "SVG, two columns": () => this.saveColumnSvg("two"),
+      "PNG, one column": () => void this.saveColumnPng("one"),
+      "PNG, two columns": () => void this.saveColumnPng("two"),
       Table: () => this.toggleTable(),
     });
+    // Replaced by a description once the figure is drawn.
+    this.canvas.setAttribute("aria-label", spec.title);
     this.canvas.setAttribute("role", spec.key || spec.click ? "application" : "img");
     this.stage.append(this.canvas);
     this.element = el(
@@ -83,13 +98,9 @@ export class Figure {
 
   /** Redraws in the next frame, or when the figure scrolls into view. */
   redraw(): void {
+    if (!this.stale) delete this.element.dataset.current;
     this.stale = true;
-    if (this.waiting || !this.seen) return;
-    this.waiting = true;
-    requestAnimationFrame(() => {
-      this.waiting = false;
-      this.drawNow();
-    });
+    if (this.seen) inFrame(this.drawNow);
   }
 
   /** Replaces the canvas by a vector image before printing, and restores it afterwards. */
@@ -114,17 +125,18 @@ export class Figure {
     return { width, height: this.spec.height(width) };
   }
 
-  private drawNow(): void {
+  private readonly drawNow = (): void => {
     const width = Math.floor(this.stage.clientWidth);
     if (width === 0) return;
     this.stale = false;
+    this.element.dataset.current = "true";
     this.width = width;
     const height = this.spec.height(width);
     this.paint(this.canvas, window.devicePixelRatio || 1, this.store.state.theme, true);
     this.canvas.style.height = `${height}px`;
     this.canvas.setAttribute("aria-label", this.spec.describe());
     this.element.dataset.drawn = String(Number(this.element.dataset.drawn ?? 0) + 1);
-  }
+  };
 
   private paint(canvas: HTMLCanvasElement, scale: number, theme: Theme, screen: boolean): void {
     const { width, height } = this.size();
@@ -145,8 +157,46 @@ export class Figure {
   private async savePng(): Promise<void> {
     const canvas = document.createElement("canvas");
     this.paint(canvas, 2, light, false);
+    await this.saveCanvas(canvas, `${this.spec.id}.png`);
+  }
+  private async saveCanvas(canvas: HTMLCanvasElement, name: string): Promise<void> {
     const blob = await new Promise<Blob | null>((done) => canvas.toBlob(done, "image/png"));
-    if (blob) saveFile(`${this.spec.id}.png`, blob);
+    if (blob) saveFile(name, blob);
+  }
+
+  /** Lays the figure out at the width of a column and draws it with its caption. Returns the height. */
+  private drawColumn(column: Column, draw: (width: number, height: number) => Surface): number {
+    const width = columnPixels(column);
+    const note = [runTitle(), this.spec.note?.()].filter(Boolean).join(". ");
+    const caption = layoutCaption(this.spec.title, note, width, measureText);
+    const height = this.spec.height(width);
+    const surface = draw(width, height + caption.height);
+    this.spec.draw(surface, width, height, light);
+    drawCaption(surface, caption, height, light);
+    // The figure keeps places of what it drew last, so it must be drawn for the screen again.
+    this.redraw();
+    return height + caption.height;
+  }
+  private saveColumnSvg(column: Column): void {
+    const surface = new SvgSurface(light.ink, measureText, (cells) => rasterOf(cells).toDataURL("image/png"));
+    const height = this.drawColumn(column, () => surface);
+    const { millimeters } = columns[column];
+    const text = surface.document(columnPixels(column), height, light.background, this.spec.title, millimeters);
+    saveFile(`${this.spec.id}_${millimeters}mm.svg`, new Blob([text], { type: "image/svg+xml" }));
+  }
+  private async saveColumnPng(column: Column): Promise<void> {
+    const canvas = document.createElement("canvas");
+    this.drawColumn(column, (width, height) => {
+      const scale = columnScale(width, height);
+      canvas.width = Math.round(width * scale);
+      canvas.height = Math.round(height * scale);
+      const context = canvas.getContext("2d")!;
+      context.setTransform(scale, 0, 0, scale, 0, 0);
+      context.fillStyle = light.background;
+      context.fillRect(0, 0, width, height);
+      return new CanvasSurface(context, light.ink, false);
+    });
+    await this.saveCanvas(canvas, `${this.spec.id}_${columns[column].millimeters}mm.png`);
   }
   private saveCsv(): void {
     const { columns, rows } = this.spec.data();
@@ -164,6 +214,8 @@ export class Figure {
   }
 
   private listen(): void {
+    const { zoom } = this.spec;
+    const wasDrag = zoom ? listenZoom(this.canvas, zoom) : () => false;
     new ResizeObserver(() => {
       if (Math.floor(this.stage.clientWidth) !== this.width) this.redraw();
     }).observe(this.stage);
@@ -191,7 +243,7 @@ export class Figure {
         return;
       }
       const hit = this.spec.hit?.(x, y) ?? null;
-      this.canvas.style.cursor = hit?.head ? "pointer" : "default";
+      this.canvas.style.cursor = hit?.head || hit?.edge ? "pointer" : zoom?.zoomed() ? "grab" : "default";
       this.store.set({ hover: hit?.head ?? null });
       if (hit && hit.tip.length > 0) showTip(hit.tip, event.clientX, event.clientY);
       else hideTip();
@@ -201,15 +253,19 @@ export class Figure {
       hideTip();
     });
     this.canvas.addEventListener("click", (event) => {
+      if (wasDrag()) return;
       const { x, y } = this.place(event);
       if (this.spec.click) this.spec.click(x, y);
       else {
-        const head = this.spec.hit?.(x, y)?.head;
-        if (head) this.store.choose(head);
+        const hit = this.spec.hit?.(x, y);
+        if (hit?.edge) this.store.chooseEdge(hit.edge);
+        else if (hit?.head) this.store.choose(hit.head);
       }
     });
     this.canvas.addEventListener("keydown", (event) => {
-      const announcement = this.spec.key?.(event.key) ?? null;
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const zoomed = zoom ? zoomKey(event.key, zoom, this.canvas.clientWidth, this.canvas.clientHeight) : null;
+      const announcement = zoomed ?? this.spec.key?.(event.key) ?? null;
       if (announcement === null) return;
       event.preventDefault();
       this.liveRegion.textContent = announcement;
@@ -227,7 +283,9 @@ function dataTable(data: FigureData, title: string): HTMLElement {
     el(
       "tr",
       data.faint?.[i] ? { class: "faint" } : {},
-      ...row.map((cell) => el("td", {}, cell === null ? "" : String(cell))),
+      ...row.map((cell) =>
+        el("td", {}, cell === null ? "" : String(typeof cell === "number" ? shortNumber(cell) : cell)),
+      ),
     ),
   );
   const caption = `${title}: ${shown.length} of ${data.rows.length} rows`;

@@ -18,7 +18,7 @@ export const light: Theme = {
   background: "#ffffff",
   ink: "#1c2128",
   muted: "#57606a",
-  faint: "#9aa4af",
+  faint: "#858f9a",
   grid: "#e8ebee",
   axis: "#8c959f",
   blank: "#e3e7eb",

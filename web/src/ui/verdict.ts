@@ -2,16 +2,17 @@ import type { Run } from "../data/run";
 import { countOf, wiringStanding } from "../data/significance";
 import { headButton, type Context } from "./context";
 import { el } from "./dom";
+import { linkTerms } from "./term";
 
 /** Max number of sentences that are shown at once. The others are shown on request. */
 const maxSentences = 5;
 
-/** Returns a sentence with its names of heads as buttons. */
+/** Returns a sentence with its names of heads as buttons and its technical words as terms. */
 export function linkHeads({ run, store }: Context, sentence: string): (string | Node)[] {
   return sentence
     .split(/(\bL\d+(?:H|KV)\d+\b)/)
     .filter((part) => part !== "")
-    .map((part) => (run.hasHead(part) ? headButton(store, part) : part));
+    .flatMap((part) => (run.hasHead(part) ? [headButton(store, part)] : linkTerms(part)));
 }
 
 /** Returns the sentences that a command concluded with, the headline first; null if it has none. */
@@ -53,11 +54,11 @@ export function chanceBanner(run: Run): HTMLElement | null {
     standing === "none"
       ? [
           "No wiring beyond chance",
-          `None of the ${pairs} ${kept} has an affinity beyond what unrelated subspaces have. The edges below are the largest of many random values; they say nothing about the model.`,
+          `None of the ${pairs} ${kept} has an affinity beyond what unrelated subspaces have. The faint edges of the other tabs are the largest of many random values; they say nothing about the model.`,
         ]
       : [
           "Significance unknown",
-          "This run does not say which of its edges are beyond chance: it was made by an older version, or without the isotropic and matched null models. Run relate again to find out. Nothing below is evidence of wiring.",
+          "This run does not say which of its edges are beyond chance: it was made by an older version, or without the isotropic and matched null models. Run relate again to find out. Nothing in this page is evidence of wiring.",
         ];
   return el("div", { class: `banner ${standing}`, role: "note" }, el("strong", {}, title), el("p", {}, text));
 }

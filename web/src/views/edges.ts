@@ -1,28 +1,79 @@
+import { mlpLayer } from "../data/components";
+import { headFacts } from "../data/head_facts";
+import { parseHead } from "../data/head";
 import type { Edge, Run } from "../data/run";
 import { countSentence, floorP, formatP, standingLabels, type Standing } from "../data/significance";
-import { formatNumber } from "../draw/axes";
+import { formatNumber, type LegendEntry } from "../draw/axes";
 import type { PairStyle } from "../ui/context";
 import { el } from "../ui/dom";
 import type { FigureData } from "../ui/figure";
+import { passes } from "../ui/head_filter";
 import type { EdgeFilter, Shown, State } from "../ui/store";
 import type { Theme } from "../ui/theme";
 import type { TipLine } from "../ui/tooltip";
+import { minWidth, strength, widthLegend } from "./edge_width";
 
 const order: Standing[] = ["not", "unknown", "beyond", "out"];
+const places: Record<Standing, number> = { not: 0, unknown: 1, beyond: 2, out: 3 };
 const passing: Record<Shown, Standing[]> = { all: order, beyond: ["beyond", "out"], out: ["out"] };
 
-/** Returns the edges that pass a filter. Those that stand out and the strongest ones are last, so they are on top. */
-export function filterEdges(edges: readonly Edge[], filter: EdgeFilter): Edge[] {
+const roleNames: Record<string, string> = { O: "output", Q: "query", K: "key", V: "value", M: "MLP" };
+
+/** Returns a pair of roles in words: "OQ: output to query". */
+export function pairName(pair: string): string {
+  const [from, to] = [...pair].map((role) => roleNames[role]);
+  return pair.length === 2 && from && to ? `${pair}: ${from} to ${to}` : pair;
+}
+
+/** Returns the heads that pass the filters on detector, class and name; null if none of these is set. */
+export function wantedHeads(run: Run, { detector, class_, name }: EdgeFilter): Set<string> | null {
+  if (detector === "" && class_ === "" && name.trim() === "") return null;
+  const filter = { layers: null, detector, class_, beyond: false, text: name };
+  return new Set(headFacts(run).flatMap((facts) => (passes(facts, filter) ? [facts.head.name] : [])));
+}
+
+const layerOf = (name: string) => parseHead(name)?.layer ?? mlpLayer(name) ?? NaN;
+
+/**
+ * Returns the edges that pass a filter. Those that stand out and the strongest ones are last, so they are on top.
+ * `wanted`: the heads of which one must be an end; null: any.
+ */
+export function filterEdges(
+  edges: readonly Edge[],
+  filter: EdgeFilter,
+  wanted: ReadonlySet<string> | null = null,
+): Edge[] {
   const pairs = new Set(filter.pairs);
+  const { layers, minZ, maxQ } = filter;
+  const within = (name: string) => layers === null || (layerOf(name) >= layers[0] && layerOf(name) <= layers[1]);
+  const strong = (edge: Edge) => minZ === null || (edge.z[filter.null_] ?? edge.z.span ?? NaN) >= minZ;
+  const known = (edge: Edge) => Object.values(edge.q).filter((q) => !Number.isNaN(q));
+  const sure = (edge: Edge) => maxQ === null || (known(edge).length > 0 && known(edge).every((q) => q <= maxQ));
   return edges
     .filter((edge) => pairs.has(edge.pair) && edge.rank <= filter.top)
     .filter((edge) => passing[filter.shown].includes(edge.standing))
-    .sort((a, b) => order.indexOf(a.standing) - order.indexOf(b.standing) || strength(a, filter) - strength(b, filter));
+    .filter((edge) => within(edge.source) && within(edge.target))
+    .filter((edge) => strong(edge) && sure(edge))
+    .filter((edge) => wanted === null || wanted.has(edge.source) || wanted.has(edge.target))
+    .sort((a, b) => places[a.standing] - places[b.standing] || strength(a, filter) - strength(b, filter));
 }
 
-/** Returns z under the chosen null model; the score if there is no null model. */
-export function strength(edge: Edge, filter: EdgeFilter): number {
-  return edge.z[filter.null_] ?? edge.score;
+/** Returns null model and filter in words, for captions of files. */
+export function filterNote(filter: EdgeFilter): string {
+  const shown = { all: "all kept edges", beyond: "edges beyond chance", out: "edges that stand out" }[filter.shown];
+  return [
+    filter.null_ === "" ? "Width: affinity" : `Null: ${filter.null_}`,
+    `roles ${filter.pairs.join(", ") || "none"}`,
+    `${shown}, at most ${filter.top} per pair of roles`,
+    filter.layers && `layers ${filter.layers[0]} to ${filter.layers[1]}`,
+    filter.minZ !== null && `z \u2265 ${filter.minZ}`,
+    filter.maxQ !== null && `q \u2264 ${filter.maxQ}`,
+    filter.detector && `heads detected as ${filter.detector.replaceAll("_", " ")}`,
+    filter.class_ && `heads of class ${filter.class_}`,
+    filter.name && `heads whose name contains ${filter.name}`,
+  ]
+    .filter(Boolean)
+    .join("; ");
 }
 
 /** Returns the head under the pointer, or the chosen head, if it has a visible edge; otherwise null. */
@@ -40,30 +91,54 @@ export function chanceDash(edges: readonly Edge[]): number[] {
   return edges.filter((edge) => edge.standing === "not").length > maxDotted ? [] : [2, 4];
 }
 
-/** Style of a line per standing: edges that stand out are wide and opaque, others thinner, chance gray and dotted. */
-export function edgeStyle(edge: Edge, pair: PairStyle, share: number, touched: boolean, theme: Theme, dash: number[]) {
-  const reach = Math.sqrt(Math.min(1, Math.max(0, share)));
+/** Style of a line. Strength gives the width, standing the rest: opaque, translucent, or a gray hairline for chance. */
+export function edgeStyle(edge: Edge, pair: PairStyle, width: number, touched: boolean, theme: Theme, dash: number[]) {
   const shown = {
-    out: { stroke: pair.color, dash: pair.dash ?? [], width: 2 + 3 * reach, opacity: 0.95 },
-    beyond: { stroke: pair.color, dash: pair.dash ?? [], width: 0.8 + 1.4 * reach, opacity: 0.7 },
-    not: { stroke: theme.faint, dash, width: dash.length > 0 ? 1 : 0.7, opacity: dash.length > 0 ? 0.6 : 0.35 },
-    unknown: { stroke: pair.color, dash: pair.dash ?? [], width: 0.8 + 1.2 * reach, opacity: 0.45 },
+    out: { stroke: pair.color, dash: pair.dash ?? [], width, opacity: 0.95 },
+    beyond: { stroke: pair.color, dash: pair.dash ?? [], width, opacity: 0.5 },
+    not: { stroke: theme.faint, dash, width: minWidth, opacity: dash.length > 0 ? 0.6 : 0.35 },
+    unknown: { stroke: pair.color, dash: pair.dash ?? [], width, opacity: 0.4 },
   }[edge.standing];
   return { ...shown, opacity: touched ? shown.opacity : shown.opacity / 8 };
 }
 
+const standingText: Record<Standing, string> = {
+  ...standingLabels,
+  out: "strong: stands out",
+  beyond: "pale: beyond chance",
+  not: "thin gray: not beyond chance",
+};
+
 /** Returns the legend of the standings that occur. */
-export function standingLegend(edges: readonly Edge[], theme: Theme) {
+function standingLegend(edges: readonly Edge[], theme: Theme) {
   const line = {
-    out: { color: theme.ink, width: 4.5 },
-    beyond: { color: theme.ink, width: 1.4 },
+    out: { color: theme.ink, width: 3 },
+    beyond: { color: theme.ink, width: 3, opacity: 0.5 },
     not: { color: theme.faint, width: 1.2, dash: chanceDash(edges) },
     unknown: { color: theme.muted, width: 1.4 },
   };
   return [...order]
     .reverse()
     .filter((standing) => edges.some((edge) => edge.standing === standing))
-    .map((standing) => ({ ...line[standing], label: standingLabels[standing], line: true }));
+    .map((standing) => ({ ...line[standing], label: standingText[standing], line: true }));
+}
+
+/** Returns the legend of a figure with edges: what lines say, their widths, their colors, the colors of heads. */
+export function edgeLegend(
+  edges: readonly Edge[],
+  filter: EdgeFilter,
+  lines: readonly LegendEntry[],
+  heads: readonly LegendEntry[],
+  theme: Theme,
+): LegendEntry[] {
+  const heading = (label: string, entries: readonly LegendEntry[]) =>
+    entries.length > 0 ? [{ label, heading: true }, ...entries] : [];
+  return [
+    ...heading("Lines", standingLegend(edges, theme)),
+    ...heading(filter.null_ === "" ? "Width: affinity" : "Width: z", widthLegend(filter.null_, theme.muted)),
+    ...heading("Color of lines", lines),
+    ...heading("Color of heads", heads),
+  ];
 }
 
 /** Returns the counts of all pairs of heads, as a line above a figure. */
@@ -79,11 +154,11 @@ export function edgeTip(edge: Edge, run: Run): TipLine[] {
   ];
   const headline = run.headlineNull;
   const nulls = [...run.nulls].sort((a, b) => Number(b === headline) - Number(a === headline));
-  for (const null_ of nulls) {
-    const p = formatP(edge.p[null_]!, edge.log10p[null_]);
+  for (const null_ of nulls.filter((one) => edge.z[one] !== undefined)) {
+    const p = formatP(edge.p[null_] ?? NaN);
     lines.push({
       label: `${null_} null`,
-      value: `z ${formatNumber(edge.z[null_]!)}, p ${p}, q ${formatP(edge.q[null_]!)}`,
+      value: `z ${formatNumber(edge.z[null_]!)}, p ${p}, q ${formatP(edge.q[null_] ?? NaN)}`,
     });
   }
   return lines;
@@ -105,7 +180,11 @@ export function edgeData(edges: readonly Edge[], run: Run): FigureData {
     rows: listed.map((e) => [
       ...[e.pair, e.source, e.target, e.score, e.rank],
       ...flags(e.standing),
-      ...run.nulls.flatMap((n) => [e.z[n]!, floorP(e.q[n]!), ...(logarithms.includes(n) ? [e.log10p[n]!] : [])]),
+      ...run.nulls.flatMap((n) => [
+        e.z[n] ?? NaN,
+        floorP(e.q[n] ?? NaN),
+        ...(logarithms.includes(n) ? [e.log10p[n] ?? NaN] : []),
+      ]),
     ]),
     faint: listed.map((e) => e.standing === "not"),
   };

@@ -10,18 +10,33 @@ import {
   type SimulationLinkDatum,
   type SimulationNodeDatum,
 } from "d3-force";
+import { isEdge } from "../data/edge_key";
 import type { Edge, Run } from "../data/run";
 import { formatP } from "../data/significance";
-import { maxOf } from "../data/stats";
-import { drawColorBar, drawLegend, formatNumber } from "../draw/axes";
+import { drawColorBar, drawLegend, formatNumber, legendHeight, type LegendEntry } from "../draw/axes";
+import { measureText } from "../draw/canvas";
 import { viridis } from "../draw/color";
 import type { Surface } from "../draw/surface";
 import { headTip, pairStyles, type Context, type PairStyle, type View } from "../ui/context";
 import { select } from "../ui/controls";
 import { Figure, type FigureSpec, type Hit } from "../ui/figure";
 import { tableCard } from "../ui/table_card";
+import type { EdgeFilter } from "../ui/store";
 import type { Theme } from "../ui/theme";
-import { chanceDash, chosenIn, countLine, edgeData, edgeStyle, filterEdges, standingLegend, strength } from "./edges";
+import { edgeWidth, strength } from "./edge_width";
+import {
+  chanceDash,
+  chosenIn,
+  countLine,
+  wantedHeads,
+  edgeData,
+  edgeLegend,
+  edgeStyle,
+  edgeTip,
+  filterEdges,
+  filterNote,
+  pairName,
+} from "./edges";
 import { colorOptions, nodeColors, type NodeColors } from "./node_color";
 
 interface Node extends SimulationNodeDatum {
@@ -90,6 +105,8 @@ class Graph implements FigureSpec {
   private links: Link[] = [];
   private simulation: Simulation<Node, Link> | null = null;
   private steps = 0;
+  private waiting = false;
+  private filter: EdgeFilter | null = null;
   private shown = "";
   private dragged: Node | null = null;
   private colors: NodeColors;
@@ -102,8 +119,6 @@ class Graph implements FigureSpec {
     this.pairs = pairStyles([...new Set(context.run.edges.map((edge) => edge.pair))]);
     this.by = colorOptions(context.run)[0]!.value;
     this.colors = nodeColors(context.run, this.by);
-    this.rebuild();
-    context.store.subscribe((_, changed) => changed.has("filter") && this.rebuild());
   }
 
   attach(figure: Figure): void {
@@ -114,13 +129,15 @@ class Graph implements FigureSpec {
       figure.redraw();
     };
     figure.controls.append(select("Color", colorOptions(this.context.run), this.by, change).element);
-    this.run();
   }
 
   /** Rebuilds nodes and links for the current filter. Heads that remain keep their positions. */
   private rebuild(): void {
     const { run, store } = this.context;
-    const edges = filterEdges(run.edges, store.state.filter);
+    const { filter } = store.state;
+    if (filter === this.filter) return;
+    this.filter = filter;
+    const edges = filterEdges(run.edges, filter, wantedHeads(run, filter));
     const signature = edges.map((edge) => `${edge.pair}${edge.source}${edge.target}`).join();
     if (signature === this.shown) return;
     this.shown = signature;
@@ -150,34 +167,57 @@ class Graph implements FigureSpec {
       .force("center", forceCenter(0, 0))
       .stop();
     this.steps = 0;
-    if (this.figure) this.run();
+  }
+
+  private finish(): void {
+    for (; this.steps < restAfter; ++this.steps) this.simulation?.tick();
   }
 
   /** Runs the simulation for 6 ms per frame until it stops. */
   private run(): void {
-    const simulation = this.simulation;
-    if (!simulation || this.steps >= restAfter) return;
+    if (!this.simulation || this.steps >= restAfter || this.waiting) return;
+    this.waiting = true;
     requestAnimationFrame(() => {
-      if (simulation !== this.simulation) return;
+      this.waiting = false;
       const begin = performance.now();
       while (performance.now() - begin < 6 && this.steps < restAfter) {
-        simulation.tick();
+        this.simulation?.tick();
         ++this.steps;
       }
       this.figure?.redraw();
-      this.run();
     });
   }
 
   describe(): string {
+    this.rebuild();
     const hubs = this.nodes.filter((node) => node.strength > 0).sort((a, b) => b.strength - a.strength);
     const named = hubs.slice(0, 3).map((node) => node.name);
     const text = named.length > 0 ? `Significant hubs: ${named.join(", ")}.` : "No significant hubs.";
     return `Graph of ${this.nodes.length} heads and ${this.links.length} edges. ${text}`;
   }
 
+  note(): string {
+    return filterNote(this.context.store.state.filter);
+  }
+
+  private legend(theme: Theme): LegendEntry[] {
+    const { filter } = this.context.store.state;
+    const lines = filter.pairs.map((pair) => ({ ...this.pairs.get(pair)!, label: pairName(pair), line: true }));
+    const edges = this.links.map((link) => link.edge);
+    return edgeLegend(edges, filter, lines, this.colors.legend, theme);
+  }
+  private legendWidth(width: number): number {
+    return this.colors.ends && width > 560 ? width - 190 : width - 16;
+  }
+  /** Height of legend and color bar. */
+  private below(width: number): number {
+    const rows = legendHeight(this.legend(this.context.store.state.theme), this.legendWidth(width), measureText);
+    return 16 + (this.colors.ends ? (width > 560 ? Math.max(42, rows) : rows + 46) : rows);
+  }
+
   height(width: number): number {
-    return Math.round(Math.min(720, Math.max(420, width * 0.5)));
+    this.rebuild();
+    return Math.round(Math.min(640, Math.max(340, width * 0.45))) + this.below(width);
   }
 
   /** Centers the graph and scales it to fit, by a factor of at most 2.4. */
@@ -188,8 +228,9 @@ class Graph implements FigureSpec {
     ];
     const [left, right] = reach((node) => node.x ?? 0) as [number, number];
     const [top, bottom] = reach((node) => node.y ?? 0) as [number, number];
-    const k = Math.min(2.4, (width - 20) / Math.max(1, right - left), (height - 70) / Math.max(1, bottom - top));
-    this.scale = { k, x: width / 2 - (k * (left + right)) / 2, y: (height - 50) / 2 - (k * (top + bottom)) / 2 };
+    const high = height - this.below(width);
+    const k = Math.min(2.4, (width - 20) / Math.max(1, right - left), (high - 20) / Math.max(1, bottom - top));
+    this.scale = { k, x: width / 2 - (k * (left + right)) / 2, y: high / 2 - (k * (top + bottom)) / 2 };
   }
   private at(node: Node): { x: number; y: number } {
     return { x: this.scale.x + this.scale.k * (node.x ?? 0), y: this.scale.y + this.scale.k * (node.y ?? 0) };
@@ -197,6 +238,10 @@ class Graph implements FigureSpec {
 
   draw(s: Surface, width: number, height: number, theme: Theme): void {
     const { store } = this.context;
+    this.rebuild();
+    // The simulation runs while the figure is in view. A file shows its end.
+    if (s.screen) this.run();
+    else this.finish();
     if (!this.dragged) this.fit(width, height);
     if (this.nodes.length === 0) {
       s.text("No edge passes the filter.", width / 2, height / 2, { anchor: "middle", fill: theme.muted });
@@ -211,19 +256,11 @@ class Graph implements FigureSpec {
       theme,
     );
     this.drawNodes(s, theme);
-    const entries = [
-      ...standingLegend(
-        this.links.map((link) => link.edge),
-        theme,
-      ),
-      ...store.state.filter.pairs.map((pair) => ({ ...this.pairs.get(pair)!, label: pair, line: true })),
-      ...this.colors.legend,
-    ];
-    drawLegend(s, 8, height - 40, width - 190, entries, theme);
+    drawLegend(s, 8, height - this.below(width) + 8, this.legendWidth(width), this.legend(theme), theme);
     if (this.colors.ends)
       drawColorBar(
         s,
-        width - 164,
+        width > 560 ? width - 164 : 8,
         height - 42,
         this.by,
         [formatNumber(this.colors.ends[0]), formatNumber(this.colors.ends[1])],
@@ -235,23 +272,55 @@ class Graph implements FigureSpec {
   private drawLinks(s: Surface, chosen: string | null, theme: Theme): void {
     const { filter } = this.context.store.state;
     const dash = chanceDash(this.links.map((link) => link.edge));
-    const strongest = Math.max(0, maxOf(this.links.map((link) => strength(link.edge, filter))));
-    for (const { edge, source, target } of this.links) {
+    for (const link of this.links) {
+      const { edge, target } = link;
       const touched = chosen === null || edge.source === chosen || edge.target === chosen;
       const pair = this.pairs.get(edge.pair)!;
-      const style = edgeStyle(edge, pair, strength(edge, filter) / (strongest || 1), touched, theme, dash);
-      const a = this.at(source as Node);
-      const b = this.at(target as Node);
-      // Bend edges by pair of roles, so that several edges between two heads do not overlap.
-      const bend = 0.1 + 0.08 * [...this.pairs.keys()].indexOf(edge.pair);
-      const mx = (a.x + b.x) / 2 - (b.y - a.y) * bend;
-      const my = (a.y + b.y) / 2 + (b.x - a.x) * bend;
-      s.path(
-        `M${a.x.toFixed(1)},${a.y.toFixed(1)}Q${mx.toFixed(1)},${my.toFixed(1)} ${b.x.toFixed(1)},${b.y.toFixed(1)}`,
-        style,
-      );
-      s.path(arrow(mx, my, b.x, b.y, (target as Node).radius + 1), { fill: style.stroke, opacity: style.opacity });
+      const style = edgeStyle(edge, pair, edgeWidth(strength(edge, filter), filter.null_), touched, theme, dash);
+      const { a, b, middle } = this.curve(link);
+      const path = `M${a.x.toFixed(1)},${a.y.toFixed(1)}Q${middle.x.toFixed(1)},${middle.y.toFixed(1)} ${b.x.toFixed(1)},${b.y.toFixed(1)}`;
+      if (isEdge(edge, this.context.store.state.edge)) {
+        s.path(path, { stroke: theme.mark, width: style.width + 4, opacity: 0.85 });
+        s.path(path, { stroke: theme.background, width: style.width + 2 });
+      }
+      s.path(path, style);
+      s.path(arrow(middle.x, middle.y, b.x, b.y, (target as Node).radius + 1), {
+        fill: style.stroke,
+        opacity: style.opacity,
+      });
     }
+  }
+
+  /** Returns the ends of a link and the control point between them. */
+  private curve({ edge, source, target }: Link) {
+    const a = this.at(source as Node);
+    const b = this.at(target as Node);
+    // Bend edges by pair of roles, so that several edges between two heads do not overlap.
+    const bend = 0.1 + 0.08 * [...this.pairs.keys()].indexOf(edge.pair);
+    const middle = { x: (a.x + b.x) / 2 - (b.y - a.y) * bend, y: (a.y + b.y) / 2 + (b.x - a.x) * bend };
+    return { a, b, middle };
+  }
+
+  /** Returns the link within 5 pixels of a point. */
+  private linkAt(x: number, y: number): Link | null {
+    let best: Link | null = null;
+    let nearest = 5;
+    for (const link of this.links) {
+      const { a, b, middle } = this.curve(link);
+      const xs = [a.x, b.x, middle.x];
+      const ys = [a.y, b.y, middle.y];
+      if (x < Math.min(...xs) - 5 || x > Math.max(...xs) + 5 || y < Math.min(...ys) - 5 || y > Math.max(...ys) + 5)
+        continue;
+      for (let i = 0; i <= 24; ++i) {
+        const t = i / 24;
+        const at = (p: number, q: number, r: number) => (1 - t) ** 2 * p + 2 * t * (1 - t) * q + t ** 2 * r;
+        const distance = Math.hypot(at(a.x, middle.x, b.x) - x, at(a.y, middle.y, b.y) - y);
+        if (distance > nearest) continue;
+        nearest = distance;
+        best = link;
+      }
+    }
+    return best;
   }
 
   private drawNodes(s: Surface, theme: Theme): void {
@@ -311,7 +380,11 @@ class Graph implements FigureSpec {
 
   hit(x: number, y: number): Hit | null {
     const node = this.nearest(x, y);
-    return node ? { head: node.name, tip: headTip(this.context.run, node.name) } : null;
+    if (node) return { head: node.name, tip: headTip(this.context.run, node.name) };
+    const edge = this.linkAt(x, y)?.edge;
+    if (!edge) return null;
+    const { pair, source, target } = edge;
+    return { edge: { pair, source, target }, tip: edgeTip(edge, this.context.run) };
   }
 
   drag(x: number, y: number, start: boolean): boolean {
@@ -346,6 +419,7 @@ class Graph implements FigureSpec {
   }
 
   data() {
+    this.rebuild();
     return edgeData(
       this.links.map((link) => link.edge),
       this.context.run,

@@ -1,11 +1,13 @@
 import type { NumberArray } from "../data/array";
 import type { Input, MapSet } from "../data/doc";
+import { HeadMaps } from "../data/head_maps";
 import { drawColorBar, formatNumber, type Box } from "../draw/axes";
 import { lookup, viridis } from "../draw/color";
-import { colorCells, minMax, orderedMatrix, range } from "../draw/heatmap";
+import { colorCells, minMax, range } from "../draw/heatmap";
 import type { Cells, Surface } from "../draw/surface";
 import type { Context, View } from "../ui/context";
 import { segmented, select } from "../ui/controls";
+import { inputChooser } from "../ui/input_chooser";
 import { el, isolated, visibleToken } from "../ui/dom";
 import { Figure, type FigureSpec, type Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
@@ -18,18 +20,24 @@ export interface MapSelection {
   input: Input;
   what: "pattern" | "scores";
   head: string;
-  /** Row of the map, in the order of the input; -1: none. */
-  query: number;
+  /** The row under the pointer, in the order of the input; -1: none. */
+  hovered: number;
+  /** Row of the map that was clicked; null: none. */
+  pinned: number | null;
   level: number;
-  array: NumberArray | null;
-  organized: NumberArray | null;
+  maps: HeadMaps | null;
+  /** The image behind the patches, if the page has it. */
+  photo: NumberArray | null;
 }
+
+/** Returns the row whose attention is shown, in the order of the input; -1: none. */
+export const shownQuery = ({ hovered, pinned }: MapSelection) => (hovered >= 0 ? hovered : (pinned ?? -1));
 
 export const maps: View = {
   id: "maps",
   title: "Attention maps",
   about:
-    "Attention maps of the selected head. Rows are queries, columns are keys. The original map is in the order of the input, the organized map in the order of the trees. Point at a row to see the attention of that query.",
+    "Attention maps of the selected head. Rows are queries, columns are keys. The original map is in the order of the input, the organized map in the order of the trees. Point at a row to see the attention of that query; click to keep it.",
   available: (run) => (run.doc.inputs ?? []).length > 0,
   async mount(section, context) {
     await new Maps(context).attach(section);
@@ -44,15 +52,16 @@ class Maps {
   private figures: Figure[] = [];
 
   constructor(private readonly context: Context) {
-    const input = context.run.doc.inputs![0]!;
+    const input = context.run.doc.inputs![context.store.state.input]!;
     this.selection = {
       input,
       what: input.pattern ? "pattern" : "scores",
       head: "",
-      query: -1,
+      hovered: -1,
+      pinned: context.store.state.query,
       level: 1,
-      array: null,
-      organized: null,
+      maps: null,
+      photo: null,
     };
     this.follow();
   }
@@ -70,22 +79,9 @@ class Maps {
 
   async attach(section: HTMLElement): Promise<void> {
     const { run, store } = this.context;
-    const inputs = run.doc.inputs!;
     const heads = () => this.selection.input.tokens.heads.map((value) => ({ value, label: value }));
     const head = select("Head", heads(), this.selection.head, (value) => store.set({ head: value }));
     const controls = el("div", { class: "controls" });
-    if (inputs.length > 1) {
-      const options = inputs.map((input, i) => ({ value: String(i), label: preview(input, i) }));
-      controls.append(
-        select("Input", options, "0", (value) => {
-          this.selection.input = inputs[Number(value)]!;
-          this.selection.query = -1;
-          this.follow();
-          head.setOptions(heads(), this.selection.head);
-          void this.load();
-        }).element,
-      );
-    }
     controls.append(head.element);
     if (this.selection.input.pattern && this.selection.input.scores) {
       const kinds = [
@@ -106,10 +102,12 @@ class Maps {
       this.context.figures.push(figure);
       to.append(figure.element);
     };
-    section.append(controls, pair);
-    add(new Figure(new MapFigure(this.context, this.selection, false, () => this.redraw()), store), pair);
+    section.append(...inputChooser(this.context), controls, pair);
+    const redraw = () => this.redraw();
+    const pin = (row: number) => this.pin(row);
+    add(new Figure(new MapFigure(this.context, this.selection, false, redraw, pin), store), pair);
     if (set.rows) {
-      const figure = new Figure(new MapFigure(this.context, this.selection, true, () => this.redraw()), store);
+      const figure = new Figure(new MapFigure(this.context, this.selection, true, redraw, pin), store);
       add(figure, pair);
       const levels = Math.max(run.doc.trees?.query?.levels.length ?? 0, run.doc.trees?.key?.levels.length ?? 0);
       const options = range(Math.max(0, levels - 1)).map((level) => ({
@@ -124,46 +122,49 @@ class Maps {
           }).element,
         );
     }
-    add(new Figure(new QueryAttention(this.selection, () => mapSet(this.selection)), store), section);
-    store.subscribe((_, changed) => {
-      if (!changed.has("head")) return;
-      this.follow();
-      head.value = this.selection.head;
-      this.redraw();
+    const query = new QueryAttention(this.selection, () => mapSet(this.selection), pin);
+    add(new Figure(query, store), section);
+    store.subscribe((state, changed) => {
+      if (changed.has("input")) {
+        this.selection.input = run.doc.inputs![state.input]!;
+        this.selection.hovered = -1;
+        if (!mapSet(this.selection)) this.selection.what = this.selection.input.pattern ? "pattern" : "scores";
+      }
+      if (changed.has("query")) this.selection.pinned = state.query;
+      if (changed.has("head") || changed.has("input")) {
+        this.follow();
+        head.setOptions(heads(), this.selection.head);
+      }
+      if (changed.has("input")) void this.load();
+      else if (changed.has("head") || changed.has("query")) this.redraw();
     });
     await this.load();
   }
 
+  private pin(row: number): void {
+    const { store } = this.context;
+    store.set({ query: store.state.query === row ? null : row });
+  }
   private redraw(): void {
     this.figures.forEach((figure) => figure.redraw());
   }
   private async load(): Promise<void> {
     const set = mapSet(this.selection);
-    const [array, organized] = await Promise.all([
-      this.context.run.array(set.maps),
-      set.organized ? this.context.run.array(set.organized) : null,
-    ]);
-    this.selection.array = array;
-    this.selection.organized = organized;
+    const { run } = this.context;
+    const { thumbnail } = this.selection.input;
+    const [maps, photo] = await Promise.all([HeadMaps.load(run, set), thumbnail ? run.array(thumbnail) : null]);
+    if (set !== mapSet(this.selection)) return; // another input was chosen in the meantime
+    this.selection.maps = maps;
+    this.selection.photo = photo;
     this.redraw();
   }
-}
-
-/** Returns a short name of an input: "0: the first words". */
-function preview(input: Input, i: number): string {
-  const { tokens, kind } = input.tokens;
-  if (kind === "image") return `${i}: image`;
-  const words = tokens.slice(0, 8).map((token) => token.text);
-  // Some tokenizers include spaces in their tokens, others do not.
-  const spaced = tokens.some((token) => /^\s|\s$/.test(token.text));
-  return `${i}: ${words.join(spaced ? "" : " ").slice(0, 32)}`;
 }
 
 class MapFigure implements FigureSpec {
   readonly id: string;
   readonly title: string;
   private box: Box = { left: 0, top: 0, width: 0, height: 0 };
-  private drawn: { key: string; cells: Cells; ends: [number, number] } | null = null;
+  private drawn: { key: string; maps: HeadMaps | null; cells: Cells; ends: [number, number] } | null = null;
   private readonly colors = lookup(viridis);
 
   constructor(
@@ -171,6 +172,7 @@ class MapFigure implements FigureSpec {
     private readonly selection: MapSelection,
     private readonly isOrganized: boolean,
     private readonly changed: () => void,
+    private readonly pin: (query: number) => void,
   ) {
     this.id = isOrganized ? "map-organized" : "map";
     this.title = isOrganized ? "Organized" : "Original";
@@ -186,35 +188,27 @@ class MapFigure implements FigureSpec {
     return { rows: range(set.queries), columns: range(set.keys) };
   }
 
-  /** Returns a function that reads the value of a cell of the drawing. */
+  /** Returns a function that reads the value of a cell of the drawing: one per query and key. */
   private reader(): { rows: number; columns: number; value: (row: number, column: number) => number } {
-    const set = mapSet(this.selection);
+    const { maps } = this.selection;
+    if (!maps) return { rows: 0, columns: 0, value: () => NaN };
     const { rows, columns } = this.order();
-    const pooled = set.side > 1;
-    const array = this.isOrganized && pooled ? this.selection.organized : this.selection.array;
-    if (!array) return { rows: 0, columns: 0, value: () => NaN };
-    const [high, wide] = pooled ? (array.shape.slice(-2) as [number, number]) : [rows.length, columns.length];
-    const inner = pooled
-      ? orderedMatrix(array, range(high), range(wide), this.slice())
-      : orderedMatrix(array, rows, columns, this.slice());
-    const first = this.selection.input.tokens.first_query ?? 0;
-    const causal = this.selection.input.tokens.mask === "causal";
-    // An averaged block is blank if the mask hides all of it. This is known only in the order of the input.
-    const hidden = (r: number, c: number) =>
-      causal &&
-      (pooled ? !this.isOrganized && c * set.side > (r + 1) * set.side - 1 + first : columns[c]! > rows[r]! + first);
-    return { rows: high, columns: wide, value: (r, c) => (hidden(r, c) ? NaN : inner(r, c)) };
+    const slice = this.slice();
+    const value = this.isOrganized
+      ? (r: number, c: number) => maps.organizedAt(slice, r, c)
+      : (r: number, c: number) => maps.at(slice, r, c);
+    return { rows: rows.length, columns: columns.length, value };
   }
 
   private update(): void {
-    const { input, what, head, array, organized } = this.selection;
-    const key = [input.name, what, head, array ? 1 : 0, organized ? 1 : 0].join();
-    if (this.drawn?.key === key) return;
+    const { what, head, maps } = this.selection;
+    if (this.drawn?.maps === maps && this.drawn?.key === head) return;
     const { rows, columns, value } = this.reader();
     const ends = minMax(rows, columns, value);
     if (what === "pattern") ends[0] = 0;
     this.drawn = {
-      key,
+      key: head,
+      maps,
       ends,
       cells: colorCells(rows, columns, value, ends, this.colors, what === "pattern" ? 0.5 : 1),
     };
@@ -223,7 +217,7 @@ class MapFigure implements FigureSpec {
   describe(): string {
     const set = mapSet(this.selection);
     const order = this.isOrganized ? "in the order of the trees" : "in the order of the input";
-    return `Attention map of ${this.selection.head}, ${set.queries} queries by ${set.keys} keys ${order}. Up and down arrows select a query.`;
+    return `Attention map of ${this.selection.head}, ${set.queries} queries by ${set.keys} keys ${order}. Up and down arrows move to a query, Enter keeps it.`;
   }
   height(width: number): number {
     const { rows, columns } = this.order();
@@ -242,7 +236,7 @@ class MapFigure implements FigureSpec {
     if (this.drawn) s.cells(this.drawn.cells, box.left, box.top, box.width, box.height);
     if (this.isOrganized) this.drawFolders(s);
     this.drawTokens(s, theme, rows, columns);
-    const at = rows.indexOf(this.selection.query);
+    const at = rows.indexOf(shownQuery(this.selection));
     if (at >= 0) {
       const high = box.height / rows.length;
       for (const paint of [
@@ -317,35 +311,47 @@ class MapFigure implements FigureSpec {
   hit(x: number, y: number): Hit | null {
     const cell = this.cellAt(x, y);
     if (!cell) return null;
-    if (this.selection.query !== cell.query) {
-      this.selection.query = cell.query;
+    if (this.selection.hovered !== cell.query) {
+      this.selection.hovered = cell.query;
       this.changed();
     }
     const { side } = mapSet(this.selection);
-    const value = this.reader().value(Math.floor(cell.row / side), Math.floor(cell.column / side));
+    const value = this.reader().value(cell.row, cell.column);
     const tip = [
       `${this.selection.head}: ${formatNumber(value)}`,
       { label: "query", value: `${cell.query + this.first()} ${isolated(this.token(cell.query + this.first()))}` },
       { label: "key", value: `${cell.key} ${isolated(this.token(cell.key))}` },
     ];
-    if (side > 1) tip.push(`mean over ${side} \u00d7 ${side} tokens`);
+    if (!this.selection.maps?.exact(this.slice())) tip.push(`mean over up to ${side} \u00d7 ${side} tokens`);
     return { tip };
   }
+  click(x: number, y: number): void {
+    const cell = this.cellAt(x, y);
+    if (cell) this.pin(cell.query);
+  }
   key(key: string): string | null {
+    const now = shownQuery(this.selection);
+    if (key === "Enter" && now >= 0) {
+      this.pin(now);
+      return "Query kept";
+    }
     const step = key === "ArrowDown" ? 1 : key === "ArrowUp" ? -1 : 0;
     if (step === 0) return null;
     const { rows } = this.order();
-    const at = rows.indexOf(this.selection.query);
-    const next = Math.min(rows.length - 1, Math.max(0, at + step));
-    this.selection.query = rows[next]!;
+    const next = rows[Math.min(rows.length - 1, Math.max(0, rows.indexOf(now) + step))]!;
+    this.selection.hovered = next;
     this.changed();
-    return `Query ${this.selection.query} ${this.token(this.selection.query + this.first())}`;
+    return `Query ${next} ${this.token(next + this.first())}`;
   }
 
+  /** One row and one column per block of the map. */
   data() {
     const { rows, columns } = this.order();
-    const { side } = mapSet(this.selection);
+    const set = mapSet(this.selection);
     const reader = this.reader();
+    const pooled = !this.selection.maps?.exact(this.slice());
+    const firsts = (count: number, starts: readonly number[] | undefined) =>
+      !pooled ? range(count) : this.isOrganized || !starts ? range(count).filter((i) => i % set.side === 0) : starts;
     const name = (index: number | undefined, offset: number) => {
       const at = (index ?? 0) + offset;
       return `${at} ${tokenText(this.selection.input, at)}`;
@@ -354,12 +360,10 @@ class MapFigure implements FigureSpec {
       const value = reader.value(r, c);
       return Number.isNaN(value) ? null : Number(value.toPrecision(4));
     };
+    const across = firsts(reader.columns, set.key_starts);
     return {
-      columns: ["query", ...range(reader.columns).map((c) => name(columns[c * side], 0))],
-      rows: range(reader.rows).map((r) => [
-        name(rows[r * side], this.first()),
-        ...range(reader.columns).map((c) => cell(r, c)),
-      ]),
+      columns: ["query", ...across.map((c) => name(columns[c], 0))],
+      rows: firsts(reader.rows, set.starts).map((r) => [name(rows[r], this.first()), ...across.map((c) => cell(r, c))]),
     };
   }
 }

@@ -6,13 +6,14 @@ import { countOf, countSentence, standingLabels, type Standing } from "../data/s
 import { drawColorBar, formatNumber, type Box } from "../draw/axes";
 import { grays, lookup, viridis } from "../draw/color";
 import { colorCells, minMax, orderedMatrix, range } from "../draw/heatmap";
-import type { Cells, Surface } from "../draw/surface";
+import { LayerCache, type Cells, type Surface } from "../draw/surface";
 import type { Context, View } from "../ui/context";
 import { segmented, select } from "../ui/controls";
 import { Figure, type FigureSpec, type Hit } from "../ui/figure";
+import type { EdgeFilter } from "../ui/store";
 import type { Theme } from "../ui/theme";
 import type { TipLine } from "../ui/tooltip";
-import { edgeTip } from "./edges";
+import { edgeTip, filterEdges, filterNote, wantedHeads } from "./edges";
 import { labelStep } from "./grid";
 
 /** A matrix of heads that can be shown. */
@@ -74,7 +75,7 @@ export const matrices: View = {
   id: "matrices",
   title: "Affinity matrices",
   about:
-    "Affinity of every pair of heads. Rows are sources, columns are targets. The affinity of a head with itself is blank. Of the kept edges, those that stand out have a filled mark and those that are beyond chance a hollow one. A gray matrix has no pair beyond chance.",
+    "Affinity of every pair of heads. The other view of the same edges: rows are sources, columns are targets. Marks are the edges of the wiring: filled if they stand out, hollow if they are beyond chance. Click a cell for the evidence of its pair. A gray matrix has no pair beyond chance.",
   available: (run) => choices(run).length > 0,
   async mount(section, context) {
     const view = new Matrices(context);
@@ -96,6 +97,13 @@ class Matrices implements FigureSpec {
   private columns: number[] = [];
   private cells: Cells | null = null;
   private ends: [number, number] = [0, 1];
+  private rowOf = new Map<string, number>();
+  private columnOf = new Map<string, number>();
+  private version = 0;
+  private filter: EdgeFilter | null = null;
+  private marked: Edge[] = [];
+  private markedFor = "";
+  private readonly cache = new LayerCache();
   private box: Box = { left: 0, top: 0, width: 0, height: 0 };
   private readonly colors = lookup(viridis);
   private readonly unsureColors = lookup(grays);
@@ -115,22 +123,35 @@ class Matrices implements FigureSpec {
       this.array = await run.array(this.chosen.array);
       this.rows = headOrder(run, this.chosen.rows, this.by);
       this.columns = headOrder(run, this.chosen.columns, this.by);
+      const place = (heads: readonly Head[], places: readonly number[]) =>
+        new Map(places.map((i, at) => [heads[i]!.name, at]));
+      this.rowOf = place(this.chosen.rows, this.rows);
+      this.columnOf = place(this.chosen.columns, this.columns);
       this.color();
+      ++this.version;
       figure.redraw();
     };
     const choose = (value: string) => {
       this.chosen = this.all.find((one) => one.value === value) ?? this.chosen;
       void show();
     };
+    const matrix = select("Matrix", this.all, this.chosen.value, choose);
+    // The matrix shows the roles of the selected edge.
+    const follow = () => {
+      const { edge } = this.context.store.state;
+      const wanted = this.all.find((one) => one.pair !== null && one.pair === edge?.pair);
+      if (!wanted || wanted === this.chosen || this.chosen.pair === edge?.pair) return;
+      matrix.value = wanted.value;
+      choose(wanted.value);
+    };
+    this.context.store.subscribe((_, changed) => changed.has("edge") && follow());
     const order = (by: string) => {
       this.by = by;
       void show();
     };
-    figure.controls.append(
-      select("Matrix", this.all, this.chosen.value, choose).element,
-      segmented("Order", orders, this.by, order),
-    );
+    figure.controls.append(matrix.element, ...(orders.length > 1 ? [segmented("Order", orders, this.by, order)] : []));
     await show();
+    follow();
   }
 
   private value(row: number, column: number): number {
@@ -163,19 +184,40 @@ class Matrices implements FigureSpec {
     return `Matrix ${label}: ${rows.length} by ${columns.length} heads, ordered by ${this.by}.${count} Arrow keys select a row.`;
   }
 
+  note(): string {
+    const { pair, label } = this.chosen;
+    const marks = pair === null ? "" : `. Marks: ${filterNote({ ...this.context.store.state.filter, pairs: [pair] })}`;
+    return `Matrix ${label}, ordered by ${this.by}${marks}`;
+  }
+
+  /** Whether the color bar is below the matrix, because there is no room beside it. */
+  private narrow(width: number): boolean {
+    return width < 560;
+  }
   private side(width: number): number {
     const { rows, columns } = this.chosen;
-    return Math.min(width - 260, 760, 34 * Math.max(1, rows.length, columns.length));
+    return Math.min(this.narrow(width) ? width - 82 : width - 260, 760, 34 * Math.max(1, rows.length, columns.length));
   }
   height(width: number): number {
     const { rows, columns } = this.chosen;
-    return Math.round((this.side(width) * rows.length) / Math.max(1, rows.length, columns.length)) + 66;
+    return (
+      Math.round((this.side(width) * rows.length) / Math.max(1, rows.length, columns.length)) +
+      (this.narrow(width) ? 208 : 66)
+    );
   }
 
   draw(s: Surface, width: number, _height: number, theme: Theme): void {
     const { rows, columns } = this.chosen;
     const cell = this.side(width) / Math.max(1, rows.length, columns.length);
     this.box = { left: 66, top: 8, width: cell * columns.length, height: cell * rows.length };
+    this.filterMarks();
+    // All but the frames is drawn once: a million cells take longer than a frame.
+    s.layer(this.cache, `${theme.name} ${this.version}`, (layer) => this.drawAll(layer, width, cell, theme));
+    this.drawChosen(s);
+    this.drawChosenEdge(s);
+  }
+
+  private drawAll(s: Surface, width: number, cell: number, theme: Theme): void {
     const { box } = this;
     if (this.cells) s.cells(this.cells, box.left, box.top, box.width, box.height);
     const roomy = cell >= 13;
@@ -185,33 +227,39 @@ class Matrices implements FigureSpec {
     s.text("target", box.left + box.width / 2, box.top + box.height + 52, { anchor: "middle" });
     s.text("source", 12, box.top + box.height / 2, { anchor: "middle", rotate: -90 });
     this.drawEdges(s);
-    this.drawChosen(s);
     const ends: [string, string] = [formatNumber(this.ends[0]), formatNumber(this.ends[1])];
     const ramp = this.unsure() ? grays : viridis;
-    drawColorBar(s, box.left + box.width + 24, box.top, `affinity: ${this.chosen.label}`, ends, ramp, theme);
-    this.drawMarkKey(s, box.left + box.width + 24, box.top + 60, theme);
+    const at = this.narrow(width)
+      ? { x: box.left, y: box.top + box.height + 64 }
+      : { x: box.left + box.width + 24, y: box.top };
+    drawColorBar(s, at.x, at.y, `affinity: ${this.chosen.label}`, ends, ramp, theme);
+    this.drawMarkKey(s, at.x, at.y + 60, theme);
   }
 
-  /** Returns the kept edges of this matrix that are beyond chance. */
-  private marked(): Edge[] {
+  /** Finds the edges of this matrix that are beyond chance and pass the filters, if these or the matrix have changed. */
+  private filterMarks(): void {
+    const { run, store } = this.context;
+    const { filter } = store.state;
+    const key = `${this.version}`;
+    if (filter === this.filter && key === this.markedFor) return;
+    this.filter = filter;
     const { pair } = this.chosen;
-    return this.context.run.edges.filter(
-      (edge) => edge.pair === pair && (edge.standing === "out" || edge.standing === "beyond"),
-    );
+    this.marked = filterEdges(
+      run.edges,
+      { ...filter, pairs: pair === null ? [] : [pair] },
+      wantedHeads(run, filter),
+    ).filter(({ standing }) => standing === "out" || standing === "beyond");
+    this.markedFor = `${++this.version}`;
   }
 
   /** Marks the kept edges that stand out and those that are beyond chance. */
   private drawEdges(s: Surface): void {
     const { box } = this;
-    const place = (heads: readonly Head[], order: readonly number[]) =>
-      new Map(order.map((i, at) => [heads[i]!.name, at]));
-    const rows = place(this.chosen.rows, this.rows);
-    const columns = place(this.chosen.columns, this.columns);
     const wide = box.width / this.columns.length;
     const high = box.height / this.rows.length;
-    for (const edge of this.marked()) {
-      const row = rows.get(edge.source);
-      const column = columns.get(edge.target);
+    for (const edge of this.marked) {
+      const row = this.rowOf.get(edge.source);
+      const column = this.columnOf.get(edge.target);
       if (row === undefined || column === undefined) continue;
       drawMark(s, box.left + (column + 0.5) * wide, box.top + (row + 0.5) * high, Math.min(5, wide / 3), edge.standing);
     }
@@ -274,8 +322,8 @@ class Matrices implements FigureSpec {
   private drawChosen(s: Surface): void {
     const { head } = this.context.store.state;
     const { box } = this;
-    const row = this.rows.findIndex((i) => this.chosen.rows[i]!.name === head);
-    const column = this.columns.findIndex((i) => this.chosen.columns[i]!.name === head);
+    const row = this.rowOf.get(head ?? "") ?? -1;
+    const column = this.columnOf.get(head ?? "") ?? -1;
     const high = box.height / this.rows.length;
     const wide = box.width / this.columns.length;
     for (const paint of [
@@ -287,6 +335,24 @@ class Matrices implements FigureSpec {
     }
   }
 
+  /** Frames the cell of the chosen edge. */
+  private drawChosenEdge(s: Surface): void {
+    const { edge } = this.context.store.state;
+    const { box } = this;
+    if (edge === null || edge.pair !== this.chosen.pair) return;
+    const row = this.rowOf.get(edge.source) ?? -1;
+    const column = this.columnOf.get(edge.target) ?? -1;
+    if (row < 0 || column < 0) return;
+    const high = box.height / this.rows.length;
+    const wide = box.width / this.columns.length;
+    // Cells of large matrices are smaller than a visible frame.
+    const [w, h] = [Math.max(8, wide), Math.max(8, high)];
+    const x = box.left + (column + 0.5) * wide - w / 2;
+    const y = box.top + (row + 0.5) * high - h / 2;
+    s.rect(x - 2, y - 2, w + 4, h + 4, { stroke: "#000000", width: 4.5 });
+    s.rect(x - 2, y - 2, w + 4, h + 4, { stroke: "#ffffff", width: 2 });
+  }
+
   hit(x: number, y: number): Hit | null {
     const { box } = this;
     const row = Math.floor(((y - box.top) / box.height) * this.rows.length);
@@ -294,12 +360,16 @@ class Matrices implements FigureSpec {
     if (row < 0 || column < 0 || row >= this.rows.length || column >= this.columns.length) return null;
     const source = this.chosen.rows[this.rows[row]!]!.name;
     const target = this.chosen.columns[this.columns[column]!]!.name;
-    const value = formatNumber(this.value(row, column), 4);
+    const affinity = this.value(row, column);
+    const value = formatNumber(affinity, 4);
     const edge = this.context.run.edges.find(
       (one) => one.pair === this.chosen.pair && one.source === source && one.target === target,
     );
     const tip: TipLine[] = edge ? edgeTip(edge, this.context.run) : [`${source} \u2192 ${target}`];
-    return { head: source, tip: [...tip, { label: this.chosen.label, value }] };
+    const { pair } = this.chosen;
+    const before = this.chosen.rows[this.rows[row]!]!.layer < this.chosen.columns[this.columns[column]!]!.layer;
+    const key = pair !== null && before && !Number.isNaN(affinity) ? { edge: { pair, source, target } } : {};
+    return { head: source, tip: [...tip, { label: this.chosen.label, value }], ...key };
   }
 
   key(key: string): string | null {

@@ -1,14 +1,18 @@
 import { readPruning } from "../data/pruning";
 import type { Head } from "../data/head";
+import { detectedKinds } from "../data/head_facts";
 import type { Run } from "../data/run";
+import { mean } from "../data/stats";
 import { classColor, viridis } from "../draw/color";
 import { classNames } from "../ui/context";
 import type { Option } from "../ui/controls";
 import type { Theme } from "../ui/theme";
 
-/** Colors of heads: by class, by layer, or by a number. */
+/** Colors of heads: by class, by what detectors found, by layer, or by a number. */
 export interface NodeColors {
   color(head: string, theme: Theme): string;
+  /** Colors of several heads with their shares: classes, largest first; of layers and numbers one color, the mean. */
+  mix(heads: readonly string[], theme: Theme): { color: string; share: number }[];
   legend: { color: string; label: string }[];
   /** Ends of the color scale, for layers and numbers. */
   ends?: [number, number];
@@ -50,27 +54,49 @@ export function headNumbers(run: Run): Map<string, Map<string, number>> {
 export function colorOptions(run: Run): Option[] {
   const options: Option[] = [];
   if (classNames(run).length > 0) options.push({ value: "class", label: "class" });
+  if ([...detectedKinds(run).values()].some((kinds) => kinds.length > 0))
+    options.push({ value: "detected", label: "detected as" });
   options.push({ value: "layer", label: "layer" });
   for (const label of headNumbers(run).keys()) options.push({ value: label, label });
   return options;
 }
 
 export function nodeColors(run: Run, by: string): NodeColors {
-  if (by === "class") {
-    // A combination of classes has its own color. Otherwise the legend could list a class that no head is colored by.
-    const kind = (head: Head | undefined) => [...(head?.classes ?? [])].sort().join(" + ");
+  if (by === "class" || by === "detected") {
+    const detected = detectedKinds(run);
+    const kinds = (head: Head | undefined) =>
+      by === "class" ? head?.classes : detected.get(head?.name ?? "")?.map((name) => name.replaceAll("_", " "));
+    // A combination has its own color. Otherwise the legend could list a class that no head is colored by.
+    const kind = (head: Head | undefined) => [...(kinds(head) ?? [])].sort().join(" + ");
     const names = [...new Set(run.heads.map(kind))].filter(Boolean).sort();
+    const color = (head: string, theme: Theme) => {
+      const at = names.indexOf(kind(run.head(head)));
+      return at < 0 ? theme.blank : classColor(at);
+    };
     return {
-      color: (head, theme) => {
-        const at = names.indexOf(kind(run.head(head)));
-        return at < 0 ? theme.blank : classColor(at);
+      color,
+      mix: (heads, theme) => {
+        const counts = new Map<string, number>();
+        for (const head of heads) {
+          const one = color(head, theme);
+          counts.set(one, (counts.get(one) ?? 0) + 1);
+        }
+        return [...counts]
+          .sort((a, b) => b[1] - a[1])
+          .map(([one, count]) => ({ color: one, share: count / heads.length }));
       },
       legend: names.map((label, i) => ({ color: classColor(i), label })),
     };
   }
   if (by === "layer") {
     const last = Math.max(1, run.layers - 1);
-    return { color: (head) => viridis((run.head(head)?.layer ?? 0) / last), legend: [], ends: [0, last] };
+    const share = (head: string) => (run.head(head)?.layer ?? 0) / last;
+    return {
+      color: (head) => viridis(share(head)),
+      mix: (heads) => [{ color: viridis(mean(heads.map(share))), share: 1 }],
+      legend: [],
+      ends: [0, last],
+    };
   }
   const values = headNumbers(run).get(by) ?? new Map<string, number>();
   const low = Math.min(0, ...values.values());
@@ -79,6 +105,11 @@ export function nodeColors(run: Run, by: string): NodeColors {
     color: (head, theme) => {
       const value = values.get(head);
       return value === undefined ? theme.blank : viridis((value - low) / (high - low));
+    },
+    mix: (heads, theme) => {
+      const known = heads.map((head) => values.get(head)).filter((value) => value !== undefined);
+      const color = known.length === 0 ? theme.blank : viridis((mean(known) - low) / (high - low));
+      return [{ color, share: 1 }];
     },
     legend: [],
     ends: [low, high],

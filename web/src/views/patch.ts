@@ -1,6 +1,7 @@
-import { effectOf, readCutSamples, strongestCuts, type Cut, type CutSample } from "../data/cuts";
+import { effectOf, readCutSamples, strongestCuts, type CutSample } from "../data/cuts";
+import { edgeName, edgeOf } from "../data/edge_key";
 import type { Run } from "../data/run";
-import type { View } from "../ui/context";
+import type { Context, View } from "../ui/context";
 import { el } from "../ui/dom";
 import { Figure } from "../ui/figure";
 import { tableCard } from "../ui/table_card";
@@ -36,25 +37,27 @@ export const patch: View = {
     const figure = new Figure(effects, store);
     effects.redraw = () => figure.redraw();
     context.figures.push(figure);
-    section.append(figure.element, strongest(run.cuts, measureOf(run)));
+    section.append(figure.element, strongest(context));
     if (samples.length > 0) section.append(agreement(samples));
   },
 };
 
 /** Table of the chosen edges with the largest effects. */
-function strongest(cuts: Cut[], { name, unit }: Measure): HTMLElement {
-  const chosen = strongestCuts(cuts);
+function strongest({ run, store }: Context): HTMLElement {
+  const { name, unit } = measureOf(run);
+  const chosen = strongestCuts(run.cuts);
   const shown = chosen.slice(0, maxEdges);
   return tableCard({
     name: "patch-strongest",
     title: "Largest effects",
-    about: `${shown.length} of ${chosen.length} chosen edges. Effect: ${name}${unit}. Local: change of the target's output, relative to the stream.`,
-    columns: ["pair", "source", "target", "effect", "pk", "z", "local", "kind", "in circuit"],
+    about: `${shown.length} of ${chosen.length} chosen edges; click one for its evidence. Effect: ${name}${unit}. Local: change of the target's output, relative to the stream.`,
+    columns: ["edge", "effect", "pk", "z", "local", "kind", "in circuit"],
     rows: shown.map((cut) => [
-      ...[cut.pair, cut.source, cut.target, cut.effect, cut.pk, cut.z, cut.local, cut.kind],
+      ...[edgeName(cut), cut.effect, cut.pk, cut.z, cut.local, cut.kind],
       cut.inCircuit ? "yes" : "no",
     ]),
     digits: 3,
+    open: (row) => store.chooseEdge(edgeOf(shown[row]!)),
   });
 }
 

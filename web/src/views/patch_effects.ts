@@ -1,3 +1,4 @@
+import { edgeOf } from "../data/edge_key";
 import { effectOf, strongestCuts, type Cut, type CutSample } from "../data/cuts";
 import { maxOf, minOf } from "../data/stats";
 import { drawAxes, drawLegend, formatNumber, linearScale, logScale, signed, type Box } from "../draw/axes";
@@ -182,7 +183,9 @@ export class PatchEffects implements FigureSpec {
       { label: "local effect", value: formatNumber(cut.local) },
       { label: "edge", value: `${kinds[cut.kind] ?? cut.kind}${cut.inCircuit ? ", in the circuit" : ""}` },
     ];
-    return this.context.run.hasHead(cut.source) ? { head: cut.source, tip } : { tip };
+    const { run } = this.context;
+    if (!run.hasHead(cut.source) || !run.hasHead(cut.target)) return { tip };
+    return { head: cut.source, edge: edgeOf(cut), tip };
   }
   hit(x: number, y: number): Hit | null {
     let best: Cut | null = null;
@@ -198,6 +201,11 @@ export class PatchEffects implements FigureSpec {
     return best ? this.tip(best) : null;
   }
   key(key: string): string | null {
+    const at = this.chosen[this.cursor];
+    if (key === "Enter" && at) {
+      this.context.store.chooseEdge(edgeOf(at));
+      return `${this.name(at)} selected`;
+    }
     const step = key === "ArrowRight" || key === "ArrowDown" ? 1 : key === "ArrowLeft" || key === "ArrowUp" ? -1 : 0;
     if (step === 0 || this.chosen.length === 0) return null;
     this.cursor = Math.min(this.chosen.length - 1, Math.max(0, this.cursor + step));

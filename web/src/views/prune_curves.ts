@@ -58,7 +58,7 @@ export class PruneCurves implements FigureSpec {
       ...orders.flatMap((order) => order.points.map((point) => point.values[this.measure])),
       ...spread.flatMap(({ low, high }) => [low, high]),
     ].filter(Number.isFinite);
-    this.box = { left: 66, top: 14, width: width - 66 - 130, height: height - 72 };
+    this.box = { left: 66, top: 14, width: width - 66 - 140, height: height - 72 };
     const { box } = this;
     const [low, high] = [minOf(values), maxOf(values)];
     const room = (high - low || 1) * 0.04;

@@ -2,7 +2,8 @@ import { nestFolders, initiallyOpen, type Folder } from "../data/tree";
 import type { PackedTree } from "../data/doc";
 import type { Run } from "../data/run";
 import { wiringStanding } from "../data/significance";
-import { drawColorBar, drawLegend, formatNumber } from "../draw/axes";
+import { drawColorBar, drawLegend, formatNumber, legendHeight } from "../draw/axes";
+import { measureText } from "../draw/canvas";
 import { viridis } from "../draw/color";
 import type { Surface } from "../draw/surface";
 import { headTip, type Context, type View } from "../ui/context";
@@ -143,7 +144,8 @@ class TreeFigure implements FigureSpec {
       return { folder, depth, x: 0, y, children };
     };
     this.top = walk(this.root, 0);
-    const step = Math.min(120, (width - 360) / deepest);
+    // Names need room to the right of the deepest line.
+    const step = Math.min(120, Math.max(10, (width - Math.min(360, 0.6 * width)) / deepest));
     for (const line of this.lines()) line.x = 20 + line.depth * step;
   }
   /** Returns all lines, parents before children. */
@@ -158,7 +160,8 @@ class TreeFigure implements FigureSpec {
   }
   height(width: number): number {
     this.layout(width);
-    return 8 + this.rows * rowHeight + (this.ofHeads ? 56 : 16);
+    const legend = legendHeight(this.colors.legend, width - 20, measureText);
+    return 8 + this.rows * rowHeight + (this.ofHeads ? 38 + legend : 16);
   }
 
   draw(s: Surface, width: number, height: number, theme: Theme): void {
@@ -170,7 +173,8 @@ class TreeFigure implements FigureSpec {
     }
     lines.forEach((line, i) => this.drawLine(s, line, i === this.cursor, theme));
     if (!this.ofHeads) return;
-    drawLegend(s, 8, height - 28, width - 20, this.colors.legend, theme);
+    const legend = legendHeight(this.colors.legend, width - 20, measureText);
+    drawLegend(s, 8, height - 10 - legend, width - 20, this.colors.legend, theme);
     if (this.colors.ends) {
       const ends: [string, string] = [formatNumber(this.colors.ends[0]), formatNumber(this.colors.ends[1])];
       drawColorBar(s, 14, height - 40, this.by, ends, viridis, theme);
@@ -195,11 +199,27 @@ class TreeFigure implements FigureSpec {
       const classes = this.ofHeads ? (this.context.run.head(name)?.classes.join(", ") ?? "") : "";
       s.text(classes, x + 22 + s.measure(name, 12, weight), y, { baseline: "middle", fill: theme.muted, size: 11 });
     } else {
-      const fill = children.length > 0 ? theme.background : theme.muted;
-      s.circle(x, y, 5, { fill, stroke: theme.muted, width: 1.5, ...ring });
+      const closed = children.length === 0;
+      if (closed && this.ofHeads) this.drawMix(s, folder, x, y, theme);
+      const fill = closed ? (this.ofHeads ? {} : { fill: theme.muted }) : { fill: theme.background };
+      s.circle(x, y, closed ? 6.5 : 5, { ...fill, stroke: theme.muted, width: 1.5, ...ring });
       if (children.length === 0) s.text(this.summary(folder), x + 13, y, { baseline: "middle", weight });
     }
     if (focused) s.circle(x, y, 9, { stroke: theme.mark, width: 1.5, dash: [3, 2] });
+  }
+
+  /** Fills the circle of a closed folder with the colors of its heads: sectors for classes, the mean of numbers. */
+  private drawMix(s: Surface, folder: Folder, x: number, y: number, theme: Theme): void {
+    const names = folder.elements.map((element) => this.elementName(element));
+    let from = -Math.PI / 2;
+    for (const { color, share } of this.colors.mix(names, theme)) {
+      const to = from + 2 * Math.PI * share;
+      const at = (angle: number) =>
+        `${(x + 6.5 * Math.cos(angle)).toFixed(2)},${(y + 6.5 * Math.sin(angle)).toFixed(2)}`;
+      if (share > 0.999) s.circle(x, y, 6.5, { fill: color });
+      else s.path(`M${x},${y}L${at(from)}A6.5,6.5 0 ${share > 0.5 ? 1 : 0} 1 ${at(to)}Z`, { fill: color });
+      from = to;
+    }
   }
 
   /** Returns the first elements of a folder and their number: "L0H1, L0H4, L1H2, L1H7 ... [17]". */

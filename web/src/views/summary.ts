@@ -10,11 +10,11 @@ import { gainCounts } from "./sparsity";
 
 type Part = string | Node;
 
-/** Summary of the run in words and numbers. */
-export const overview: View = {
-  id: "overview",
-  title: "Overview",
-  about: "What this run analyzed, and its main results.",
+/** All results of the run in words and numbers. */
+export const summary: View = {
+  id: "summary",
+  title: "All results",
+  about: "What this run analyzed, and what each command concluded.",
   available: () => true,
   mount(section, context) {
     const commands = Object.entries(context.run.doc.manifest.commands);
@@ -54,7 +54,8 @@ function weights(run: Run): string {
   return processing ? `; ${processing} weights` : "";
 }
 
-function tiles(run: Run): HTMLElement {
+/** The sizes of a run and its main counts. */
+export function tiles(run: Run): HTMLElement {
   const query = run.heads.filter((head) => !head.kv);
   const entries: [string, string][] = [];
   if (run.heads.length > 0) {
@@ -70,7 +71,8 @@ function tiles(run: Run): HTMLElement {
     if (!count) entries.push(["edges kept, significance unknown", String(run.edges.length)]);
   }
   const input = run.doc.inputs?.[0];
-  if (input) entries.push([input.tokens.kind === "image" ? "patches" : "tokens", String(input.tokens.tokens.length)]);
+  if (input?.patches !== undefined) entries.push(["patches", String(input.patches)]);
+  else if (input) entries.push(["tokens", String(input.tokens.tokens.length)]);
   if ((run.doc.inputs?.length ?? 0) > 1) entries.push(["inputs", String(run.doc.inputs!.length)]);
   if (run.doc.prune) entries.push(["heads removed", String(run.doc.prune.removed)]);
   if (run.doc.comparison) entries.push(["runs compared", String(run.doc.comparison.runs.length)]);
@@ -187,7 +189,7 @@ function pruned({ run }: Context): Part[][] {
   return [[`Pruned to ${result.heads - result.removed} of ${result.heads} heads${said}`]];
 }
 
-/** Max number of pairs in the overview. The comparison section has the others. */
+/** Max number of pairs in the summary. The comparison section has the others. */
 const maxPairs = 6;
 
 function compared({ run }: Context): Part[][] {

@@ -1,0 +1,87 @@
+import type { State } from "../ui/store";
+import type { Run } from "./run";
+
+/** Something that the box found: how it is called, what it is, and the state that shows it. */
+export interface Found {
+  label: string;
+  kind: string;
+  state: Partial<State>;
+}
+
+/** Max number of results. */
+const most = 12;
+
+/** Returns what matches a text: heads, edges, layers, classes, tokens; the best matches first. */
+export function find(run: Run, text: string, state: Pick<State, "filter">): Found[] {
+  const wanted = text.trim().toLowerCase();
+  if (wanted === "") return [];
+  return [
+    ...layers(run, wanted, state),
+    ...heads(run, wanted),
+    ...edges(run, wanted),
+    ...classes(run, wanted),
+    ...tokens(run, wanted),
+  ].slice(0, most);
+}
+
+/** Returns the usual name of a head: "4.7" and "4,7" are L4H7. */
+function canonical(text: string): string {
+  return text.replace(/^(\d+)[.,](\d+)$/, "l$1h$2");
+}
+
+function heads(run: Run, wanted: string): Found[] {
+  const name = canonical(wanted);
+  const matching = run.heads.filter((head) => head.name.toLowerCase().startsWith(name));
+  matching.sort((a, b) => Number(b.name.toLowerCase() === name) - Number(a.name.toLowerCase() === name));
+  return matching.slice(0, 6).map(({ name: head, classes: known }) => ({
+    label: head,
+    kind: known.length > 0 ? `head, ${known.join(", ")}` : "head",
+    state: { head, edge: null },
+  }));
+}
+
+function edges(run: Run, wanted: string): Found[] {
+  const parts = wanted.split(/\s*(?:->|>|\u2192)\s*/).map(canonical);
+  if (parts.length !== 2) return [];
+  const [from, to] = parts as [string, string];
+  return run.edges
+    .filter(({ source, target }) => source.toLowerCase() === from && target.toLowerCase().startsWith(to))
+    .map(({ pair, source, target }) => ({
+      label: `${source} \u2192 ${target}`,
+      kind: `edge, ${pair}`,
+      state: { edge: { pair, source, target }, tab: "circuit" as const, at: null },
+    }));
+}
+
+function layers(run: Run, wanted: string, { filter }: Pick<State, "filter">): Found[] {
+  const number = /^l(?:ayer)?\s*(\d{1,4})$/.exec(wanted)?.[1];
+  if (number === undefined || Number(number) >= run.layers) return [];
+  const layer = Number(number);
+  return [
+    {
+      label: `layer ${layer}`,
+      kind: "edges within reach of one layer",
+      state: {
+        tab: "circuit",
+        at: null,
+        filter: { ...filter, layers: [Math.max(0, layer - 1), Math.min(run.layers - 1, layer + 1)] },
+      },
+    },
+  ];
+}
+
+function classes(run: Run, wanted: string): Found[] {
+  return run.heads.flatMap(({ name, classes: known }) => {
+    const match = known.find((one) => one.toLowerCase().includes(wanted));
+    return match ? [{ label: name, kind: `class ${match}`, state: { head: name, edge: null } }] : [];
+  });
+}
+
+function tokens(run: Run, wanted: string): Found[] {
+  return run.heads.flatMap(({ name }) =>
+    [...run.tokensOf(name)].flatMap(([role, list]) => {
+      const match = list.find((token) => token.text.trim().toLowerCase() === wanted && !(token.q > 0.05));
+      return match ? [{ label: name, kind: `token in ${role}`, state: { head: name, edge: null } }] : [];
+    }),
+  );
+}

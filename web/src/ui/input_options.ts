@@ -1,0 +1,18 @@
+import type { Input } from "../data/doc";
+import type { Run } from "../data/run";
+import type { Option } from "./controls";
+
+/** Returns a short name of an input: "0: the first words", "1: cat.jpg". */
+export function inputName(input: Input, i: number): string {
+  const { tokens, kind } = input.tokens;
+  if (kind === "image") return `${i}: ${input.file ?? "image"}`;
+  // Some tokenizers include spaces in their tokens, others do not.
+  const spaced = tokens.some((token) => /^\s|\s$/.test(token.text));
+  const words = tokens.slice(0, 8).map((token) => token.text);
+  return `${i}: ${words.join(spaced ? "" : " ").slice(0, 32)}`;
+}
+
+/** Returns the inputs of a run as options of a chooser. */
+export function inputOptions(run: Run): Option[] {
+  return (run.doc.inputs ?? []).map((input, i) => ({ value: String(i), label: inputName(input, i) }));
+}

@@ -1,0 +1,269 @@
+import "../heads.css";
+import type { Head } from "../data/head";
+import { headFacts } from "../data/head_facts";
+import { loadShownInput, type ShownInput } from "../data/head_maps";
+import { maxOf } from "../data/stats";
+import { cividis } from "../draw/color";
+import { drawMap, headCells, mapImageNote } from "../draw/map_image";
+import { fontFamily } from "../draw/surface";
+import { headTip, type Context, type View } from "../ui/context";
+import { el } from "../ui/dom";
+import { headFilterControls, onHeadFilter, passingHeads } from "../ui/head_filter";
+import { inputChooser } from "../ui/input_chooser";
+import { light, type Theme } from "../ui/theme";
+import { hideTip, showTip } from "../ui/tooltip";
+import { bandHeight, cellPlace, headAt, layoutGrid, moveInGrid, type GridLayout } from "./head_grid_layout";
+import { colorOptions, nodeColors, type NodeColors } from "./node_color";
+
+export const headGrid: View = {
+  id: "head-grid",
+  title: "All heads",
+  about:
+    "Every head of the model, one row per layer. A cell shows where the head looks; a bar below it has the color of its class, or of what detectors found. Click a head to select it. Shift-click, or press p, to pin it to the tray. Heads that the filters leave out are pale.",
+  available: (run) => run.heads.length > 0,
+  async mount(section, context) {
+    await new HeadGridView(context).attach(section);
+  },
+};
+
+/** One canvas per layer, drawn when it scrolls into view. Marks are elements above them, so that hovering draws nothing. */
+class HeadGridView {
+  private readonly stage = el("div", { class: "head-grid", role: "application", tabindex: "0" });
+  private readonly live = el("div", { class: "hidden", "aria-live": "polite" });
+  private readonly marks = el("div", { class: "marks", "aria-hidden": "true" });
+  private bands: HTMLCanvasElement[] = [];
+  private readonly visible = new Set<number>();
+  private readonly fresh = new Set<number>();
+  private layout: GridLayout;
+  private width = 0;
+  private shown: ShownInput | null = null;
+  private passing: Set<string>;
+  private readonly classes: NodeColors | null;
+  private readonly strengths: Map<string, number>;
+  private cursor: Head;
+  private readonly observer = new IntersectionObserver((entries) => this.scrolled(entries), { rootMargin: "200px" });
+
+  constructor(private readonly context: Context) {
+    const { run, store } = context;
+    this.layout = layoutGrid(run.heads, run.layers, 960);
+    this.passing = passingHeads(run, store);
+    const by = colorOptions(run)[0]!.value;
+    this.classes = by === "class" || by === "detected" ? nodeColors(run, by) : null;
+    this.strengths = new Map(
+      headFacts(run)
+        .filter((facts) => facts.strength > 0)
+        .map((facts) => [facts.head.name, facts.strength]),
+    );
+    this.cursor = run.head(store.state.head) ?? run.heads[0]!;
+    this.stage.setAttribute(
+      "aria-label",
+      `${run.heads.length} heads in ${run.layers} layers. Arrow keys move between heads, Enter selects, p pins.`,
+    );
+  }
+
+  async attach(section: HTMLElement): Promise<void> {
+    const { run, store } = this.context;
+    const note = el("p", { class: "note" }, this.note());
+    section.append(
+      ...inputChooser(this.context),
+      headFilterControls(this.context),
+      this.legend(),
+      this.stage,
+      this.live,
+      note,
+    );
+    this.listen();
+    await this.load();
+    this.build();
+    new ResizeObserver(() => this.resized()).observe(this.stage);
+    // Layers that were never in view are printed too, in light colors.
+    addEventListener("beforeprint", () => this.bands.forEach((_, layer) => this.drawBand(layer, light)));
+    addEventListener("afterprint", () => this.redraw());
+    onHeadFilter(store, () => {
+      this.passing = passingHeads(run, store);
+      this.redraw();
+    });
+    store.subscribe((state, changed) => {
+      if (changed.has("input") || changed.has("query"))
+        void this.load().then(() => {
+          note.textContent = this.note();
+          this.redraw();
+        });
+      if (changed.has("theme")) this.redraw();
+      if (changed.has("head")) this.cursor = run.head(state.head) ?? this.cursor;
+      if (["head", "hover", "pins"].some((one) => changed.has(one as "head"))) this.placeMarks();
+    });
+  }
+
+  private note(): string {
+    const { run, store } = this.context;
+    const input = run.doc.inputs?.[store.state.input];
+    if (input?.pattern)
+      return `${mapImageNote(input)} Heads without a map are filled with the color of their sum of z: from dark (0) to light (the largest).`;
+    return "This run has no attention maps. Cells have the color of their sum of z: from dark (0) to light (the largest).";
+  }
+  private legend(): HTMLElement {
+    const entries = (this.classes?.legend ?? []).map(({ color, label }) => {
+      const swatch = el("span", { class: "swatch" });
+      swatch.style.color = color;
+      return el("span", { class: "entry" }, swatch, label);
+    });
+    return el("p", { class: "head-legend" }, ...entries);
+  }
+
+  private async load(): Promise<void> {
+    const { run, store } = this.context;
+    this.shown = await loadShownInput(run, store.state.input);
+  }
+
+  /** Makes the canvases anew, for a new width. */
+  private build(): void {
+    const { run } = this.context;
+    this.width = Math.floor(this.stage.clientWidth) || 960;
+    this.layout = layoutGrid(run.heads, run.layers, this.width);
+    this.observer.disconnect();
+    this.visible.clear();
+    this.fresh.clear();
+    this.bands = this.layout.layers.map((_, layer) => {
+      const band = el("canvas", { "aria-hidden": "true", "data-layer": String(layer) });
+      band.style.height = `${bandHeight(this.layout, layer)}px`;
+      this.observer.observe(band);
+      return band;
+    });
+    this.stage.replaceChildren(...this.bands, this.marks);
+    this.placeMarks();
+  }
+  private resized(): void {
+    const width = Math.floor(this.stage.clientWidth);
+    if (width > 0 && width !== this.width) this.build();
+  }
+  private scrolled(entries: IntersectionObserverEntry[]): void {
+    for (const { target, isIntersecting } of entries) {
+      const layer = Number((target as HTMLElement).dataset.layer);
+      if (isIntersecting) this.visible.add(layer);
+      else this.visible.delete(layer);
+      if (isIntersecting && !this.fresh.has(layer)) this.drawBand(layer);
+    }
+  }
+  private redraw(): void {
+    this.fresh.clear();
+    this.visible.forEach((layer) => this.drawBand(layer));
+  }
+
+  private drawBand(layer: number, theme = this.context.store.state.theme): void {
+    const { query } = this.context.store.state;
+    const band = this.bands[layer]!;
+    const scale = Math.min(2, window.devicePixelRatio || 1);
+    const height = bandHeight(this.layout, layer);
+    band.width = Math.round(this.width * scale);
+    band.height = Math.round(height * scale);
+    const c = band.getContext("2d")!;
+    c.setTransform(scale, 0, 0, scale, 0, 0);
+    c.fillStyle = theme.muted;
+    c.font = `12px ${fontFamily}`;
+    c.textBaseline = "middle";
+    c.fillText(`L${layer}`, 2, Math.min(this.layout.cell, height) / 2);
+    const size = this.layout.cell - 2;
+    this.layout.layers[layer]!.forEach((head, i) => {
+      const { x, y } = cellPlace(this.layout, i);
+      c.globalAlpha = this.passing.has(head.name) ? 1 : 0.15;
+      const cells = this.shown ? headCells(this.shown, head.name, Math.round(size * scale), query) : null;
+      if (cells) drawMap(c, cells, x + 1, y + 1, size, theme);
+      else {
+        c.fillStyle = this.fill(head.name, theme);
+        c.fillRect(x + 1, y + 1, size, size);
+      }
+      const bar = this.classes?.color(head.name, theme) ?? theme.blank;
+      if (bar !== theme.blank) {
+        c.fillStyle = bar;
+        c.fillRect(x + 1, y + 1 + size - 4, size, 4);
+      }
+      c.strokeStyle = theme.grid;
+      c.lineWidth = 1;
+      c.strokeRect(x + 0.5, y + 0.5, size + 1, size + 1);
+    });
+    c.globalAlpha = 1;
+    this.fresh.add(layer);
+  }
+  private fill(name: string, theme: Theme): string {
+    const strength = this.strengths.get(name);
+    return strength === undefined ? theme.blank : cividis(strength / Math.max(1e-9, maxOf(this.strengths.values())));
+  }
+
+  /** Puts frames around the head under the pointer, the selected head and the pinned heads. */
+  private placeMarks(): void {
+    const { run, store } = this.context;
+    const { head, hover, pins } = store.state;
+    const frame = (name: string | null, kind: string) => {
+      const at = run.head(name);
+      if (!at) return [];
+      const { x, y } = cellPlace(this.layout, this.layout.layers[at.layer]!.indexOf(at));
+      const mark = el("div", { class: `mark ${kind}` });
+      mark.style.transform = `translate(${x}px, ${y + this.bandTop(at.layer)}px)`;
+      mark.style.width = mark.style.height = `${this.layout.cell}px`;
+      return [mark];
+    };
+    const cursor = document.activeElement === this.stage ? this.cursor.name : null;
+    this.marks.replaceChildren(
+      ...pins.flatMap((name) => frame(name, "pinned")),
+      ...frame(hover, "hovered"),
+      ...frame(cursor, "cursor"),
+      ...frame(head, "selected"),
+    );
+  }
+  private bandTop(layer: number): number {
+    let top = 0;
+    for (let i = 0; i < layer; ++i) top += bandHeight(this.layout, i);
+    return top;
+  }
+  private headUnder(event: MouseEvent): Head | undefined {
+    const band = (event.target as HTMLElement).closest<HTMLElement>("canvas[data-layer]");
+    if (!band) return undefined;
+    const box = band.getBoundingClientRect();
+    return headAt(this.layout, Number(band.dataset.layer), event.clientX - box.left, event.clientY - box.top);
+  }
+
+  private listen(): void {
+    const { run, store } = this.context;
+    this.stage.addEventListener("pointermove", (event) => {
+      const head = this.headUnder(event);
+      this.stage.style.cursor = head ? "pointer" : "default";
+      store.set({ hover: head?.name ?? null });
+      if (head) showTip(headTip(run, head.name), event.clientX, event.clientY);
+      else hideTip();
+    });
+    this.stage.addEventListener("pointerleave", () => {
+      store.set({ hover: null });
+      hideTip();
+    });
+    this.stage.addEventListener("click", (event) => {
+      const head = this.headUnder(event);
+      if (!head) return;
+      this.cursor = head;
+      if (event.shiftKey) store.togglePin(head.name);
+      else store.choose(head.name);
+    });
+    this.stage.addEventListener("focus", () => this.placeMarks());
+    this.stage.addEventListener("blur", () => this.placeMarks());
+    this.stage.addEventListener("keydown", (event) => this.pressed(event));
+  }
+  private pressed(event: KeyboardEvent): void {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const { run, store } = this.context;
+    const next = moveInGrid(this.layout, this.cursor, event.key);
+    if (next) {
+      this.cursor = next;
+      this.placeMarks();
+      this.bands[next.layer]!.scrollIntoView({ block: "nearest" });
+      const facts = headTip(run, next.name).map((line) =>
+        typeof line === "string" ? line : `${line.label} ${line.value}`,
+      );
+      this.live.textContent = facts.slice(0, 3).join(", ");
+    } else if (event.key === "Enter" || event.key === " ") store.choose(this.cursor.name);
+    else if (event.key === "p") {
+      store.togglePin(this.cursor.name);
+      this.live.textContent = `${this.cursor.name} ${store.state.pins.includes(this.cursor.name) ? "pinned" : "unpinned"}`;
+    } else return;
+    event.preventDefault();
+  }
+}

@@ -1,0 +1,145 @@
+import { storyCircuit, type StoryCircuit } from "../data/circuit";
+import { effectOf, readCutSamples } from "../data/cuts";
+import { edgeName, edgeOf } from "../data/edge_key";
+import type { Run } from "../data/run";
+import { countSentence, wiringStanding } from "../data/significance";
+import { signed } from "../draw/axes";
+import type { Context, View } from "../ui/context";
+import { button } from "../ui/controls";
+import { el } from "../ui/dom";
+import { Figure } from "../ui/figure";
+import { chanceBanner, linkHeads } from "../ui/verdict";
+import { readDetectors } from "./detectors";
+import { StoryPicture } from "./story_picture";
+import { tiles } from "./summary";
+import { gainCounts } from "./sparsity";
+
+/** What the run found, for a reader who opens the page for the first time. */
+export const story: View = {
+  id: "story",
+  title: "What this run found",
+  about: "",
+  available: () => true,
+  async mount(section, context) {
+    const { run, store } = context;
+    const circuit = storyCircuit(run);
+    section.append(el("p", { class: "headline" }, ...linkHeads(context, headline(run, circuit))));
+    const banner = chanceBanner(run);
+    if (banner) section.append(banner);
+    section.append(tiles(run));
+    if (circuit && wiringStanding(run) === "some") {
+      const picture = new StoryPicture(context, circuit);
+      const figure = new Figure(picture, store);
+      context.figures.push(figure);
+      section.append(figure.element, edgeList(context, circuit, picture));
+      await picture.load();
+      figure.redraw();
+    }
+    section.append(list("Findings", findings(run), context));
+    const said = caveats(run, circuit);
+    if (said.length > 0) section.append(list("Caveats", said, context));
+    const more = el("a", { href: "#tab=methods&at=summary" }, "All results, command by command");
+    more.addEventListener("click", (event) => {
+      event.preventDefault();
+      store.set({ tab: "methods", at: "summary" });
+    });
+    section.append(el("p", {}, more));
+  },
+};
+
+/** Lists the edges of the picture, for windows too narrow for its numbers. */
+function edgeList({ store }: Context, { edges }: StoryCircuit, picture: StoryPicture): HTMLElement {
+  const items = edges.map((edge) =>
+    el(
+      "li",
+      {},
+      button(edgeName(edge), () => store.chooseEdge(edgeOf(edge))),
+      ` ${picture.number(edge)}`,
+    ),
+  );
+  return el("ul", { class: "edge-list narrow" }, ...items);
+}
+
+function list(title: string, sentences: string[], context: Context): HTMLElement {
+  const items = sentences.map((sentence) => el("li", {}, ...linkHeads(context, sentence)));
+  return el("div", { class: "story-part" }, el("h3", {}, title), el("ul", { class: "story" }, ...items));
+}
+
+/** Effects below this are called slight: 0.01 nats is 1 % of the probability of a token. */
+const slight = 0.01;
+
+/** Returns the verdict in one sentence. */
+function headline(run: Run, circuit: StoryCircuit | null): string {
+  if (run.edges.length === 0) {
+    const said = Object.keys(run.doc.manifest.commands).flatMap((name) => run.verdict(name).slice(0, 1));
+    return said[0] ?? "This run has no verdict of its own; its data are in the other tabs.";
+  }
+  const standing = wiringStanding(run);
+  if (standing === "none") return "The heads of this model are not wired to each other beyond chance.";
+  if (standing === "unknown") return "This run does not say whether its heads are wired beyond chance.";
+  if (circuit?.source === "cut") {
+    const [best] = circuit.edges;
+    const { source, target, effect } = best!;
+    const change = `${signed(Number(effect.toPrecision(2)))}${unit(run)}`;
+    return Math.abs(effect) < slight
+      ? `Heads of this model are wired to each other beyond chance, but no single connection matters much: cutting the strongest, ${source} to ${target}, changes the ${measure(run)} by only ${change}.`
+      : `Heads of this model pass information to each other: cutting the connection from ${source} to ${target} changes the ${measure(run)} by ${change}.`;
+  }
+  if (circuit) {
+    const { source, target } = circuit.edges[0]!;
+    return `Heads of this model are wired to each other beyond chance, most clearly ${source} to ${target}.`;
+  }
+  return "Some pairs of heads are wired beyond chance, but none of the role pairs OQ, OK and OV was kept.";
+}
+
+const usesLogits = (run: Run) => run.doc.manifest.commands.patch?.identity?.metric === "logit-diff";
+const measure = (run: Run) => (usesLogits(run) ? "logit difference" : "loss");
+const unit = (run: Run) => (usesLogits(run) ? "" : " nats");
+
+/** Returns up to three findings: the wiring, the behavior of heads, and what cuts or pruning showed. */
+function findings(run: Run): string[] {
+  const found: string[] = [];
+  if (run.edges.length > 0) {
+    const hubs = run.hubs.filter((hub) => hub.significant === "yes").map((hub) => hub.head);
+    const known = wiringStanding(run) === "some" && hubs.length > 0;
+    const named = known ? ` Hubs, that is, heads with more wiring than chance gives: ${some(hubs)}.` : "";
+    found.push(countSentence(run) + named);
+  }
+  const behaviors = readDetectors(run).flatMap(({ name, scores }) => {
+    const heads = scores.filter((one) => one.detected).sort((a, b) => b.score - a.score);
+    return heads.length > 0 ? [`${name.replaceAll("_", " ")}: ${some(heads.map((one) => one.head))}`] : [];
+  });
+  if (behaviors.length > 0) found.push(`Heads by what they attend to: ${behaviors.join("; ")}.`);
+  for (const command of ["patch", "prune", "organize", "compare"]) {
+    const [said] = run.verdict(command);
+    if (said) found.push(said);
+  }
+  const gains = gainCounts(run);
+  if (gains && run.verdict("organize").length === 0)
+    found.push(`Attention of ${gains.gaining} of ${gains.heads} heads is sparser on its trees than the control.`);
+  return found.length > 0 ? found.slice(0, 3) : ["There is no finding beyond the data in the other tabs."];
+}
+
+const some = (names: string[]) =>
+  names.slice(0, 5).join(", ") + (names.length > 5 ? ` and ${names.length - 5} more` : "");
+
+/** Returns what the reader should keep in mind. */
+function caveats(run: Run, circuit: StoryCircuit | null): string[] {
+  const said: string[] = [];
+  if (run.edges.length > 0 && run.cuts.length === 0)
+    said.push("Weights show which heads could pass information, not that they do. No edge was cut in this run.");
+  if (circuit)
+    said.push(
+      circuit.source === "cut"
+        ? `The picture shows the ${circuit.edges.length} largest effects of ${circuit.of} in the circuit, so they are the best of many. Random edges between the same layers were the control.`
+        : `The picture shows the ${circuit.edges.length} largest of ${circuit.of} edges, so they are the best of many.`,
+    );
+  const samples = readCutSamples(run.table("patch_agreement"));
+  if (run.cuts.length > 0 && effectOf(samples) === "none")
+    said.push("The edges that were cut do not change more than random edges do.");
+  const inputs = run.doc.inputs?.length ?? 0;
+  if (inputs > 0) said.push(`Attention was seen on ${inputs} ${inputs === 1 ? "input" : "inputs"}; others may differ.`);
+  const weights = run.doc.manifest.commands.relate?.identity?.weights;
+  if (weights) said.push(`Affinities are of ${weights} weights. Other processing gives other numbers.`);
+  return [...said, ...run.doc.notes];
+}
