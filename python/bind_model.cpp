@@ -10,6 +10,7 @@
 #include <string>
 
 #include "bindings.h"
+#include "headscope/app/families.h"
 #include "headscope/base/error.h"
 #include "headscope/model/fingerprint.h"
 #include "headscope/model/head_id.h"
@@ -141,6 +142,12 @@ nb::dict readiness(const LoadedModel& loaded) {
 }  // namespace
 
 void bind_model(nb::module_& m) {
+  m.def(
+      "families",
+      [] {
+        return to_json(FamiliesOutcome{family_table(), {}});
+      },
+      "What works for each model family, as JSON.");
   nb::class_<LoadedModel>(m, "Model", "A transformer model.")
       .def_static("open", &open, "model"_a, "revision"_a, "family"_a,
                   nb::sig("def open(model: str | os.PathLike[str], revision: str, family: str) -> Model"),

@@ -1,3 +1,4 @@
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -6,6 +7,7 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <limits>
 #include <map>
 #include <memory>
@@ -105,6 +107,7 @@ struct ObjectParts {
   std::vector<std::size_t>* labels = nullptr;
   std::vector<std::int64_t>* signed_labels = nullptr;  // negative ones do not count
   std::vector<ModelInput>* paired = nullptr;
+  std::vector<NamedEdge>* edges = nullptr;
 };
 
 template <typename Request>
@@ -114,6 +117,7 @@ ObjectParts object_parts(Request& request) {
   if constexpr (requires { request.inputs.in_memory; }) parts.inputs = &request.inputs;
   if constexpr (requires { request.maps.mask_array; }) parts.maps = &request.maps;
   if constexpr (requires { request.paired_in_memory; }) parts.paired = &request.paired_in_memory;
+  if constexpr (requires { request.edges_in_memory; }) parts.edges = &request.edges_in_memory;
   if constexpr (requires { request.labels_in_memory; }) {
     if constexpr (std::is_signed_v<typename decltype(request.labels_in_memory)::value_type>) {
       parts.signed_labels = &request.labels_in_memory;
@@ -176,6 +180,7 @@ class Request {
     if (parts_.labels != nullptr) kinds["labels"] = "labels";
     if (parts_.signed_labels != nullptr) kinds["labels"] = "signed_labels";
     if (parts_.paired != nullptr) kinds["pairs_with"] = "paired";
+    if (parts_.edges != nullptr) kinds["edges"] = "edges";
     return kinds;
   }
 
@@ -196,6 +201,10 @@ class Request {
   void give_pixels(const FloatsIn& pixels) { add_pixels(parts_.inputs->in_memory, pixels, "pixels"); }
   void give_paired_ids(const IntegersIn& ids) { add_ids(*parts_.paired, ids, "pairs_with"); }
   void give_paired_pixels(const FloatsIn& pixels) { add_pixels(*parts_.paired, pixels, "pairs_with"); }
+
+  void give_edges(const std::vector<std::array<std::string, 3>>& edges) {
+    for (const auto& [pair, source, target] : edges) parts_.edges->push_back({pair, source, target});
+  }
 
   void give_maps(FloatsIn maps, const std::string& description) {
     parts_.maps->source = array_input(maps);
@@ -268,7 +277,7 @@ struct RequestTypes {
     return request;
   }
 };
-// The commands that are functions in Python. Instead of inspect there is Model.info.
+// The commands that are functions in Python. Instead of inspect there is Model.info; `families` has no options.
 using AllRequests = RequestTypes<RelateRequest, CaptureRequest, DetectRequest, OrganizeRequest, SoftmaxRequest,
                                  ReportRequest, PruneRequest, CompareRequest, PatchRequest>;
 
@@ -357,6 +366,7 @@ void bind_request(nb::module_& m) {
       .def("give_labels", &Request::give_labels, "labels"_a)
       .def("give_paired_ids", &Request::give_paired_ids, "ids"_a, "Token ids of paired inputs, [inputs, tokens].")
       .def("give_paired_pixels", &Request::give_paired_pixels, "pixels"_a, "[images, channels, height, width]")
+      .def("give_edges", &Request::give_edges, "edges"_a, "Names of pair, source and target.")
       .def("run", &Request::run, "progress"_a.none(), "log"_a.none(),
            nb::sig("def run(self, progress: collections.abc.Callable[[str, float], object] | None, log: "
                    "collections.abc.Callable[[str], object] | None) -> Outcome"),

@@ -48,6 +48,10 @@ OBJECTS = {
     "labels": (f"ArrayLike | {PATH}", "Or an array of such integers."),
     "signed_labels": (f"ArrayLike | {PATH}", "Or an array of such integers."),
     "paired": (f"ArrayLike | {PATH} | Sequence[{PATH}]", "Or an array of token ids or pixels."),
+    "edges": (
+        f"{PATH} | Table | Mapping[str, Sequence[str]] | Iterable[Sequence[str]]",
+        "Or a table with these columns, also of pandas, or triples of these three texts.",
+    ),
     "maps": (f"Capture | Run | ArrayLike | {PATH}", "Or what ``capture`` returned, or an array."),
     "mask": (f"ArrayLike | {PATH}", "Or an array, whose zeros are absent."),
 }
@@ -190,6 +194,7 @@ from ._enums import Metric, NullModel
 from ._model import Model
 from ._result import Result
 from ._run import Run
+from ._tables import Table
 from .results import {', '.join(results)}
 '''
     return header + "".join(f"\n\n{function(native, command)}\n" for command in commands)

@@ -20,6 +20,7 @@ from ._model import Model
 from ._progress import Bar
 from ._result import Result
 from ._run import folder_of
+from ._tables import Table
 from .results import Capture
 
 _R = TypeVar("_R", bound=Result)
@@ -183,6 +184,30 @@ def _give_paired(request: _native.Request, inputs: Any, _: Mapping[str, Any]) ->
     return True
 
 
+def _give_edges(request: _native.Request, edges: Any, _: Mapping[str, Any]) -> bool:
+    if _is_path(edges):
+        return False
+    expected = "pair, source and target"
+    names = ("pair", "source", "target")
+    fields = getattr(getattr(edges, "dtype", None), "names", None)  # of a structured array
+    if fields or isinstance(edges, (Mapping, Table)) or hasattr(edges, "columns"):
+        for name in names:
+            if name not in (fields or edges):
+                raise ArgumentError(f"edges: has no column '{name}', expected {expected}")
+        edges = zip(*(edges[name] for name in names), strict=True)
+    if not isinstance(edges, Iterable):
+        raise ArgumentError(f"edges: cannot use a value of type {type(edges).__name__}")
+    rows = [[str(text) for text in row] if _is_row(row) else [] for row in edges]
+    if not rows or any(len(row) != len(names) for row in rows):
+        raise ArgumentError(f"edges: expected a table with columns {expected}, or triples of these, and at least one")
+    request.give_edges(rows)
+    return True
+
+
+def _is_row(row: Any) -> bool:
+    return isinstance(row, Iterable) and not isinstance(row, (str, bytes, Mapping))
+
+
 def _give_maps(request: _native.Request, source: Any, parameters: Mapping[str, Any]) -> bool:
     if _is_path(source):
         return False
@@ -208,6 +233,7 @@ _GIVE: dict[str, Callable[[_native.Request, Any, Mapping[str, Any]], bool]] = {
     "labels": _give_labels,
     "signed_labels": _give_signed_labels,
     "paired": _give_paired,
+    "edges": _give_edges,
     "maps": _give_maps,
     "mask": _give_mask,
 }

@@ -7,6 +7,7 @@ import io
 import re
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from . import _call
 from ._errors import UnsupportedError
@@ -19,23 +20,26 @@ _LARGEST_PAGE = 16 << 20
 _LARGEST_RESULT = 256 << 20
 
 
-def _frame(page: str) -> str:
+def page_text(run: Any, **options: Any) -> str:
+    """The report with these options, for the ``srcdoc`` of a frame."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "page.html")
+        _call.report({"run": run, "page": file, "progress": False, **options})
+        page = file.read_text(encoding="utf-8")
     # Without a base, links to parts of the page and its own address would be those of the notebook.
-    based = page.replace("<head>", '<head><base href="about:srcdoc">', 1)
-    return (f'<iframe srcdoc="{html.escape(based)}" style="width:100%;height:640px;border:1px solid #ccc" '
-            'sandbox="allow-scripts allow-downloads"></iframe>')
+    return page.replace("<head>", '<head><base href="about:srcdoc">', 1)
 
 
 def _report(run: str) -> str | None:
     """The report in a frame; None if it has nothing to show or is too large."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "page.html")
-        try:
-            _call.report({"run": run, "page": file, "progress": False})
-        except UnsupportedError:
-            return None
-        page = file.read_text(encoding="utf-8")
-    return _frame(page) if len(page) <= _LARGEST_PAGE else None
+    try:
+        page = page_text(run)
+    except UnsupportedError:
+        return None
+    if len(page) > _LARGEST_PAGE:
+        return None
+    return (f'<iframe srcdoc="{html.escape(page)}" style="width:100%;height:640px;border:1px solid #ccc" '
+            'sandbox="allow-scripts allow-downloads"></iframe>')
 
 
 def _figure(result: Result) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 from os import PathLike, fspath
 from typing import Any
 
@@ -11,6 +12,15 @@ from numpy.typing import NDArray
 
 from . import _native
 from ._enums import Role
+
+
+def families() -> list[dict[str, Any]]:
+    """All model families that headscope knows, with what works for each.
+
+    Every dictionary has the keys of ``headscope families --json``: ``family``, ``model_types``, ``capture``, ...
+    """
+    found: list[dict[str, Any]] = json.loads(_native.families())["families"]
+    return found
 
 
 class Model:

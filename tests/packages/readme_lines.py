@@ -19,6 +19,15 @@ relation = headscope.relate(model)
 assert list(relation.edges["rank"][:3]) == [1, 2, 3]
 if importlib.util.find_spec("matplotlib"):
     relation.plot()
+if importlib.util.find_spec("anywidget"):
+    assert headscope.view(relation).selected_heads == []
+else:
+    missing = ""
+    try:
+        headscope.view(relation)
+    except ImportError as error:
+        missing = str(error)
+    assert "headscope[notebook]" in missing
 captured = headscope.capture(model, ids=[[5, 6, 7, 8] * 2])
 assert captured.pattern is not None and captured.pattern.shape == (32, 8, 8)
 assert headscope.organize(captured).order["head"].shape == (32,)

@@ -108,6 +108,15 @@ def test_arguments_that_are_none_of_the_words(model: headscope.Model, captured: 
         headscope.patch(model, ids=IDS, pairs_with=[-1] * len(IDS))
     with pytest.raises(headscope.ArgumentError, match=r"^pairs_with: expected .channels, height, width."):
         headscope.patch(model, ids=IDS, pairs_with=[0.5] * len(IDS))
+    for edges in ([], [("OK", "L0H0")], ["OKL"], [{"pair": "OK"}]):
+        with pytest.raises(headscope.ArgumentError, match=r"^edges: expected a table with columns pair, source and"):
+            headscope.patch(model, ids=IDS, edges=edges)  # type: ignore[arg-type, unused-ignore]
+    with pytest.raises(headscope.ArgumentError, match=r"^edges: has no column 'target'"):
+        headscope.patch(model, ids=IDS, edges={"pair": ["OK"], "source": ["L0H0"]})
+    with pytest.raises(headscope.ArgumentError, match=r"^edges: edge 1: L0H2 is not in a later layer than L1H0"):
+        headscope.patch(model, ids=IDS, edges=[("OK", "L0H0", "L1H3"), ("OQ", "L1H0", "L0H2")])
+    with pytest.raises(headscope.ArgumentError, match=r"^edges: edge 0: expected pair OQ, OK or OV, found 'QK'"):
+        headscope.patch(model, ids=IDS, edges=[("QK", "L0H0", "L1H3")])
     with pytest.raises(headscope.ArgumentError, match="plot: 'x' is none of"):
         captured.plot("x")
     with pytest.raises(TypeError):

@@ -18,7 +18,8 @@ def test_notebook(notebook: Path) -> None:
     document = nbformat.read(notebook, as_version=4)
     nbclient.NotebookClient(document, timeout=300, resources={"metadata": {"path": str(ROOT / "examples")}}).execute()
     shown = [output for cell in document.cells for output in cell.get("outputs", [])]
-    assert any("text/html" in output.get("data", {}) for output in shown)
+    for kind in ("text/html", "application/vnd.jupyter.widget-view+json"):
+        assert any(kind in output.get("data", {}) for output in shown), kind
 
 
 @pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)

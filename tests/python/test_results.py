@@ -183,6 +183,27 @@ def test_a_patching_has_edges_a_screen_and_a_circuit(model: headscope.Model, tmp
         screened.edges  # noqa: B018
 
 
+def test_patch_cuts_the_edges_that_it_is_given(model: headscope.Model, tmp_path: Path) -> None:
+    chosen = headscope.patch(model, ids=IDS, loss_from=16, pairs=["OQ", "OK"], top=1, draws=4, controls=0).edges
+    triples = [(edge["pair"], edge["source"], edge["target"]) for edge in chosen]
+    rows = [",".join(triple) for triple in [("pair", "source", "target"), *triples]]
+    (tmp_path / "edges.csv").write_text("\n".join(rows) + "\n")
+    columns = {name: list(chosen[name]) for name in ("pair", "source", "target")}
+    structured = np.array(triples, dtype=[(name, "U8") for name in columns])
+    given: list[Any] = [tmp_path / "edges.csv", chosen, triples, iter(triples), np.array(triples), structured,
+                        columns, chosen.to_pandas()]
+    for edges in given:
+        cut = headscope.patch(model, ids=IDS, loss_from=16, edges=edges, draws=4).edges
+        assert [(edge["pair"], edge["source"], edge["target"]) for edge in cut] == triples
+        assert set(cut["kind"]) == {"given"}
+        np.testing.assert_allclose(cut["effect"], chosen["effect"], atol=1e-6)
+    # One result cannot replace that of other edges.
+    run = tmp_path / "run"
+    headscope.patch(model, ids=IDS, edges=triples[:1], draws=4, run=run)
+    with pytest.raises(headscope.Error, match="force"):
+        headscope.patch(model, ids=IDS, edges=triples[1:], draws=4, run=run)
+
+
 def test_what_is_saved_can_be_opened_and_saved_again(model: headscope.Model, captured: headscope.Capture,
                                                      tmp_path: Path) -> None:
     relation = headscope.relate(model)

@@ -15,8 +15,8 @@ from headscope import _native
 
 COMMANDS: dict[str, list[Any]] = dict(_native.all_options())
 FUNCTIONS = _native.functions()
-# ``Model.info`` instead of inspect; figures of a single model are for the command line.
-NO_FUNCTION = {"inspect", "reproduce"}
+# ``Model.info`` instead of inspect; figures of a single model are for the command line; families is no request.
+NO_FUNCTION = {"families", "inspect", "reproduce"}
 
 
 def function_of(command: str) -> Callable[..., Any]:

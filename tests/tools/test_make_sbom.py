@@ -101,12 +101,15 @@ def test_packages_of_the_page_have_the_hashes_of_the_lock_file(bill: dict[str, A
 
 def test_python_requirements_are_those_of_the_project(bill: dict[str, Any]) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    names = {re.split(r"[<>=]", requirement)[0] for requirement in project["project"]["dependencies"]}
+
+    def names_of(requirements: list[str]) -> set[str]:
+        return {re.split(r"[<>=]", requirement)[0] for requirement in requirements}
+
     found = of_part(bill, "environment")
-    assert {name for name, one in found.items() if one["scope"] == "required"} == names
+    assert {name for name, one in found.items() if one["scope"] == "required"} == names_of(project["project"]["dependencies"])
     for extra in project["project"]["optional-dependencies"].values():
-        assert set(extra) <= set(found)
-    built_in = {re.split(r"[<>=]", requirement)[0] for requirement in project["build-system"]["requires"]}
+        assert names_of(extra) <= set(found)
+    built_in = names_of(project["build-system"]["requires"])
     assert set(of_part(bill, "wheel")) == built_in - {"scikit-build-core"}  # it leaves nothing in the wheel
 
 
