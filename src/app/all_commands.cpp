@@ -2,6 +2,7 @@
 #include "headscope/app/command.h"
 #include "headscope/app/compare.h"
 #include "headscope/app/detect.h"
+#include "headscope/app/families.h"
 #include "headscope/app/inspect.h"
 #include "headscope/app/organize.h"
 #include "headscope/app/patch.h"
@@ -26,6 +27,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   commands.push_back(std::make_unique<RequestCommand<PruneRequest>>());
   commands.push_back(std::make_unique<RequestCommand<CompareRequest>>());
   commands.push_back(std::make_unique<RequestCommand<ReproduceRequest>>());
+  commands.push_back(std::make_unique<RequestCommand<FamiliesRequest>>());
   return commands;
 }
 

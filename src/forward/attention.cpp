@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "forward/relative_scores.h"
 #include "headscope/base/buffer.h"
 #include "headscope/base/parallel.h"
 #include "headscope/forward/row_kernels.h"
@@ -54,9 +55,12 @@ class Block {
 
  private:
   [[nodiscard]] KeyRange seen_by(std::size_t query) const {
-    if (!task_.causal) return {0, tokens_};
+    const bool windowed = task_.window > 0;
     const std::size_t last = query + 1;
-    return {task_.window > 0 && last > task_.window ? last - task_.window : 0, last};
+    return {windowed && last > task_.window ? last - task_.window : 0, task_.causal ? last
+                                                                       : windowed
+                                                                           ? std::min(query + task_.window, tokens_)
+                                                                           : tokens_};
   }
   [[nodiscard]] KeyRange seen_by_block() const { return {seen_by(first_).first, seen_by(first_ + count_ - 1).last}; }
   [[nodiscard]] MatrixSpan map(KeyRange keys) {
@@ -68,8 +72,14 @@ class Block {
     const MatrixView k(task_.k.at(keys.first, kv_head_), keys.last - keys.first, task_.d_head, task_.k.row_stride);
     const MatrixSpan scores = map(keys);
     multiply(q, k.transposed(), scores, task_.scale);
-    if (task_.cap <= 0) return;
-    for (std::size_t i = 0; i < count_; ++i) soft_cap(scores.row(i), task_.cap);
+    if (task_.relative != nullptr) task_.relative->add(head_, q, first_, k, keys.first, task_.scale, scores);
+    if (task_.cap > 0) {
+      for (std::size_t i = 0; i < count_; ++i) soft_cap(scores.row(i), task_.cap);
+    }
+    if (task_.bias == nullptr) return;
+    for (std::size_t i = 0; i < count_; ++i) {
+      add_scaled(task_.bias->row(head_, first_ + i).subspan(keys.first, scores.columns()), {}, scores.row(i));
+    }
   }
 
   void normalize(KeyRange computed) {

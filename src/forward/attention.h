@@ -5,22 +5,25 @@
 #include <span>
 #include <vector>
 
+#include "forward/bias_table.h"
 #include "headscope/base/matrix.h"
+#include "headscope/model/head_map.h"
 
 namespace headscope {
 
 /// Queries, keys or values of a layer: the components of head a at token t start at
-/// data + t * row_stride + first + a * stride.
+/// data + t * row_stride + slice.first_of(a).
 struct HeadColumns {
   float* data = nullptr;
   std::size_t row_stride = 0;
-  std::size_t first = 0;
-  std::size_t stride = 0;
+  HeadSlice slice = {};
 
   [[nodiscard]] float* at(std::size_t token, std::size_t head) const {
-    return data + token * row_stride + first + head * stride;
+    return data + token * row_stride + slice.first_of(head);
   }
 };
+
+class RelativeScores;
 
 /// One layer's attention on one input.
 struct AttentionTask {
@@ -34,7 +37,9 @@ struct AttentionTask {
   float scale;
   float cap;  ///< 0: none.
   bool causal;
-  std::size_t window;  ///< 0: none.
+  std::size_t window;  ///< 0: none. A query sees that many tokens up to itself and, if not causal, from itself on.
+  const RelativeScores* relative;  ///< nullptr: none.
+  const BiasTable* bias;           ///< nullptr: none.
   /// By head: its replacement output, or empty.
   std::span<const std::vector<float>> replacements;
   /// By head: whether its maps are wanted.
@@ -48,7 +53,8 @@ struct AttentionTask {
   std::function<void(std::size_t, std::size_t, MatrixView)> on_pattern;
 };
 
-/// out = softmax(mask(cap(scale Q K^T))) V for every head, one block of queries at a time, on all threads.
+/// out = softmax(mask(cap(scale (Q K^T + relative)) + bias)) V for every head, one block of queries at a time, on all
+/// threads.
 void attend(const AttentionTask& task);
 
 /// Bytes per block for an input of that many tokens, including the float16 copy a receiver may make.

@@ -76,7 +76,8 @@ std::size_t image_tokens(const NetworkInput& in, const Pixels& pixels, std::size
 std::size_t text_tokens(const NetworkInput& in, const ModelInput& input, std::size_t index) {
   if (!input.pixels.values.empty()) refuse(index, "the model takes tokens, but this input is an image");
   if (input.ids.empty()) refuse(index, "no tokens, expected at least one");
-  const std::size_t vocabulary = in.embedding->shape[0];
+  std::size_t vocabulary = in.tables.empty() ? in.embedding->shape[0] : 0;
+  for (const EmbeddingTable& table : in.tables) vocabulary += table.rows->shape[0];
   for (std::size_t i = 0; i < input.ids.size(); ++i) {
     if (input.ids[i] >= vocabulary) {
       refuse(index,
@@ -101,28 +102,78 @@ std::vector<std::size_t> position_rows(const NetworkInput& in, std::span<const s
   return positions;
 }
 
-void embed_text(const Model& model, const NetworkInput& in, const ModelInput& input, MatrixSpan stream) {
-  const std::size_t d = stream.columns();
-  const std::size_t embedded = in.embedding->shape[1];
-  std::vector<float> types(d);
+// ESM was trained with 80% of a random 15% of the tokens dropped, and scales the embeddings as dropout would.
+float kept_scale(const NetworkInput& in, std::span<const std::uint32_t> ids) {
+  if (!in.dropped_token) return 1;
+  const auto dropped = static_cast<double>(std::ranges::count(ids, *in.dropped_token));
+  return static_cast<float>((1 - 0.15 * 0.8) / (1 - dropped / static_cast<double>(ids.size())));
+}
+
+// Adds positions and token types, and normalizes the sum.
+void add_positions(const Model& model, const NetworkInput& in, const ModelInput& input, MatrixSpan tokens) {
+  const std::size_t d = tokens.columns();
+  std::vector<float> types(in.token_types != nullptr ? d : 0);
   if (in.token_types != nullptr) read_part(*in.token_types, 0, types);
-  Matrix tokens(in.project ? stream.rows() : 0, embedded);
-  parallel_for_rows(stream.rows(), [&](std::size_t i) {
-    const std::span<float> row = in.project ? tokens.row(i) : stream.row(i);
-    read_part(*in.embedding, input.ids[i] * embedded, row);
-    for (float& value : row) value *= in.embedding_scale;
-  });
-  Buffer<float> scratch;
-  if (in.project) apply_linear(model.checkpoint(), *in.project, tokens.view(), stream, scratch);
   const std::vector<std::size_t> positions = position_rows(in, input.ids);
-  parallel_for_rows(stream.rows(), [&](std::size_t i) {
+  parallel_for_rows(tokens.rows(), [&](std::size_t i) {
     std::vector<float> position(in.positions != nullptr ? d : 0);
     if (in.positions != nullptr) {
       read_part(*in.positions, positions[i] * d, position);
-      add_scaled(position, {}, stream.row(i));
+      add_scaled(position, {}, tokens.row(i));
     }
-    if (in.token_types != nullptr) add_scaled(types, {}, stream.row(i));
+    if (in.token_types != nullptr) add_scaled(types, {}, tokens.row(i));
   });
+  if (const auto norm = load_norm(model.checkpoint(), in.norm)) norm->apply(tokens.view(), tokens);
+}
+
+// Writes the tokens' rows of several tables, projected to the stream.
+void embed_from_tables(const Model& model, const NetworkInput& in, std::span<const std::uint32_t> ids,
+                       MatrixSpan stream) {
+  std::size_t first = 0;
+  for (const EmbeddingTable& table : in.tables) {
+    const std::size_t count = table.rows->shape[0];
+    const std::size_t width = table.rows->shape[1];
+    std::vector<std::size_t> tokens;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (ids[i] >= first && ids[i] < first + count) tokens.push_back(i);
+    }
+    Matrix rows(tokens.size(), width);
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      read_part(*table.rows, (ids[tokens[i]] - first) * width, rows.row(i));
+    }
+    Matrix written(table.projection != nullptr ? tokens.size() : 0, stream.columns());
+    if (table.projection != nullptr && !tokens.empty()) {
+      Buffer<float> scratch;
+      const std::span<const float> weights = read_weights(model.checkpoint(), *table.projection, scratch);
+      const MatrixView projection(weights.data(), stream.columns(), width, width);
+      parallel_multiply(rows.view(), projection.transposed(), written.span());
+    }
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      const std::span<const float> row = table.projection != nullptr ? written.row(i) : rows.row(i);
+      for (std::size_t j = 0; j < row.size(); ++j) stream.row(tokens[i])[j] = row[j] * in.embedding_scale;
+    }
+    first += count;
+  }
+}
+
+void embed_text(const Model& model, const NetworkInput& in, const ModelInput& input, MatrixSpan stream) {
+  if (!in.tables.empty()) {
+    embed_from_tables(model, in, input.ids, stream);
+    add_positions(model, in, input, stream);
+    return;
+  }
+  const std::size_t embedded = in.embedding->shape[1];
+  Matrix tokens(in.project ? stream.rows() : 0, embedded);
+  const float scale = in.embedding_scale * kept_scale(in, input.ids);
+  parallel_for_rows(stream.rows(), [&](std::size_t i) {
+    const std::span<float> row = in.project ? tokens.row(i) : stream.row(i);
+    read_part(*in.embedding, input.ids[i] * embedded, row);
+    for (float& value : row) value *= in.dropped_token == input.ids[i] ? 0 : scale;
+  });
+  if (in.narrow) add_positions(model, in, input, in.project ? tokens.span() : stream);
+  Buffer<float> scratch;
+  if (in.project) apply_linear(model.checkpoint(), *in.project, tokens.view(), stream, scratch);
+  if (!in.narrow) add_positions(model, in, input, stream);
 }
 
 // One row per patch: its pixels, channel by channel, in the order of the convolution's weights.
@@ -211,8 +262,8 @@ void embed(const Model& model, const Network& network, const ModelInput& input, 
     embed_text(model, network.input, input, stream);
   } else {
     embed_image(model, network.input, input.pixels, stream);
+    if (const auto norm = load_norm(model.checkpoint(), network.input.norm)) norm->apply(stream.view(), stream);
   }
-  if (const auto norm = load_norm(model.checkpoint(), network.input.norm)) norm->apply(stream.view(), stream);
 }
 
 }  // namespace headscope

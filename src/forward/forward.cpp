@@ -10,6 +10,7 @@
 #include "forward/memory_plan.h"
 #include "forward/output.h"
 #include "forward/parallel_rows.h"
+#include "forward/relative_scores.h"
 #include "forward/rotary_table.h"
 #include "forward/weights.h"
 #include "headscope/base/error.h"
@@ -36,6 +37,13 @@ struct Member {
   std::size_t input;
   std::size_t first;
   std::size_t tokens;
+};
+
+// The rows of one input that are in the stream.
+struct KeptRows {
+  std::size_t at;     // in the stream
+  std::size_t first;  // among the input's tokens
+  std::size_t count;
 };
 
 class Pass {
@@ -82,7 +90,7 @@ class Pass {
   std::vector<std::vector<Member>> pack(const std::vector<Member>& members) {
     const std::size_t longest = longest_;
     const MemoryPlan plan = plan_memory(network_, sizes_, longest);
-    const std::size_t block = block_memory(longest);
+    const std::size_t block = plan.block(longest);
     const std::size_t needed = plan.needed(longest);
     require_memory(context_, needed, fmt::format("running {} tokens", longest));
     // Reserves a quarter for the blocks of maps, if that leaves room for the longest input.
@@ -117,7 +125,10 @@ class Pass {
     heads_ = Matrix(tokens, sizes_.heads * sizes_.d_head);
     tables_.clear();
     local_tables_.clear();
+    kept_.clear();
+    biases_.clear();
     for (const Member& member : batch) {
+      kept_.push_back({member.first, 0, member.tokens});
       if (options_.start) {
         options_.start(member.input, rows(stream_, member));
       } else {
@@ -126,6 +137,7 @@ class Pass {
       if (!tables_.contains(member.tokens)) {
         tables_.emplace(member.tokens, RotaryTable(network_.rotary, member.tokens));
         local_tables_.emplace(member.tokens, RotaryTable(network_.local_rotary, member.tokens));
+        if (!network_.bias.empty()) biases_.emplace(member.tokens, BiasTable(model_, network_, member.tokens));
       }
     }
     check_embedding();
@@ -135,7 +147,13 @@ class Pass {
     }
     if (!options_.on_output) return;
     std::vector<OutputPart> parts;
-    for (const Member& member : batch) parts.push_back({member.input, rows(stream_, member)});
+    for (std::size_t k = 0; k < batch.size(); ++k) {
+      const KeptRows& kept = kept_[k];
+      parts.push_back({.input = batch[k].input,
+                       .stream = stream_.span().block(kept.at, kept.count, 0, stream_.columns()),
+                       .first = kept.first,
+                       .rows = batch[k].tokens});
+    }
     write_output(model_, network_, parts, options_, output_rows_, scratch_, [&] { report(0); });
     step();
   }
@@ -208,6 +226,9 @@ class Pass {
         norm->apply_row(row, row);
       };
       if (norm && !post) apply(branch.row(i));
+      if (network_.branch_factor != 1) {
+        for (float& value : branch.row(i)) value *= network_.branch_factor;
+      }
       add_scaled(branch.row(i), factors, stream_.row(i));
       if (norm && post) apply(stream_.row(i));
     });
@@ -230,20 +251,54 @@ class Pass {
       apply_linear(checkpoint_, *linear, read_.view(), result.span(), scratch_);
       for (std::size_t r = 0; r < 3; ++r) {
         if (layer.linear[r].weight != linear->weight) continue;
-        columns[r] = {result.values().data(), result.columns(), layer.slices[r].first, layer.slices[r].stride};
+        columns[r] = {result.values().data(), result.columns(), layer.slices[r]};
       }
       report(kProjected);
     }
     if (options_.edits && index == options_.begin_layer) edit_reads(layer, norm, columns, batch);
+    if (network_.clip > 0) {
+      for (Matrix& one : projected) clip(one);
+    }
     for (const Member& member : batch) {
       std::array<HeadColumns, 3> own = columns;
       for (HeadColumns& one : own) one.data += member.first * one.row_stride;
       place(layer, own, member);
-      attend(task(index, layer, own, member));
+      AttentionTask one = task(index, layer, own, member);
+      std::optional<RelativeScores> relative;
+      if (!network_.relative.empty()) relative.emplace(model_, network_, layer, member.tokens, scratch_);
+      if (relative) one.relative = &*relative;
+      attend(one);
       if (options_.on_heads) options_.on_heads({member.input, index, rows(heads_, member).view()});
       report(kAttended);
     }
+    projected.clear();
+    if (index + 1 == layers_) keep_requested_rows(batch);
     apply_linear(checkpoint_, layer.linear[3], heads_.view(), written_.span(), scratch_);
+  }
+
+  // Removes the rows that no output needs: after the last attention no token reads from another one.
+  void keep_requested_rows(const std::vector<Member>& batch) {
+    if (!options_.on_output || options_.on_norm || !network_.output.classifiers.empty()) return;
+    std::vector<KeptRows> kept;
+    std::size_t count = 0;
+    for (const Member& member : batch) {
+      const std::size_t first = std::min(options_.first_output, member.tokens);
+      const std::size_t end = std::clamp(options_.end_output, first, member.tokens);
+      kept.push_back({count, first, end - first});
+      count += end - first;
+    }
+    if (count == 0 || count == stream_.rows()) return;
+    written_ = Matrix(count, written_.columns());
+    for (Matrix* matrix : {&stream_, &read_, &heads_}) {
+      Matrix rest(count, matrix->columns());
+      for (std::size_t k = 0; k < batch.size(); ++k) {
+        for (std::size_t t = 0; t < kept[k].count; ++t) {
+          std::ranges::copy(matrix->row(batch[k].first + kept[k].first + t), rest.row(kept[k].at + t).begin());
+        }
+      }
+      *matrix = std::move(rest);
+    }
+    kept_ = std::move(kept);
   }
 
   // Computes the columns of edited heads again, from what they read now.
@@ -276,7 +331,7 @@ class Pass {
         for (std::size_t j = 0; j < d; ++j) row[j] = stream[j] + edit.change(t, j);
         if (norm) norm->apply_row(row, row);
       }
-      const std::size_t first = layer.slices[r].first + edit.head * layer.slices[r].stride;
+      const std::size_t first = layer.slices[r].first_of(edit.head);
       const MatrixSpan out(columns[r].at(member->first, edit.head), member->tokens, sizes_.d_head,
                            columns[r].row_stride);
       if (!biases[r].empty()) {
@@ -298,20 +353,32 @@ class Pass {
                             edit.change.rows(), edit.change.columns(), member.tokens, sizes_.d_model));
   }
 
+  void clip(Matrix& matrix) const {
+    parallel_for_rows(matrix.rows(), [&](std::size_t i) {
+      for (float& value : matrix.row(i)) value = std::clamp(value, -network_.clip, network_.clip);
+    });
+  }
+
   // Applies norms and rotary positions to queries and keys.
   void place(const NetworkLayer& layer, const std::array<HeadColumns, 3>& columns, const Member& member) const {
-    const RotaryTable& table = (layer.local_rotary ? local_tables_ : tables_).at(member.tokens);
+    static const RotaryTable kNone;
+    const RotaryTable& table = !layer.rotary ? kNone : (layer.local_rotary ? local_tables_ : tables_).at(member.tokens);
     const std::array<std::optional<Norm>, 2> norms = {load_norm(checkpoint_, layer.q_norm),
                                                       load_norm(checkpoint_, layer.k_norm)};
     const std::array<std::size_t, 2> heads = {sizes_.heads, sizes_.kv_heads};
-    if (!norms[0] && !norms[1] && table.empty()) return;
+    if (!norms[0] && !norms[1] && table.empty() && network_.query_growth <= 0) return;
     parallel_for_rows(member.tokens, [&](std::size_t t) {
       for (std::size_t r = 0; r < 2; ++r) {
+        if (norms[r] && network_.joint_head_norms) {  // the heads of such a family are next to each other
+          const std::span<float> all(columns[r].at(t, 0), heads[r] * sizes_.d_head);
+          norms[r]->apply_row(all, all);
+        }
         for (std::size_t a = 0; a < heads[r]; ++a) {
           float* head = columns[r].at(t, a);
           const std::span<float> components(head, sizes_.d_head);
-          if (norms[r]) norms[r]->apply_row(components, components);
+          if (norms[r] && !network_.joint_head_norms) norms[r]->apply_head(a, components);
           table.rotate(t, head);
+          if (r == 0) grow_query(network_, t, components);
         }
       }
     });
@@ -330,6 +397,8 @@ class Pass {
                        .cap = network_.score_cap,
                        .causal = network_.causal,
                        .window = layer.window,
+                       .relative = nullptr,
+                       .bias = network_.bias.empty() ? nullptr : &biases_.at(member.tokens),
                        .replacements = std::span(replacements_).subspan(index * sizes_.heads, sizes_.heads),
                        .wanted = {},
                        .first_query = std::min(options_.first_query, member.tokens),
@@ -409,7 +478,7 @@ class Pass {
   // Mapped weights count as this process's memory until they are released.
   [[nodiscard]] bool releases_pages() const {
     std::size_t bytes = 0;
-    for (const StoredTensor* tensor : checkpoint_.tensors()) bytes += tensor->bytes.size();
+    for (const StoredTensor* tensor : checkpoint_.tensors()) bytes += bytes_of(*tensor);
     return bytes > context_.memory / 4;
   }
 
@@ -432,10 +501,12 @@ class Pass {
   Matrix read_;     // input of a branch
   Matrix written_;  // output of a branch
   Matrix heads_;
+  std::vector<KeptRows> kept_;       // by member of the batch
   std::vector<float> norm_factors_;  // of the last norm after a branch, by row; empty if nobody asked
   Buffer<float> scratch_;
   std::map<std::size_t, RotaryTable> tables_;  // by number of tokens, since some scalings depend on it
   std::map<std::size_t, RotaryTable> local_tables_;
+  std::map<std::size_t, BiasTable> biases_;
 };
 
 }  // namespace

@@ -30,6 +30,7 @@ struct LayerAttention::Parts {
 
 LayerAttention::LayerAttention(const Model& model, std::size_t layer, std::span<const std::size_t> lengths) {
   Network network = resolve_network(model);
+  require_patchable(model, network);
   if (layer >= network.layers.size()) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("there is no layer {}; the model has {}", layer, network.layers.size()));
@@ -38,14 +39,19 @@ LayerAttention::LayerAttention(const Model& model, std::size_t layer, std::span<
   std::optional<Norm> norm = load_norm(model.checkpoint(), own.norm);
   std::vector<float> gain;
   if (own.norm) {
-    gain = read_vector(model.checkpoint(), *own.norm->gain);
+    gain.assign(model.info().sizes.d_model, 1.0F);
+    if (own.norm->gain != nullptr) gain = read_vector(model.checkpoint(), *own.norm->gain);
     for (float& one : gain) one += own.norm->offset;
   }
   std::array<std::optional<Norm>, 2> place_norms = {load_norm(model.checkpoint(), own.q_norm),
                                                     load_norm(model.checkpoint(), own.k_norm)};
   std::map<std::size_t, RotaryTable> tables;
   for (const std::size_t length : lengths) {
-    tables.try_emplace(length, own.local_rotary ? network.local_rotary : network.rotary, length);
+    tables.try_emplace(length,
+                       !own.rotary        ? Rotary{}
+                       : own.local_rotary ? network.local_rotary
+                                          : network.rotary,
+                       length);
   }
   parts_ = std::make_unique<Parts>(Parts{model, std::move(network), layer, std::move(norm), std::move(gain),
                                          std::move(place_norms), std::move(tables)});
@@ -72,7 +78,7 @@ ProjectedHeads LayerAttention::project(MatrixView stream) const {
     *parts[r] = Matrix(stream.rows(), heads * sizes.d_head);
     for (std::size_t t = 0; t < stream.rows(); ++t) {
       for (std::size_t a = 0; a < heads; ++a) {
-        const std::size_t first = layer.slices[r].first + a * layer.slices[r].stride;
+        const std::size_t first = layer.slices[r].first_of(a);
         std::ranges::copy(all.row(t).subspan(first, sizes.d_head), parts[r]->row(t).begin() + a * sizes.d_head);
       }
     }
@@ -103,8 +109,9 @@ void LayerAttention::place(Role role, MatrixSpan rows) const {
   const auto& norm = parts_->place_norms[role == Role::kQ ? 0 : 1];
   const RotaryTable& table = parts_->tables.at(rows.rows());
   for (std::size_t t = 0; t < rows.rows(); ++t) {
-    if (norm) norm->apply_row(rows.row(t), rows.row(t));
+    if (norm) norm->apply_row(rows.row(t), rows.row(t));  // `require_patchable`: one gain for all heads
     table.rotate(t, rows.row(t).data());
+    if (role == Role::kQ) grow_query(parts_->network, t, rows.row(t));
   }
 }
 
@@ -113,8 +120,11 @@ void LayerAttention::pattern(MatrixView q, MatrixView k, MatrixSpan out) const {
   multiply(q, k.transposed(), out, layer.score_scale);
   for (std::size_t t = 0; t < out.rows(); ++t) {
     const std::span<float> row = out.row(t);
-    const std::size_t end = parts_->network.causal ? t + 1 : row.size();
-    const std::size_t begin = parts_->network.causal && layer.window > 0 && end > layer.window ? end - layer.window : 0;
+    const bool windowed = layer.window > 0;
+    const std::size_t end = parts_->network.causal ? t + 1
+                            : windowed             ? std::min(t + layer.window, row.size())
+                                                   : row.size();
+    const std::size_t begin = windowed && t + 1 > layer.window ? t + 1 - layer.window : 0;
     if (parts_->network.score_cap > 0) soft_cap(row, parts_->network.score_cap);
     std::fill(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(begin), 0.0F);
     softmax(row.subspan(begin, end - begin));

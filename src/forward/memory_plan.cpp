@@ -32,12 +32,18 @@ std::vector<const StoredLinear*> projections(const NetworkLayer& layer) {
 
 std::vector<const StoredTensor*> tensors_of(const NetworkLayer& layer) {
   std::vector<const StoredTensor*> all = {layer.attention_scale, layer.mlp_scale};
+  for (const auto* one : {&layer.relative_key, &layer.relative_query}) {
+    if (*one) all.insert(all.end(), {(*one)->weight, (*one)->bias});
+  }
+  all.insert(all.end(), {layer.content_bias, layer.position_bias});
   for (const StoredLinear& linear : layer.linear) all.insert(all.end(), {linear.weight, linear.bias});
   all.insert(all.end(), {layer.up.weight, layer.up.bias, layer.down.weight, layer.down.bias});
   if (layer.gate) all.insert(all.end(), {layer.gate->weight, layer.gate->bias});
   for (const auto* norm : {&layer.norm, &layer.q_norm, &layer.k_norm, &layer.norm_after_attention, &layer.mlp_norm,
                            &layer.norm_after_mlp}) {
-    if (*norm) all.insert(all.end(), {(*norm)->gain, (*norm)->bias});
+    if (!*norm) continue;
+    all.insert(all.end(), {(*norm)->gain, (*norm)->bias});
+    all.insert(all.end(), (*norm)->other_gains.begin(), (*norm)->other_gains.end());
   }
   std::erase(all, nullptr);
   return all;
@@ -48,6 +54,7 @@ MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size
   const std::size_t written = network.parallel ? 2 : 1;
   std::size_t floats = (2 + written) * sizes.d_model + sizes.heads * sizes.d_head;
   floats += network.rotary.width + network.local_rotary.width;
+  if (!network.bias.empty()) floats += 2 * sizes.heads;
   std::size_t projected = 0;
   std::size_t inside = 0;
   std::size_t matrix = decoded_size(network.output.unembedding ? network.output.unembedding->weight : nullptr);
@@ -61,12 +68,21 @@ MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size
   floats += projected;
   MemoryPlan plan;
   plan.per_token = floats * sizeof(float);
+  if (!network.relative.empty()) {
+    plan.relative_rows = network.relative.sinusoidal ? longest : 2 * network.relative.span;
+    matrix += 4 * plan.relative_rows * std::max(sizes.d_model, sizes.heads * sizes.d_head) * sizeof(float);
+  }
   plan.fixed = matrix + kMlpRows * inside * sizeof(float) + output_memory(network, output_rows(network, longest, 0));
   return plan;
 }
 
+std::size_t MemoryPlan::block(std::size_t tokens) const {
+  // What a query or a key has in common with each relative position; a block has at most as many queries as keys.
+  return block_memory(tokens) + 2 * relative_rows * tokens * sizeof(float);
+}
+
 std::size_t MemoryPlan::needed(std::size_t tokens) const {
-  return fixed + per_token * tokens + block_memory(tokens);
+  return fixed + per_token * tokens + block(tokens);
 }
 
 }  // namespace headscope

@@ -22,6 +22,10 @@ inline constexpr std::size_t kMlpRows = 1024;
 struct MemoryPlan {
   std::size_t per_token = 0;
   std::size_t fixed = 0;
+  std::size_t relative_rows = 0;  ///< Rows of the table of relative positions.
+
+  /// One block of maps.
+  [[nodiscard]] std::size_t block(std::size_t tokens) const;
 
   /// The smallest memory that is enough for an input of this many tokens, with one block of maps.
   [[nodiscard]] std::size_t needed(std::size_t tokens) const;

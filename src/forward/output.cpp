@@ -77,7 +77,7 @@ class Unembedding {
   }
 
   Matrix apply(MatrixView rows) {
-    Matrix hidden(out_.transform ? rows.rows() : 0, rows.columns());
+    Matrix hidden(out_.transform ? rows.rows() : 0, out_.transform ? out_.transform->out() : 0);
     if (out_.transform) {
       apply_linear(checkpoint_, *out_.transform, rows, hidden.span(), small_scratch_);
       parallel_for_rows(hidden.rows(), [&](std::size_t i) { activate(out_.transform_activation, hidden.row(i)); });
@@ -92,6 +92,9 @@ class Unembedding {
     Matrix logits(rows.rows(), weights_.columns());
     for (std::size_t i = 0; i < (bias_.empty() ? 0 : rows.rows()); ++i) std::ranges::copy(bias_, logits.row(i).begin());
     parallel_multiply(rows, weights_, logits.span(), 1, bias_.empty() ? 0.0F : 1.0F);
+    if (out_.logit_factor != 1) {
+      for (float& logit : logits.values()) logit *= out_.logit_factor;
+    }
     if (out_.logit_cap > 0) {
       parallel_for_rows(logits.rows(), [&](std::size_t i) { soft_cap(logits.row(i), out_.logit_cap); });
     }
@@ -122,9 +125,9 @@ class RowGroups {
     while (first < end) {
       const std::size_t count = std::min(end - first, rows_.rows() - used_);
       for (std::size_t i = 0; i < count; ++i) {
-        std::ranges::copy(part.stream.row(first + i), rows_.row(used_ + i).begin());
+        std::ranges::copy(part.stream.row(first - part.first + i), rows_.row(used_ + i).begin());
       }
-      pieces_.push_back({part.input, first, part.stream.rows(), used_, count});
+      pieces_.push_back({part.input, first, part.rows, used_, count});
       used_ += count;
       first += count;
       if (used_ == rows_.rows()) finish();
@@ -173,16 +176,16 @@ void write_output(const Model& model, const Network& network, std::span<const Ou
     groups.emplace(model, network, options.on_output, rows, parts.front().stream.columns(), scratch);
   }
   for (const OutputPart& part : parts) {
-    const std::size_t first = std::min(options.first_output, part.stream.rows());
-    const std::size_t end = std::min(options.end_output, part.stream.rows());
+    const std::size_t first = std::min(options.first_output, part.rows);
+    const std::size_t end = std::min(options.end_output, part.rows);
     if (!out.classifiers.empty()) {
       classify(model, network, part.input, part.stream, options.on_output, scratch);
     } else if (groups) {
       groups->add(part, first, end);
     } else if (first < end) {
-      const MatrixView wanted = part.stream.block(first, end - first, 0, part.stream.columns()).view();
+      const MatrixView wanted = part.stream.block(first - part.first, end - first, 0, part.stream.columns()).view();
       check_finite(model, network, wanted);
-      options.on_output({part.input, first, part.stream.rows(), wanted});
+      options.on_output({part.input, first, part.rows, wanted});
     }
     poll();
   }

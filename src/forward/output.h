@@ -10,10 +10,12 @@
 
 namespace headscope {
 
-/// One input's rows of the residual stream after the last layer.
+/// One input's rows of the residual stream after the last layer: all of them, or those whose output is requested.
 struct OutputPart {
   std::size_t input;
   MatrixSpan stream;
+  std::size_t first = 0;  ///< Index of the first of these rows.
+  std::size_t rows = 0;   ///< Number of the input's rows.
 };
 
 /// Turns the streams of some inputs into the model's output and passes the requested rows to `options.on_output`, some

@@ -25,4 +25,11 @@ void RotaryTable::rotate(std::size_t position, float* head) const {
   if (!empty()) rotate_pairs(cosine_.row(position), sine_.row(position), interleaved_, head);
 }
 
+void grow_query(const Network& network, std::size_t position, std::span<float> query) {
+  if (network.query_growth <= 0) return;
+  const double periods = std::floor(static_cast<double>(position) / network.query_period);
+  const auto factor = static_cast<float>(1 + network.query_growth * std::log1p(periods));
+  for (float& value : query) value *= factor;
+}
+
 }  // namespace headscope

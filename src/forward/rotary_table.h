@@ -4,6 +4,7 @@
 #include <span>
 
 #include "headscope/base/matrix.h"
+#include "headscope/model/network.h"
 #include "headscope/model/rotary.h"
 
 namespace headscope {
@@ -23,5 +24,8 @@ class RotaryTable {
   Matrix cosine_;
   Matrix sine_;
 };
+
+/// Multiplies the components of a query by what the network's queries grow with their position.
+void grow_query(const Network& network, std::size_t position, std::span<float> query);
 
 }  // namespace headscope

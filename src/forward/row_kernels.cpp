@@ -169,6 +169,8 @@ HWY_INLINE Vector activated(Activation activation, Vector x) {
   switch (activation) {
     case Activation::kRelu:
       return hn::Max(x, hn::Zero(d));
+    case Activation::kRelu2:
+      return hn::Mul(hn::Max(x, hn::Zero(d)), hn::Max(x, hn::Zero(d)));
     case Activation::kGelu:
       return hn::MulAdd(half, erf(hn::Mul(x, hn::Set(d, 0.70710678F))), half);
     case Activation::kGeluTanh: {

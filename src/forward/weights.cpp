@@ -31,16 +31,35 @@ void apply_linear(const Checkpoint& checkpoint, const StoredLinear& linear, Matr
 }
 
 Norm::Norm(const Checkpoint& checkpoint, const StoredNorm& stored)
-    : kind_(stored.kind), gain_(read_vector(checkpoint, *stored.gain)), epsilon_(static_cast<float>(stored.epsilon)) {
+    : kind_(stored.kind), epsilon_(static_cast<float>(stored.epsilon)) {
+  if (stored.gain != nullptr) gain_ = read_vector(checkpoint, *stored.gain);
+  for (const StoredTensor* other : stored.other_gains) {
+    const std::vector<float> more = read_vector(checkpoint, *other);
+    gain_.insert(gain_.end(), more.begin(), more.end());
+  }
   for (float& gain : gain_) gain += stored.offset;
   if (stored.bias != nullptr) bias_ = read_vector(checkpoint, *stored.bias);
 }
 
 void Norm::apply_row(std::span<const float> x, std::span<float> out) const {
+  apply_with(gain_, x, out);
+}
+
+void Norm::apply_head(std::size_t head, std::span<float> x) const {
+  const bool own = gain_.size() > x.size();
+  apply_with(std::span(gain_).subspan(own ? head * x.size() : 0, std::min(gain_.size(), x.size())), x, x);
+}
+
+void Norm::apply_with(std::span<const float> gain, std::span<const float> x, std::span<float> out) const {
+  thread_local std::vector<float> ones;
+  if (gain.empty()) {
+    ones.resize(std::max(ones.size(), x.size()), 1.0F);
+    gain = std::span(ones).first(x.size());
+  }
   if (kind_ == NormKind::kLayerNorm) {
-    layer_norm(x, gain_, bias_, epsilon_, out);
+    layer_norm(x, gain, bias_, epsilon_, out);
   } else {
-    rms_norm(x, gain_, epsilon_, out);
+    rms_norm(x, gain, epsilon_, out);
   }
 }
 

@@ -26,12 +26,16 @@ class Norm {
   /// Applies the norm to every row of x, on all threads. `out` may be `x`.
   void apply(MatrixView x, MatrixSpan out) const;
   void apply_row(std::span<const float> x, std::span<float> out) const;
+  /// The same for the components of one head, in place. Each head may have a gain of its own.
+  void apply_head(std::size_t head, std::span<float> x) const;
   /// What a row is multiplied by after it is centered, besides the gain.
   [[nodiscard]] float factor(std::span<const float> x) const;
 
  private:
+  void apply_with(std::span<const float> gain, std::span<const float> x, std::span<float> out) const;
+
   NormKind kind_;
-  std::vector<float> gain_;
+  std::vector<float> gain_;  // empty: 1
   std::vector<float> bias_;
   float epsilon_;
 };

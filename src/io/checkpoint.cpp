@@ -230,7 +230,10 @@ Checkpoint Checkpoint::from_memory(fs::path path, std::vector<StoredTensor> tens
 
 void Checkpoint::release(const StoredTensor& tensor) const noexcept {
   // Anonymous memory that is released reads back as zeros.
-  if (!in_memory()) release_pages(tensor.bytes);
+  if (in_memory()) return;
+  release_pages(tensor.bytes);
+  if (tensor.packed == nullptr) return;
+  for (const StoredTensor* part : tensor.packed->parts) release_pages(part->bytes);
 }
 
 void Checkpoint::open_folder() {
@@ -302,13 +305,29 @@ void Checkpoint::index_tensors() {
   for (const SafetensorsFile& file : safetensors_) add(file.tensors());
   for (const GgufFile& file : gguf_) add(file.tensors());
   add(memory_);
+  sort_tensors();
+}
+
+void Checkpoint::add_packed(std::vector<StoredTensor> weights) {
+  packed_ = std::move(weights);
+  std::set<const StoredTensor*> parts;
+  for (const StoredTensor& weight : packed_) parts.insert(weight.packed->parts.begin(), weight.packed->parts.end());
+  std::erase_if(tensors_, [&](const StoredTensor* tensor) { return parts.contains(tensor); });
+  for (const StoredTensor& weight : packed_) tensors_.push_back(&weight);
+  sort_tensors();
+}
+
+void Checkpoint::sort_tensors() {
   const auto by_name = [](const StoredTensor* a, const StoredTensor* b) { return a->name < b->name; };
   std::sort(tensors_.begin(), tensors_.end(), by_name);
   const auto twice = std::adjacent_find(tensors_.begin(), tensors_.end(),
                                         [](const auto* a, const auto* b) { return a->name == b->name; });
   if (twice != tensors_.end()) {
+    const bool packed = (*twice)->packed != nullptr || (*std::next(twice))->packed != nullptr;
     throw Error(ErrorKind::kFormat, fmt::format("{}: tensor '{}' is {}", path().string(), printable((*twice)->name),
-                                                in_memory() ? "a duplicate" : "in two files"));
+                                                packed        ? "stored both plain and packed"
+                                                : in_memory() ? "a duplicate"
+                                                              : "in two files"));
   }
 }
 
@@ -327,6 +346,7 @@ std::vector<Checkpoint::WeightFile> Checkpoint::weight_files() const {
 }
 
 const fs::path& Checkpoint::file_of(const StoredTensor& tensor) const noexcept {
+  if (tensor.packed != nullptr && !tensor.packed->parts.empty()) return file_of(*tensor.packed->parts.front());
   const auto holds = [&](std::span<const StoredTensor> tensors) {
     return !tensors.empty() && &tensor >= &tensors.front() && &tensor <= &tensors.back();
   };

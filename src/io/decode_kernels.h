@@ -38,7 +38,7 @@ namespace headscope {
 /// F64, F16, BF16, F8_E4M3 and F8_E5M2.
 void decode_plain(DType dtype, const std::byte* stored, std::size_t count, float* out);
 
-/// The ten GGUF block formats for which `info(dtype).decodable` is true.
+/// The eleven GGUF block formats for which `info(dtype).decodable` is true.
 void decode_quantized(DType dtype, const std::byte* stored, std::size_t blocks, float* out);
 
 }  // namespace headscope

@@ -12,6 +12,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <bit>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -192,6 +193,19 @@ HWY_INLINE void decode_q6_k(Block block, Floats out) {
   }
 }
 
+// Twice the numbers that the codes of FP4 E2M1 stand for.
+constexpr std::int8_t kTwiceE2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+
+// exponent + 127 of the scale: 1, codes: 16 bytes of two nibbles, the low ones first.
+HWY_INLINE void decode_mxfp4(Block block, Floats out) {
+  // Half of the scale, 2^(exponent - 128), is subnormal for the two smallest exponents.
+  const std::uint32_t exponent = block[0];
+  const float half = std::bit_cast<float>(exponent < 2 ? 0x00200000U << exponent : (exponent - 1) << 23);
+  const Block q = block + 1;
+  for (int i = 0; i < 16; ++i) out[i] = half * static_cast<float>(kTwiceE2m1[q[i] & 15]);
+  for (int i = 0; i < 16; ++i) out[i + 16] = half * static_cast<float>(kTwiceE2m1[q[i] >> 4]);
+}
+
 template <void (*decode_block)(Block, Floats)>
 void decode_all(DType dtype, const std::byte* stored, std::size_t blocks, float* out) {
   const DTypeInfo& type = info(dtype);
@@ -225,6 +239,8 @@ void decode_quantized_here(DType dtype, const std::byte* stored, std::size_t blo
       return decode_all<decode_q5_k>(dtype, stored, blocks, out);
     case DType::kQ6_K:
       return decode_all<decode_q6_k>(dtype, stored, blocks, out);
+    case DType::kMXFP4:
+      return decode_all<decode_mxfp4>(dtype, stored, blocks, out);
     default:
       assert(false && "decode() lets only these types through");
   }

@@ -60,7 +60,15 @@ constexpr std::array kTable = {
     Row{DType::kIQ1_M, {"IQ1_M", 256, 56, false}, 29},
     Row{DType::kTQ1_0, {"TQ1_0", 256, 54, false}, 34},
     Row{DType::kTQ2_0, {"TQ2_0", 256, 66, false}, 35},
-    Row{DType::kMXFP4, {"MXFP4", 32, 17, false}, 39},
+    Row{DType::kMXFP4, {"MXFP4", 32, 17, true}, 39},
+    Row{DType::kGPTQ4, {"GPTQ4", 2, 1, false}, -1},
+    Row{DType::kGPTQ8, {"GPTQ8", 1, 1, false}, -1},
+    Row{DType::kAWQ4, {"AWQ4", 2, 1, false}, -1},
+    Row{DType::kNF4, {"NF4", 2, 1, false}, -1},
+    Row{DType::kFP4, {"FP4", 2, 1, false}, -1},
+    Row{DType::kLlmInt8, {"LLM.int8", 1, 1, false}, -1},
+    Row{DType::kINT4, {"INT4", 2, 1, false}, -1},
+    Row{DType::kINT8, {"INT8", 1, 1, false}, -1},
 };
 
 constexpr bool is_in_enum_order() {

@@ -63,6 +63,8 @@ void write_npy(const std::filesystem::path& path, std::span<const T> values, std
 
 template void write_npy<float>(const std::filesystem::path&, std::span<const float>, std::span<const std::size_t>);
 template void write_npy<double>(const std::filesystem::path&, std::span<const double>, std::span<const std::size_t>);
+template void write_npy<std::uint8_t>(const std::filesystem::path&, std::span<const std::uint8_t>,
+                                      std::span<const std::size_t>);
 template void write_npy<std::int64_t>(const std::filesystem::path&, std::span<const std::int64_t>,
                                       std::span<const std::size_t>);
 

@@ -44,6 +44,7 @@ HWY_AFTER_NAMESPACE();
 #include <fmt/format.h>
 
 #include "headscope/base/error.h"
+#include "headscope/io/code_book.h"
 #include "io/decode_kernels.h"
 
 namespace headscope {
@@ -104,6 +105,15 @@ void fill_q6_k(Block block, std::span<float> out) {
   }
 }
 
+void fill_mxfp4(Block block, std::span<float> out) {
+  const CodeBook& book = e2m1_code_book();
+  const float factor = e8m0_factor(block[0]);
+  for (std::size_t i = 0; i < 16; ++i) {
+    out[i] = factor * book.steps[block[1 + i] & 15U];
+    out[i + 16] = factor * book.steps[block[1 + i] >> 4U];
+  }
+}
+
 template <void (*fill)(Block, std::span<float>)>
 void quantized_spacings(const DTypeInfo& type, std::span<const std::byte> blocks, std::span<float> spacings) {
   const auto* block = reinterpret_cast<Block>(blocks.data());
@@ -151,6 +161,8 @@ void find_spacings(DType dtype, std::span<const std::byte> blocks, std::span<con
       return quantized_spacings<fill_q4_k_or_q5_k>(type, blocks, spacings);
     case DType::kQ6_K:
       return quantized_spacings<fill_q6_k>(type, blocks, spacings);
+    case DType::kMXFP4:
+      return quantized_spacings<fill_mxfp4>(type, blocks, spacings);
     default:
       throw Error(ErrorKind::kUnsupported, fmt::format("find_spacings: not for {}", type.name));
   }

@@ -15,7 +15,7 @@ std::string scale_name(const StoredTensor& weight) {
 }  // namespace
 
 const StoredTensor* find_block_scale(const Checkpoint& checkpoint, const StoredTensor& weight) {
-  if (info(weight.dtype).block_bytes != 1) return nullptr;
+  if (weight.packed != nullptr || info(weight.dtype).block_bytes != 1) return nullptr;
   const StoredTensor* scale = checkpoint.find(scale_name(weight));
   if (scale == nullptr) return nullptr;
   const std::string file = checkpoint.file_of(*scale).string();
@@ -35,7 +35,7 @@ const StoredTensor* find_block_scale(const Checkpoint& checkpoint, const StoredT
 
 std::string missing_block_scale(const Checkpoint& checkpoint, const StoredTensor& weight) {
   const bool fp8 = weight.dtype == DType::kF8E4M3 || weight.dtype == DType::kF8E5M2;
-  const bool scaled = fp8 && !checkpoint.config().find("quantization_config").is_null();
+  const bool scaled = fp8 && weight.packed == nullptr && !checkpoint.config().find("quantization_config").is_null();
   return scaled && checkpoint.find(scale_name(weight)) == nullptr ? scale_name(weight) : "";
 }
 

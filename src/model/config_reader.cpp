@@ -8,6 +8,11 @@
 
 namespace headscope {
 
+JsonValue find_path(JsonValue scope, std::string_view path) {
+  const std::size_t dot = path.find('.');
+  return dot == std::string_view::npos ? scope.find(path) : scope.find(path.substr(0, dot)).find(path.substr(dot + 1));
+}
+
 void ConfigReader::malformed(const std::string& what) const {
   throw Error(ErrorKind::kFormat, fmt::format("{}: {}", checkpoint_->config_path().string(), what));
 }
@@ -27,7 +32,7 @@ bool ConfigReader::is_null(std::string_view key) const {
 
 JsonValue ConfigReader::first(const std::vector<std::string>& keys, std::string& found) const {
   for (const std::string& key : keys) {
-    if (const JsonValue value = scope_.find(key); !value.is_null()) {
+    if (const JsonValue value = find_path(scope_, key); !value.is_null()) {
       found = key;
       return value;
     }

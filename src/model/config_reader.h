@@ -10,6 +10,9 @@
 
 namespace headscope {
 
+/// Returns the value at "key" or "object.key"; null if there is none.
+[[nodiscard]] JsonValue find_path(JsonValue scope, std::string_view path);
+
 /// Reads checked numbers and strings from a configuration; errors name the file and the key.
 class ConfigReader {
  public:
@@ -23,7 +26,7 @@ class ConfigReader {
   /// Whether the key is present with the value null.
   [[nodiscard]] bool is_null(std::string_view key) const;
 
-  /// Returns the value of the first of the keys that is present; null counts as absent.
+  /// Returns the value of the first of the keys that is present; null counts as absent. A key may be "object.key".
   /// \throws Error  kFormat if it has another type, is not finite or not positive.
   [[nodiscard]] std::optional<double> positive(const std::vector<std::string>& keys) const;
   [[nodiscard]] std::optional<std::size_t> size(const std::vector<std::string>& keys) const;

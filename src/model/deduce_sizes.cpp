@@ -1,6 +1,7 @@
 #include "model/deduce_sizes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -83,6 +84,11 @@ class Deduction {
   }
 
   std::size_t layers() const {
+    if (match_.layout->hybrid) {
+      notes_.push_back(fmt::format("only layers {} of the file have attention; here they are layers 0 to {}",
+                                   fmt::join(match_.stored_layers, ", "), match_.stored_layers.size() - 1));
+      return match_.stored_layers.size();
+    }
     const std::size_t present = layers_present();
     const MaybeSize stated_layers = stated(keys().layers, "block_count");
     const std::size_t layers = stated_layers.value_or(present);
@@ -108,7 +114,7 @@ class Deduction {
   }
 
   const StoredTensor* tensor(const std::string& pattern, std::size_t layer) const {
-    return checkpoint_.find(match_.prefix + layer_name(pattern, layer) + ".weight");
+    return checkpoint_.find(match_.prefix + layer_name(pattern, match_.stored(layer)) + ".weight");
   }
 
   // Returns the tensor of that name in the first layer that has it.
@@ -141,7 +147,7 @@ class Deduction {
   void heads_and_width(std::size_t width, HeadSizes& sizes) const {
     const MaybeSize heads = stated_heads();
     MaybeSize d_head = stated(keys().head_dim, "attention.key_length");
-    if (!d_head && !match_.layout->q_norm.empty()) {
+    if (!d_head && !match_.layout->q_norm.empty() && !match_.layout->joint_head_norms) {
       if (const StoredTensor* norm = first_tensor(match_.layout->q_norm, sizes.layers)) {
         if (norm->shape.size() == 1 && norm->shape[0] > 0) {
           d_head = norm->shape[0];
@@ -185,8 +191,9 @@ class Deduction {
 
   std::size_t kv_heads(const HeadSizes& sizes) const {
     if (match_.layout->fusion == Fusion::kPerHead) return sizes.heads;
+    if (match_.layout->kv_heads > 0) return match_.layout->kv_heads;
     if (const MaybeSize kv_heads = stated(keys().kv_heads, "attention.head_count_kv")) return *kv_heads;
-    const bool fused = match_.layout->fusion == Fusion::kBlocks;
+    const bool fused = match_.layout->fusion != Fusion::kNone;
     const StoredTensor* source = first_tensor(fused ? match_.layout->q : match_.layout->k, sizes.layers);
     if (source == nullptr || source->shape.size() != 2) return sizes.heads;  // will be reported as missing or misshapen
     const std::size_t outputs = source->shape[match_.layout->storage == Storage::kOutIn ? 0 : 1];

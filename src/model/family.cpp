@@ -20,6 +20,16 @@ std::string_view to_string(PositionKind kind) noexcept {
       return "rotary, rotate-half";
     case PositionKind::kRotaryInterleaved:
       return "rotary, interleaved";
+    case PositionKind::kAlibi:
+      return "ALiBi";
+    case PositionKind::kDisentangled:
+      return "relative, disentangled";
+    case PositionKind::kRelative:
+      return "relative";
+    case PositionKind::kNone:
+      return "none";
+    case PositionKind::kRelativeBias:
+      return "learned, and a bias by distance";
   }
   return "";
 }

@@ -10,14 +10,17 @@
 #include <vector>
 
 #include "headscope/base/error.h"
+#include "headscope/model/family_table.h"
 #include "model/attention_names.h"
+#include "model/config_reader.h"
 #include "model/fitting_families.h"
+#include "model/layer_names.h"
 
 namespace headscope {
 namespace {
 
-// Returns e.g. "its tensors fit roberta: try --family roberta", or the list of known families if none fits.
-std::string hint(const Checkpoint& checkpoint, std::span<const FamilyFit> fitting) {
+// Returns e.g. "its tensors fit roberta: try --family roberta", or the nearest known name if none fits.
+std::string hint(std::span<const FamilyFit> fitting, std::string_view stated) {
   constexpr std::size_t kMaxNamed = 3;
   if (!fitting.empty()) {
     std::vector<std::string_view> best;
@@ -26,23 +29,21 @@ std::string hint(const Checkpoint& checkpoint, std::span<const FamilyFit> fittin
     }
     return fmt::format("its tensors match {}; try --family {}", fmt::join(best, ", "), best.front());
   }
-  std::vector<std::string_view> names;
-  for (const Family& family : known_families()) {
-    if (!checkpoint.is_gguf()) names.push_back(family.name);
-    if (checkpoint.is_gguf() && family.gguf) names.push_back(family.gguf->architecture);
-  }
-  return fmt::format("expected one of {}", fmt::join(names, ", "));
+  const Family* nearest = nearest_family(stated);
+  return fmt::format("{}'headscope families' lists all",
+                     nearest != nullptr ? fmt::format("the nearest known is {}; ", nearest->name) : "");
 }
 
-[[noreturn]] void refuse(const Checkpoint& checkpoint, const std::string& found, std::span<const FamilyFit> fitting) {
+[[noreturn]] void refuse(const Checkpoint& checkpoint, const std::string& found, std::span<const FamilyFit> fitting,
+                         std::string_view stated = {}) {
   throw Error(ErrorKind::kUnsupported,
               fmt::format("{}: {}; {}; tensors that look like attention: {}", checkpoint.config_path().string(), found,
-                          hint(checkpoint, fitting), attention_looking_tensors(checkpoint)));
+                          hint(fitting, stated), attention_looking_tensors(checkpoint)));
 }
 
 // `stated` is what the file calls itself.
 [[noreturn]] void unknown(const Checkpoint& checkpoint, const std::string& found, std::string_view stated = {}) {
-  refuse(checkpoint, found, fitting_families(checkpoint, stated));
+  refuse(checkpoint, found, fitting_families(checkpoint, stated), stated);
 }
 
 bool contains(const std::vector<std::string>& list, std::string_view item) {
@@ -71,7 +72,12 @@ const Family& by_tensor_names(const Checkpoint& checkpoint) {
   if (fitting.empty()) refuse(checkpoint, "has no 'model_type', and the tensors' names match no family", fitting);
   if (fitting.size() > 1) {
     std::vector<std::string_view> names;
-    for (const FamilyFit& fit : fitting) names.push_back(fit.family->name);
+    for (const FamilyFit& fit : fitting) {
+      if (fit.missing == fitting.front().missing && fit.recognized == fitting.front().recognized) {
+        names.push_back(fit.family->name);
+      }
+    }
+    if (names.size() == 1) return *fitting.front().family;
     throw Error(
         ErrorKind::kUnsupported,
         fmt::format("{}: has no 'model_type', and the tensors' names match {}; add \"model_type\" to it, or try "
@@ -150,9 +156,35 @@ std::string gguf_keys(const Checkpoint& checkpoint, const GgufForm& form) {
   return renamed ? own : form.keys;
 }
 
+// Which of the file's layers is each layer's own, if they are not numbered alike.
+std::vector<std::size_t> stored_layers(const Checkpoint& checkpoint, const FamilyMatch& match) {
+  std::vector<std::size_t> result;
+  if (match.layout->hybrid) {
+    for (const StoredTensor* tensor : checkpoint.tensors()) {
+      const auto found = match_layer(tensor->name, match.layout->o + ".weight");
+      if (found && found->prefix == match.prefix) result.push_back(found->layer);
+    }
+    std::ranges::sort(result);
+  }
+  const std::string& key = match.family->weight_sets_key;
+  if (key.empty()) return result;
+  constexpr std::size_t kMost = 100'000;
+  const ConfigReader config(checkpoint, match.config);
+  const std::size_t layers = config.size(match.family->keys.layers).value_or(0);
+  const std::size_t sets = config.size({key}).value_or(1);
+  if (layers == 0 || layers > kMost || sets == 0 || layers % sets != 0) {
+    config.malformed(fmt::format("{} layers share {} sets of weights, expected a divisor", layers, sets));
+  }
+  if (config.size({"inner_group_num"}).value_or(1) != 1) {
+    config.malformed("'inner_group_num' is not 1, which headscope does not support");
+  }
+  for (std::size_t i = 0; i < layers; ++i) result.push_back(i * sets / layers);
+  return result;
+}
+
 FamilyMatch match_gguf(const Checkpoint& checkpoint, const Family& family, const std::string& source) {
   if (!family.gguf) unknown(checkpoint, fmt::format("{}, which headscope does not read from GGUF", source));
-  LayoutSearch search = find_layout(checkpoint, family.gguf->layouts);
+  LayoutSearch search = find_layout(checkpoint, family.gguf->layouts, {});
   if (search.layout == nullptr) unknown(checkpoint, fmt::format("{}, but {}", source, search.problem));
   return {&family,
           search.layout,
@@ -175,9 +207,13 @@ FamilyMatch find_family(const Checkpoint& checkpoint, std::string_view name) {
   const JsonValue nested = checkpoint.config().find(family.nested_config);
   const JsonValue config = nested.is_object() ? nested : checkpoint.config();
   reject_other_architectures(checkpoint, family);
-  LayoutSearch search = find_layout(checkpoint, family.layouts);
+  LayoutSearch search = find_layout(checkpoint, family.layouts, config);
   if (search.layout == nullptr) unknown(checkpoint, fmt::format("{}, but {}", source, search.problem));
-  return {&family, search.layout, std::move(search.prefix), family.position, norm_order(family, config), config, {}};
+  const bool alibi = !family.alibi_key.empty() && config.find(family.alibi_key).as_bool().value_or(false);
+  const PositionKind position = alibi ? PositionKind::kAlibi : family.position;
+  FamilyMatch match{&family, search.layout, std::move(search.prefix), position, norm_order(family, config), config, {}};
+  match.stored_layers = stored_layers(checkpoint, match);
+  return match;
 }
 
 }  // namespace headscope

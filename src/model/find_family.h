@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "headscope/io/checkpoint.h"
 #include "headscope/model/family.h"
@@ -17,6 +19,12 @@ struct FamilyMatch {
   NormOrder order;
   JsonValue config;       ///< The part of config.json that describes the family; null for GGUF.
   std::string gguf_keys;  ///< Prefix of the size keys of a GGUF file; empty otherwise.
+  /// The number that each layer's tensors have in the file; empty if it is the layer's own.
+  std::vector<std::size_t> stored_layers = {};
+
+  [[nodiscard]] std::size_t stored(std::size_t layer) const {
+    return layer < stored_layers.size() ? stored_layers[layer] : layer;
+  }
 };
 
 /// Determines the family by `model_type`, else by `architectures[0]`, else by tensor names that fit only one family

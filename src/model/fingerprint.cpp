@@ -65,7 +65,11 @@ std::set<const StoredTensor*> head_tensors(const HeadMap& map) {
   std::set<const StoredTensor*> tensors;
   for (const LayerTensors& layer : map.layers) {
     tensors.insert({layer.norm_gain, layer.output_scale});
-    for (const HeadSlice& slice : layer.slices) tensors.insert({slice.tensor, slice.block_scale});
+    for (const HeadSlice& slice : layer.slices) {
+      tensors.insert({slice.tensor, slice.block_scale});
+      if (slice.tensor == nullptr || slice.tensor->packed == nullptr) continue;
+      tensors.insert(slice.tensor->packed->parts.begin(), slice.tensor->packed->parts.end());
+    }
   }
   return tensors;
 }
@@ -78,6 +82,12 @@ std::string hash_of(const Checkpoint& checkpoint, const AddBytes& add_bytes) {
     hash.add(tensor->name);
     hash.add(info(tensor->dtype).name);
     for (const std::size_t extent : tensor->shape) hash.add(extent);
+    if (tensor->packed != nullptr) {
+      for (const StoredTensor* part : tensor->packed->parts) {
+        hash.add(part->name);
+        add_bytes(hash, *part);
+      }
+    }
     add_bytes(hash, *tensor);
     checkpoint.release(*tensor);  // where the system maps 2 MB per page fault, samples would map the whole file
   }

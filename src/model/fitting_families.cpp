@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "headscope/base/error.h"
+#include "model/config_reader.h"
 #include "model/layer_names.h"
 
 namespace headscope {
@@ -54,7 +55,13 @@ std::vector<std::string> required_modules(const Layout& layout) {
                                       forward.final_norm,
                                       forward.transform,
                                       forward.transform_norm};
-  std::erase(modules, "");
+  const auto is_norm = [&](const std::string& module) {
+    return module == layout.norm || module == forward.mlp_norm || module == forward.final_norm;
+  };
+  std::erase_if(modules, [&](const std::string& module) {
+    return module.empty() || (layout.bare_norms && is_norm(module)) || module.find("{h}") != std::string::npos ||
+           (forward.mlp_norm_if_sequential && module == forward.mlp_norm);
+  });
   return modules;
 }
 
@@ -64,8 +71,9 @@ std::vector<std::string> known_names(const Layout& layout) {
   std::vector<std::string> modules = required_modules(layout);
   modules.insert(modules.end(), {forward.project_in, forward.project_out});
   for (const MlpNames& mlp : forward.mlp) modules.insert(modules.end(), {mlp.gate, mlp.up, mlp.down});
-  std::vector<std::string> names = {layout.output_scale, forward.positions, forward.token_types,
-                                    forward.registers,   forward.mlp_scale, forward.unembedding_bias};
+  std::vector<std::string> names = {layout.output_scale,  forward.positions, forward.token_types,
+                                    forward.registers,    forward.mlp_scale, forward.unembedding_bias,
+                                    forward.relative_bias};
   for (const auto& some : {layout.embedding, layout.unembedding, forward.leading}) {
     names.insert(names.end(), some.begin(), some.end());
   }
@@ -106,11 +114,45 @@ std::size_t recognized_tensors(const Checkpoint& checkpoint, const Layout& layou
   return found.size();
 }
 
+bool holds(const std::vector<ConfigSwitch>& conditions, JsonValue config) {
+  return std::ranges::all_of(conditions, [&](const ConfigSwitch& one) {
+    return find_path(config, one.key).as_bool().value_or(one.by_default) == one.value;
+  });
+}
+
+// Returns what shows that the file belongs to a relative; empty if nothing does.
+std::string other_tensors(const Checkpoint& checkpoint, const Layout& layout, const std::string& prefix) {
+  for (const std::string& name : layout.always_has) {
+    if (!has_layer_tensor(checkpoint, prefix, name)) return fmt::format("there is no '{}'", name);
+  }
+  for (const std::string& name : layout.never_has) {
+    if (has_layer_tensor(checkpoint, prefix, name)) {
+      return fmt::format("there is a '{}', which that family does not have", name);
+    }
+  }
+  return "";
+}
+
+// Whether the fused tensor's inputs are what O writes: GPT-2's and GPT-BigCode's names differ only in their axes.
+bool reads_stream(const Checkpoint& checkpoint, const Layout& layout, const std::string& prefix) {
+  if (layout.fusion == Fusion::kNone) return true;
+  for (const StoredTensor* tensor : checkpoint.tensors()) {
+    const auto match = match_layer(tensor->name, layout.q + ".weight");
+    if (!match || match->prefix != prefix) continue;
+    const StoredTensor* o = checkpoint.find(prefix + layer_name(layout.o, match->layer) + ".weight");
+    if (o == nullptr || o->shape.size() != 2 || tensor->shape.size() != 2) return true;
+    const bool out_in = layout.storage == Storage::kOutIn;
+    return tensor->shape[out_in ? 1 : 0] == o->shape[out_in ? 0 : 1];
+  }
+  return true;
+}
+
 }  // namespace
 
-LayoutSearch find_layout(const Checkpoint& checkpoint, const std::vector<Layout>& layouts) {
+LayoutSearch find_layout(const Checkpoint& checkpoint, const std::vector<Layout>& layouts, JsonValue config) {
   LayoutSearch search;
   for (const Layout& layout : layouts) {
+    if (!holds(layout.when, config)) continue;
     const auto prefix = find_prefix(checkpoint, layout);
     if (!prefix) {
       if (search.problem.empty()) search.problem = fmt::format("there is no '{}.weight'", layout.o);
@@ -121,15 +163,9 @@ LayoutSearch find_layout(const Checkpoint& checkpoint, const std::vector<Layout>
       search.problem = fmt::format("there is no '{}{}.weight'", printable(*prefix), layout.q);
       continue;
     }
-    for (const std::string& name : layout.always_has) {
-      if (!has_layer_tensor(checkpoint, *prefix, name)) return {nullptr, "", fmt::format("there is no '{}'", name)};
-    }
-    for (const std::string& name : layout.never_has) {
-      if (has_layer_tensor(checkpoint, *prefix, name)) {
-        return {nullptr, "", fmt::format("there is a '{}', which that family does not have", name)};
-      }
-    }
-    return {&layout, *prefix, ""};
+    const std::string problem = other_tensors(checkpoint, layout, *prefix);
+    if (problem.empty()) return {&layout, *prefix, ""};
+    search.problem = problem;
   }
   return search;
 }
@@ -144,8 +180,9 @@ std::vector<FamilyFit> fitting_families(const Checkpoint& checkpoint, std::strin
   std::vector<Candidate> candidates;
   for (const Family& family : known_families()) {
     if (checkpoint.is_gguf() && !family.gguf) continue;
-    const LayoutSearch search = find_layout(checkpoint, checkpoint.is_gguf() ? family.gguf->layouts : family.layouts);
-    if (search.layout == nullptr) continue;
+    const LayoutSearch search = find_layout(checkpoint, checkpoint.is_gguf() ? family.gguf->layouts : family.layouts,
+                                            checkpoint.is_gguf() ? JsonValue() : checkpoint.config());
+    if (search.layout == nullptr || !reads_stream(checkpoint, *search.layout, search.prefix)) continue;
     const auto& prefixes = search.layout->prefixes;
     candidates.push_back({{&family, missing_modules(checkpoint, *search.layout, search.prefix),
                            recognized_tensors(checkpoint, *search.layout, search.prefix)},
@@ -153,8 +190,8 @@ std::vector<FamilyFit> fitting_families(const Checkpoint& checkpoint, std::strin
                           stated.find(family.name) == std::string_view::npos ? 0 : family.name.size()});
   }
   std::ranges::stable_sort(candidates, [](const Candidate& a, const Candidate& b) {
-    return std::tuple(a.fit.missing, b.fit.recognized, b.own_prefix, b.named) <
-           std::tuple(b.fit.missing, a.fit.recognized, a.own_prefix, a.named);
+    return std::tuple(a.fit.missing, b.fit.recognized, b.own_prefix, b.named, b.fit.family->typical) <
+           std::tuple(b.fit.missing, a.fit.recognized, a.own_prefix, a.named, a.fit.family->typical);
   });
   std::vector<FamilyFit> fits;
   for (const Candidate& candidate : candidates) fits.push_back(candidate.fit);

@@ -17,8 +17,9 @@ struct LayoutSearch {
   std::string problem;
 };
 
-/// Returns the first of a family's layouts that the tensor names fit.
-[[nodiscard]] LayoutSearch find_layout(const Checkpoint& checkpoint, const std::vector<Layout>& layouts);
+/// Returns the first of a family's layouts that the tensor names and the configuration fit.
+[[nodiscard]] LayoutSearch find_layout(const Checkpoint& checkpoint, const std::vector<Layout>& layouts,
+                                       JsonValue config);
 
 /// A family whose names for the heads fit the tensors, and how well the rest fits.
 struct FamilyFit {

@@ -15,7 +15,7 @@
 namespace headscope {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Activation>, 12> kActivations = {{
+constexpr std::array<std::pair<std::string_view, Activation>, 13> kActivations = {{
     {"relu", Activation::kRelu},
     {"gelu", Activation::kGelu},
     {"gelu_python", Activation::kGelu},
@@ -28,6 +28,7 @@ constexpr std::array<std::pair<std::string_view, Activation>, 12> kActivations =
     {"silu", Activation::kSilu},
     {"swish", Activation::kSilu},
     {"tanh", Activation::kTanh},
+    {"relu2", Activation::kRelu2},
 }};
 
 Activation activation(const ConfigReader& config, const ForwardRules& rules) {
@@ -39,27 +40,56 @@ Activation activation(const ConfigReader& config, const ForwardRules& rules) {
   config.unsupported(fmt::format("activation '{}'", printable(*name)));
 }
 
-// Which layers have a window, according to `layer_types` or the family's rule.
+// Returns one value per layer of a list in the configuration; empty if there is none.
+std::vector<JsonValue> by_layer(const ConfigReader& config, std::string_view key, std::size_t layers) {
+  const JsonValue list = config.scope().find(key);
+  if (!list.is_array()) return {};
+  if (list.size() != layers) {
+    config.malformed(fmt::format("'{}' has {} entries for {} layers", key, list.size(), layers));
+  }
+  std::vector<JsonValue> values;
+  for (const JsonValue item : list.items()) values.push_back(item);
+  return values;
+}
+
+// Which layers are local, according to GPT-Neo's `attention_types`, e.g. [[["global", "local"], 12]]; empty if it does
+// not say so of every layer.
+std::vector<bool> attention_types(const ConfigReader& config, std::size_t layers) {
+  std::vector<bool> result;
+  for (const JsonValue part : config.scope().find("attention_types").items()) {
+    std::vector<JsonValue> pair;
+    for (const JsonValue item : part.items()) pair.push_back(item);
+    const std::size_t kinds = pair.size() == 2 ? pair[0].size() : 0;
+    const std::uint64_t times = pair.size() == 2 ? pair[1].as_unsigned().value_or(0) : 0;
+    if (kinds == 0 || times > layers) return {};
+    for (std::uint64_t i = 0; i < times && result.size() < layers; ++i) {
+      for (const JsonValue kind : pair[0].items()) result.push_back(kind.as_string() == "local");
+    }
+  }
+  return result.size() == layers ? result : std::vector<bool>();
+}
+
+// Which layers have a window, according to `layer_types`, `attention_layers` (GPT-Neo) or the family's rule.
 std::vector<bool> windowed(const ConfigReader& config, const ForwardRules& rules, std::size_t layers) {
   std::vector<bool> result(layers);
-  const JsonValue types = config.scope().find("layer_types");
   const bool knows_types = rules.windows != Windows::kNone && rules.windows != Windows::kAll;
-  if (knows_types && types.is_array()) {
-    if (types.size() != layers) {
-      config.malformed(fmt::format("'layer_types' has {} entries for {} layers", types.size(), layers));
-    }
-    std::size_t i = 0;
-    for (const JsonValue item : types.items()) {
-      const std::string_view type = item.as_string().value_or("not a string");
-      if (type != "sliding_attention" && type != "full_attention") {
+  for (const char* key : {"layer_types", "attention_layers"}) {
+    const std::vector<JsonValue> types = by_layer(config, key, layers);
+    if (!knows_types || types.empty()) continue;
+    for (std::size_t i = 0; i < layers; ++i) {
+      const std::string_view type = types[i].as_string().value_or("not a string");
+      const bool local = type == "sliding_attention" || type == "local";
+      if (!local && type != "full_attention" && type != "global") {
         config.unsupported(fmt::format("layer type '{}'", printable(type)));
       }
-      result[i++] = type == "sliding_attention";
+      result[i] = local;
     }
     return result;
   }
+  if (const std::vector<bool> listed = attention_types(config, layers); knows_types && !listed.empty()) return listed;
   const std::size_t first = config.size({"max_window_layers"}).value_or(28);
-  const std::size_t every = std::max<std::size_t>(config.size({"sliding_window_pattern"}).value_or(6), 1);
+  const std::size_t every = std::max<std::size_t>(
+      config.size({"sliding_window_pattern", "global_attn_every_n_layers"}).value_or(rules.window_pattern), 1);
   for (std::size_t i = 0; i < layers; ++i) {
     switch (rules.windows) {
       case Windows::kNone:
@@ -76,17 +106,87 @@ std::vector<bool> windowed(const ConfigReader& config, const ForwardRules& rules
       case Windows::kAllButEveryNth:
         result[i] = (i + 1) % every != 0;
         break;
+      case Windows::kAllButFirstOfN:
+        result[i] = i % every != 0;
+        break;
+      case Windows::kListed:
+        result[i] = true;
+        break;
     }
   }
   return result;
 }
 
-std::size_t window(const ConfigReader& config, const ForwardRules& rules) {
+std::size_t window(const ConfigReader& config, const Family& family) {
+  const ForwardRules& rules = family.forward;
   if (rules.windows == Windows::kNone) return 0;
-  if (rules.windows == Windows::kFromLayer && !config.boolean("use_sliding_window").value_or(false)) return 0;
+  const bool optional = rules.windows == Windows::kFromLayer || rules.rotary_layers == RotaryLayers::kListed;
+  if (optional && !config.boolean("use_sliding_window").value_or(false)) return 0;
+  if (!config.boolean("same_length").value_or(true)) return 0;  // Transformer-XL
   // null means no window; a missing key means the default of the configuration class.
-  if (config.is_null("sliding_window")) return 0;
-  return config.size({"sliding_window"}).value_or(static_cast<std::size_t>(rules.window));
+  if (config.is_null(rules.window_key)) return 0;
+  const std::size_t width = config.size({rules.window_key}).value_or(static_cast<std::size_t>(rules.window));
+  return family.causal || width == 0 ? width : width / 2 + 1;
+}
+
+// Which layers have rotary positions.
+std::vector<bool> rotated(const ConfigReader& config, const ForwardRules& rules, const std::vector<bool>& windowed) {
+  if (rules.rotary_layers == RotaryLayers::kWindowed) return windowed;
+  std::vector<bool> result(windowed.size(), true);
+  if (rules.rotary_layers == RotaryLayers::kAll) return result;
+  const std::vector<JsonValue> listed = by_layer(config, "no_rope_layers", windowed.size());
+  const std::size_t every = std::max<std::size_t>(config.size({"no_rope_layer_interval"}).value_or(4), 1);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    result[i] = listed.empty() ? (i + 1) % every != 0 : listed[i].as_unsigned().value_or(1) != 0;
+  }
+  return result;
+}
+
+double factor(const ConfigReader& config, const std::string& key, double by_default = 1) {
+  return key.empty() ? by_default : config.positive({key}).value_or(by_default);
+}
+
+void set_factors(const ConfigReader& config, const ForwardRules& rules, ForwardSettings& settings) {
+  const FactorKeys& keys = rules.factors;
+  settings.embedding_factor = factor(config, keys.embedding);
+  settings.branch_factor = factor(config, keys.branches);
+  settings.logit_factor = factor(config, keys.logits, rules.logit_factor) / factor(config, keys.logits_divisor);
+  if (!keys.scores.empty()) settings.score_scale = factor(config, keys.scores, settings.score_scale);
+  if (!rules.clip_key.empty()) settings.clip = config.positive({rules.clip_key}).value_or(0);
+}
+
+// DeBERTa's keys; older files join the words of a list by '|'.
+void set_relative(const ConfigReader& config, const HeadSizes& sizes, ForwardSettings& settings) {
+  settings.relative = config.boolean("relative_attention").value_or(false);
+  if (config.size({"conv_kernel_size"}).value_or(0) > 0) config.unsupported("a convolution follows the first layer");
+  if (!settings.relative) return;
+  std::string kinds(config.scope().find("pos_att_type").as_string().value_or(""));
+  for (const JsonValue item : config.scope().find("pos_att_type").items()) {
+    kinds += fmt::format("|{}", item.as_string().value_or(""));
+  }
+  settings.relative_keys = kinds.find("c2p") != std::string::npos;
+  settings.relative_queries = kinds.find("p2c") != std::string::npos;
+  settings.relative_shared = config.boolean("share_att_key").value_or(false);
+  const std::string_view norm = config.scope().find("norm_rel_ebd").as_string().value_or("none");
+  settings.relative_normed = norm.find("layer_norm") != std::string_view::npos;
+  const auto number = [&](const char* key) {
+    const double value = config.scope().find(key).as_number().value_or(-1);
+    return value >= 1 && value <= 1e9 ? static_cast<std::size_t>(value) : 0;
+  };
+  settings.relative_buckets = number("position_buckets");
+  settings.relative_longest = number("max_relative_positions");
+  if (settings.relative_longest == 0) settings.relative_longest = number("max_position_embeddings");
+  const int terms = 1 + (settings.relative_keys ? 1 : 0) + (settings.relative_queries ? 1 : 0);
+  settings.score_scale = 1 / std::sqrt(static_cast<double>(sizes.d_head) * terms);
+}
+
+// Transformer-XL's keys.
+void set_distances(const ConfigReader& config, ForwardSettings& settings) {
+  if (config.boolean("pre_lnorm").value_or(false)) config.unsupported("'pre_lnorm' is true");
+  if (config.size({"attn_type"}).value_or(0) != 0) config.unsupported("'attn_type' is not 0");
+  settings.relative = settings.relative_keys = true;
+  const double longest = config.scope().find("clamp_len").as_number().value_or(-1);
+  settings.relative_longest = longest >= 1 && longest <= 1e9 ? static_cast<std::size_t>(longest) : 0;
 }
 
 double cap(const ConfigReader& config, const ForwardRules& rules, const std::string& key, double by_default) {
@@ -126,6 +226,12 @@ void reject_relatives(const ConfigReader& config, const Family& family) {
     config.unsupported("'use_bidirectional_attention' is true");
   }
   const auto kind = config.word({"position_embedding_type"});
+  if (family.forward.token_dropout && kind.value_or("absolute") != "rotary") {
+    config.unsupported(fmt::format("position_embedding_type '{}'", printable(kind.value_or("absolute"))));
+  }
+  if (config.boolean("apply_residual_connection_post_layernorm").value_or(false)) {
+    config.unsupported("'apply_residual_connection_post_layernorm' is true");
+  }
   if (kind && *kind != "absolute" && family.order == NormOrder::kPost) {
     config.unsupported(fmt::format("position_embedding_type '{}'", printable(*kind)));
   }
@@ -143,15 +249,24 @@ ForwardSettings from_config(const Checkpoint& checkpoint, const FamilyMatch& mat
 
   const double width = rules.query_scalar > 0 ? config.positive({"query_pre_attn_scalar"}).value_or(rules.query_scalar)
                                               : static_cast<double>(sizes.d_head);
-  settings.score_scale = config.boolean("scale_attn_weights").value_or(true) ? 1 / std::sqrt(width) : 1;
+  const bool scaled = !rules.unscaled && config.boolean("scale_attn_weights").value_or(true);
+  settings.score_scale = scaled ? 1 / std::sqrt(width) : 1;
+  set_factors(config, rules, settings);
   settings.scale_by_layer = config.boolean("scale_attn_by_inverse_layer_idx").value_or(false);
   settings.score_cap = cap(config, rules, "attn_logit_softcapping", rules.score_cap);
   settings.logit_cap = cap(config, rules, "final_logit_softcapping", rules.logit_cap);
 
   settings.local = windowed(config, rules, sizes.layers);
-  const std::size_t width_of_window = window(config, rules);
+  const std::size_t width_of_window = window(config, *match.family);
   for (const bool has : settings.local) settings.windows.push_back(has ? width_of_window : 0);
+  if (match.position == PositionKind::kRelative) set_distances(config, settings);
+  if (match.position == PositionKind::kDisentangled) set_relative(config, sizes, settings);
+  settings.rotated = rotated(config, rules, settings.local);
   set_rotary(config, match, sizes, settings);
+  settings.alibi_max = config.positive({"attn_config.alibi_bias_max"}).value_or(8);
+  if (rules.token_dropout && config.boolean("token_dropout").value_or(false)) {
+    settings.dropped_token = config.size({"mask_token_id"});
+  }
 
   settings.position_offset = rules.position_offset;
   if (rules.positions_skip_padding) {
@@ -165,6 +280,10 @@ ForwardSettings from_config(const Checkpoint& checkpoint, const FamilyMatch& mat
 }
 
 }  // namespace
+
+std::vector<bool> rotated_layers(const ConfigReader& config, const Family& family, std::size_t layers) {
+  return rotated(config, family.forward, windowed(config, family.forward, layers));
+}
 
 ForwardSettings forward_settings(const Checkpoint& checkpoint, const FamilyMatch& match, const HeadSizes& sizes) {
   return checkpoint.is_gguf() ? gguf_settings(checkpoint, match, sizes) : from_config(checkpoint, match, sizes);

@@ -8,6 +8,7 @@
 #include "headscope/model/family.h"
 #include "headscope/model/head_sizes.h"
 #include "headscope/model/rotary.h"
+#include "model/config_reader.h"
 #include "model/find_family.h"
 
 namespace headscope {
@@ -20,6 +21,22 @@ struct ForwardSettings {
   double score_scale = 1;
   bool scale_by_layer = false;  ///< Scores of layer i are also divided by i + 1.
   double score_cap = 0;
+  double clip = 0;
+  double branch_factor = 1;
+  double embedding_factor = 1;
+  double logit_factor = 1;
+  std::vector<bool> rotated;  ///< By layer: whether queries and keys are rotated.
+  double query_growth = 0;
+  double query_period = 1;
+  bool relative = false;          ///< Whether there are relative positions ...
+  bool relative_keys = false;     ///< ... that queries are compared with ...
+  bool relative_queries = false;  ///< ... and keys.
+  bool relative_shared = false;   ///< They are projected as the heads' input is.
+  bool relative_normed = false;
+  std::size_t relative_buckets = 0;
+  std::size_t relative_longest = 0;
+  double alibi_max = 8;  ///< The slopes are 2^-(i alibi_max / heads).
+  std::optional<std::size_t> dropped_token;
   double logit_cap = 0;
   std::vector<std::size_t> windows;  ///< By layer; 0: none.
   std::vector<bool> local;           ///< By layer: whether it is a sliding-window layer, which uses `local_rotary` if
@@ -38,5 +55,8 @@ struct ForwardSettings {
 /// \throws Error  kUnsupported for arithmetic that is not implemented, kFormat for invalid values.
 [[nodiscard]] ForwardSettings forward_settings(const Checkpoint& checkpoint, const FamilyMatch& match,
                                                const HeadSizes& sizes);
+
+/// Which layers have rotary positions, in a family that has them.
+[[nodiscard]] std::vector<bool> rotated_layers(const ConfigReader& config, const Family& family, std::size_t layers);
 
 }  // namespace headscope

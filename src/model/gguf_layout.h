@@ -39,6 +39,14 @@ namespace headscope {
   return layout;
 }
 
+/// OLMo 2: norms only on the outputs of the branches, and over the queries and keys of all heads.
+[[nodiscard]] inline Layout gguf_olmo2_layout() {
+  Layout layout = gguf_gemma_layout();
+  layout.norm = layout.forward.mlp_norm = "";
+  layout.joint_head_norms = true;
+  return layout;
+}
+
 /// The BERT family: attn_output_norm follows the heads and is not folded.
 [[nodiscard]] inline Layout gguf_post_norm_layout() {
   Layout layout = gguf_layout(Fusion::kNone);

@@ -57,7 +57,7 @@ double score_width(const Family& family, const HeadSizes& sizes) {
 
 std::vector<double> factors(const Checkpoint& checkpoint, const char* name) {
   const StoredTensor* tensor = checkpoint.find(name);
-  if (tensor == nullptr || tensor->shape.size() != 1 || !info(tensor->dtype).decodable) return {};
+  if (tensor == nullptr || tensor->shape.size() != 1 || !is_decodable(*tensor)) return {};
   const std::vector<float> values = read_vector(checkpoint, *tensor);
   return {values.begin(), values.end()};
 }
@@ -83,7 +83,8 @@ void set_scaling(const Checkpoint& checkpoint, const Metadata& metadata, Rotary&
     rotary.scaling = RotaryScaling::kYarn;
     rotary.beta_fast = metadata.positive("rope.scaling.yarn_beta_fast").value_or(rotary.beta_fast);
     rotary.beta_slow = metadata.positive("rope.scaling.yarn_beta_slow").value_or(rotary.beta_slow);
-    rotary.amplitude = stated_amplitude * yarn_amplitude(rotary.factor);
+    const double divided = metadata.positive("rope.scaling.yarn_log_multiplier").value_or(0);
+    rotary.amplitude = stated_amplitude * yarn_amplitude(rotary.factor) / yarn_amplitude(rotary.factor, divided);
   } else if (kind != "none") {
     throw Error(ErrorKind::kUnsupported, fmt::format("{}: rotary scaling '{}'; headscope cannot run this model, "
                                                      "but relate works",
@@ -92,14 +93,26 @@ void set_scaling(const Checkpoint& checkpoint, const Metadata& metadata, Rotary&
 }
 
 void set_windows(const Metadata& metadata, const Family& family, const HeadSizes& sizes, ForwardSettings& settings) {
-  const std::size_t window = metadata.size("attention.sliding_window");
-  const std::size_t stated = metadata.size("attention.sliding_window_pattern");
-  const std::size_t every = stated > 0 ? stated : 6;  // llama.cpp's default for Gemma 3
+  const std::size_t width = metadata.size("attention.sliding_window");
+  const std::size_t window = family.causal || width == 0 ? width : width / 2 + 1;
+  std::vector<bool> listed;
+  const auto pattern = metadata.find("attention.sliding_window_pattern");
+  if (pattern && pattern->array_size() == sizes.layers) {
+    const auto items = pattern->as_array();
+    for (const GgufValue& item : *items) listed.push_back(item.as_bool().value_or(false));
+  }
+  const std::size_t stated = listed.empty() ? metadata.size("attention.sliding_window_pattern") : 0;
+  const std::size_t every = stated > 0 ? stated : family.forward.window_pattern;
+  const RotaryLayers rotated = family.forward.rotary_layers;
   for (std::size_t i = 0; i < sizes.layers; ++i) {
     bool has = false;
     if (family.forward.windows == Windows::kAll) has = window > 0;
     if (family.forward.windows == Windows::kEveryOther) has = i % 2 == 0;
     if (family.forward.windows == Windows::kAllButEveryNth) has = (i + 1) % every != 0;
+    if (family.forward.windows == Windows::kAllButFirstOfN) has = i % every != 0;
+    if (!listed.empty() && family.forward.windows != Windows::kNone) has = listed[i];
+    settings.rotated.push_back(rotated == RotaryLayers::kAll || (rotated == RotaryLayers::kWindowed && has) ||
+                               (rotated == RotaryLayers::kListed && (i + 1) % 4 != 0));
     settings.local.push_back(has);
     settings.windows.push_back(has ? window : 0);
   }
@@ -120,7 +133,23 @@ ForwardSettings gguf_settings(const Checkpoint& checkpoint, const FamilyMatch& m
   if (const auto stated = metadata.find("use_parallel_residual")) {
     settings.parallel = stated->as_bool().value_or(rules.parallel);
   }
-  settings.score_scale = 1 / std::sqrt(score_width(*match.family, sizes));
+  settings.score_scale = rules.unscaled ? 1 : 1 / std::sqrt(score_width(*match.family, sizes));
+  const auto factor = [&](const std::string& family_key, std::string_view key) {
+    return family_key.empty() ? 1 : metadata.positive(key).value_or(1);
+  };
+  settings.embedding_factor = factor(rules.factors.embedding, "embedding_scale");
+  settings.branch_factor = factor(rules.factors.branches, "residual_scale");
+  settings.logit_factor =
+      factor(rules.factors.logits, "logit_scale") / factor(rules.factors.logits_divisor, "logit_scale");
+  if (!rules.factors.scores.empty()) {
+    settings.score_scale = metadata.positive("attention.scale").value_or(settings.score_scale);
+  }
+  if (rules.growing_queries) {
+    settings.query_growth = metadata.positive("attention.temperature_scale").value_or(0);
+    settings.query_period = metadata.positive("rope.scaling.original_context_length").value_or(1);
+  }
+  if (!rules.clip_key.empty()) settings.clip = metadata.positive("attention.clamp_kqv").value_or(0);
+  settings.alibi_max = metadata.positive("attention.max_alibi_bias").value_or(8);
   if (rules.caps) {
     settings.score_cap = metadata.positive("attn_logit_softcapping").value_or(rules.score_cap);
     settings.logit_cap = metadata.positive("final_logit_softcapping").value_or(rules.logit_cap);
@@ -136,7 +165,9 @@ ForwardSettings gguf_settings(const Checkpoint& checkpoint, const FamilyMatch& m
   if (rotary.width == 0) rotary.width = sizes.d_head;
   if (rules.local_rotary_base > 0) {
     settings.local_rotary = rotary;
-    settings.local_rotary.base = metadata.positive("rope.freq_base_swa").value_or(rules.local_rotary_base);
+    const bool same = rules.local_rotary_base == rules.rotary_base;
+    settings.local_rotary.base =
+        metadata.positive("rope.freq_base_swa").value_or(same ? rotary.base : rules.local_rotary_base);
   }
   set_scaling(checkpoint, metadata, rotary);
   check_rotary(rotary, sizes, metadata.path());

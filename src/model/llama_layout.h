@@ -34,9 +34,62 @@ namespace headscope {
   return layout;
 }
 
+inline constexpr const char* kOutputNormsOnly =
+    "attention reads the stream without a norm, so nothing is folded into Q, K and V; the gain of the norm on its "
+    "output "
+    "is part of O";
+
+/// OLMo 2 and 3: norms only on the outputs of the branches, and over the queries and keys of all heads.
+[[nodiscard]] inline Layout olmo2_layout() {
+  Layout layout = llama_layout();
+  layout.norm = layout.forward.mlp_norm = "";
+  layout.q_norm = "layers.{i}.self_attn.q_norm";
+  layout.joint_head_norms = true;
+  layout.output_scale = "layers.{i}.post_attention_layernorm.weight";
+  layout.forward.k_norm = "layers.{i}.self_attn.k_norm";
+  layout.forward.norm_after_attention = "layers.{i}.post_attention_layernorm";
+  layout.forward.norm_after_mlp = "layers.{i}.post_feedforward_layernorm";
+  return layout;
+}
+
+inline constexpr const char* kLinearLayers =
+    "layers of another kind, linear attention, which have no maps, lie between those with attention";
+inline constexpr const char* kGatedOutput = "the output of each head is multiplied by a gate, which is not part of O";
+
+/// Qwen3-Next and Qwen3.5: some layers have gated attention, the others linear attention.
+[[nodiscard]] inline Layout gated_layout() {
+  Layout layout = llama_layout();
+  layout.hybrid = layout.query_gates = true;
+  layout.norm_offset = 1;
+  layout.q_norm = "layers.{i}.self_attn.q_norm";
+  layout.forward = {.k_norm = "layers.{i}.self_attn.k_norm", .final_norm = "norm"};
+  return layout;
+}
+
+/// GLM: the gate and the other matrix of the MLP are in one tensor.
+[[nodiscard]] inline Layout glm_layout() {
+  Layout layout = llama_layout();
+  layout.forward.mlp = {{.up = "layers.{i}.mlp.gate_up_proj", .down = "layers.{i}.mlp.down_proj", .fused = true}};
+  return layout;
+}
+
 /// How LLaMA and its descendants compute.
 [[nodiscard]] inline ForwardRules llama_rules(double epsilon = 1e-6) {
   return {.activation = Activation::kSilu, .epsilon_keys = {"rms_norm_eps"}, .epsilon = epsilon};
+}
+
+/// Qwen3-Next and Qwen3.5 rotate a quarter of a head's components.
+[[nodiscard]] inline ForwardRules gated_rules() {
+  ForwardRules rules = llama_rules();
+  rules.rotary_share = 0.25;
+  return rules;
+}
+
+/// GLM rotates half of a head's components.
+[[nodiscard]] inline ForwardRules glm_rules() {
+  ForwardRules rules = llama_rules(1.5625e-7);
+  rules.rotary_share = 0.5;
+  return rules;
 }
 
 /// Gemma 2 and 3.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <string>
 
 #include "headscope/base/error.h"
@@ -14,17 +15,27 @@ namespace {
 class Mapper {
  public:
   Mapper(const Checkpoint& checkpoint, const FamilyMatch& match, const HeadSizes& sizes)
-      : checkpoint_(checkpoint), layout_(*match.layout), prefix_(match.prefix), order_(match.order), sizes_(sizes) {}
+      : checkpoint_(checkpoint),
+        match_(match),
+        layout_(*match.layout),
+        prefix_(match.prefix),
+        order_(match.order),
+        sizes_(sizes) {}
 
   HeadMap run() {
     map_.norm_offset = layout_.norm_offset;
     map_.output_scale_offset = layout_.output_scale_offset;
     map_.output_scale_required = !layout_.output_scale.empty() && !layout_.output_scale_optional;
+    map_.gain_required = !layout_.bare_norms;
+    const std::set<std::size_t> distinct(match_.stored_layers.begin(), match_.stored_layers.end());
+    map_.shared_layers = distinct.size() < match_.stored_layers.size();
     for (layer_ = 0; layer_ < sizes_.layers; ++layer_) {
       missing_.clear();
       LayerTensors layer;
       for (const Role role : kRoles) layer.slices[static_cast<std::size_t>(role)] = slice(role);
-      if (order_ == NormOrder::kPre) layer.norm_gain = vector(layout_.norm + ".weight", /*required=*/true);
+      const bool pre = order_ == NormOrder::kPre;
+      layer.normed = !pre || (!layout_.norm.empty() && layer_ >= layout_.first_norm);
+      if (pre && layer.normed && !layout_.bare_norms) layer.norm_gain = gain();
       if (!layout_.output_scale.empty()) {
         layer.output_scale = vector(layout_.output_scale, !layout_.output_scale_optional);
       }
@@ -50,12 +61,18 @@ class Mapper {
       name = &layout_.o;
     } else if (layout_.fusion == Fusion::kNone) {
       name = role == Role::kQ ? &layout_.q : role == Role::kK ? &layout_.k : &layout_.v;
+      if (role == Role::kQ && layout_.query_gates) {
+        extent = 2 * query;
+        found.stride = 2 * h;
+      }
     } else {
       const auto part = static_cast<std::size_t>(role);
       extent = query + 2 * key;
       if (layout_.fusion == Fusion::kPerHead) {
         found.first = part * h;
         found.stride = 3 * h;
+      } else if (layout_.fusion == Fusion::kGrouped) {
+        group(part, found);
       } else {
         found.first = part == 0 ? 0 : query + (part - 1) * key;
       }
@@ -73,13 +90,36 @@ class Mapper {
     return found;
   }
 
+  // Each group holds its query heads, then its KV heads.
+  void group(std::size_t part, HeadSlice& found) const {
+    const std::size_t h = sizes_.d_head;
+    const std::size_t groups = layout_.groups == 0 ? sizes_.kv_heads : layout_.groups;
+    if (sizes_.heads % groups != 0 || sizes_.kv_heads % groups != 0) {
+      throw Error(ErrorKind::kFormat,
+                  fmt::format("{}: has {} heads and {} key/value heads, expected multiples of {}",
+                              checkpoint_.config_path().string(), sizes_.heads, sizes_.kv_heads, groups));
+    }
+    const std::size_t queries = sizes_.heads / groups;
+    const std::size_t keys = sizes_.kv_heads / groups;
+    const bool second = part == (layout_.value_before_key ? 2 : 1);
+    found.first = part == 0 ? 0 : (second ? queries : queries + keys) * h;
+    found.group = part == 0 ? queries : keys;
+    found.group_stride = (queries + 2 * keys) * h;
+  }
+
+  // Some files have TensorFlow's name.
+  const StoredTensor* gain() {
+    const StoredTensor* old = vector(layout_.norm + ".gamma", /*required=*/false);
+    return old != nullptr ? old : vector(layout_.norm + ".weight", /*required=*/true);
+  }
+
   const StoredTensor* vector(const std::string& pattern, bool required) {
     return checked(pattern, {sizes_.d_model}, required);
   }
 
   // Returns the layer's tensor of that name, after checking its shape and type.
   const StoredTensor* checked(const std::string& pattern, const Shape& expected, bool required) {
-    const std::string name = prefix_ + layer_name(pattern, layer_);
+    const std::string name = prefix_ + layer_name(pattern, match_.stored(layer_));
     const StoredTensor* tensor = checkpoint_.find(name);
     if (tensor == nullptr) {
       // A fused tensor is looked up three times.
@@ -90,7 +130,7 @@ class Mapper {
       throw Error(ErrorKind::kFormat, fmt::format("{}: tensor '{}' is {}, expected {}", file(*tensor), printable(name),
                                                   to_string(tensor->shape), to_string(expected)));
     }
-    if (!info(tensor->dtype).decodable) {
+    if (!is_decodable(*tensor)) {
       throw Error(ErrorKind::kUnsupported,
                   fmt::format("{}: tensor '{}' is stored as {}, which headscope does not decode", file(*tensor),
                               printable(name), info(tensor->dtype).name));
@@ -101,6 +141,7 @@ class Mapper {
   std::string file(const StoredTensor& tensor) const { return checkpoint_.file_of(tensor).string(); }
 
   const Checkpoint& checkpoint_;
+  const FamilyMatch& match_;
   const Layout& layout_;
   const std::string& prefix_;
   NormOrder order_;

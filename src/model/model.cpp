@@ -27,7 +27,7 @@ std::string first_present(const Checkpoint& checkpoint, const std::string& prefi
   for (const std::string& name : names) {
     for (const std::string& candidate : {prefix + name, name}) {
       const StoredTensor* tensor = checkpoint.find(candidate);
-      if (tensor != nullptr && info(tensor->dtype).decodable) return candidate;
+      if (tensor != nullptr && is_decodable(*tensor)) return candidate;
     }
   }
   return {};
@@ -40,7 +40,7 @@ void describe_biases(const Checkpoint& checkpoint, const FamilyMatch& match, Mod
                                                      fused ? &layout.q : &layout.v, &layout.o};
   for (const Role role : kRoles) {
     const auto i = static_cast<std::size_t>(role);
-    info.biases[i] = checkpoint.find(match.prefix + layer_name(*modules[i], 0) + ".bias") != nullptr;
+    info.biases[i] = checkpoint.find(match.prefix + layer_name(*modules[i], match.stored(0)) + ".bias") != nullptr;
   }
 }
 
@@ -88,7 +88,7 @@ Model Model::open(const std::filesystem::path& model, const ModelOptions& option
 }
 
 Model Model::from_checkpoint(Checkpoint checkpoint, std::string_view family) {
-  reject_packed_weights(checkpoint);
+  decode_packed_weights(checkpoint);
   const FamilyMatch match = find_family(checkpoint, family);
 
   ModelInfo info;
@@ -100,8 +100,10 @@ Model Model::from_checkpoint(Checkpoint checkpoint, std::string_view family) {
   }
   info.modality = match.family->modality;
   info.causal = match.family->causal;
+  if (!match.family->remark.empty()) info.notes.push_back(match.family->remark);
   info.norm = match.family->norm;
   info.order = match.order;
+  info.input_norm = match.order == NormOrder::kPost || !match.layout->norm.empty();
   info.position = match.position;
   info.sizes = deduce_sizes(checkpoint, match, info.notes);
   info.embedding = first_present(checkpoint, match.prefix, match.layout->embedding);
@@ -163,7 +165,7 @@ void Model::release_layer(std::size_t layer) const {
 
 void Model::check_complete(std::size_t layer, Role role, WeightProcessing processing) const {
   const LayerTensors& tensors = layer_tensors(layer);
-  const bool folded = steps_of(processing, info_).gain;
+  const bool folded = steps_of(processing, info_).gain && tensors.normed && map_.gain_required;
   if (tensors.slices[static_cast<std::size_t>(role)].tensor == nullptr || (folded && tensors.norm_gain == nullptr) ||
       (role == Role::kO && map_.output_scale_required && tensors.output_scale == nullptr)) {
     reject_incomplete(checkpoint_, layer, tensors.missing);
@@ -187,7 +189,7 @@ void Model::load_roles(std::size_t layer, std::span<const Role> roles, WeightPro
     HeadWeights& loaded = weights[static_cast<std::size_t>(roles[i])];
     loaded = HeadWeights(roles[i], info_.sizes.d_model, info_.sizes.d_head, std::move(read[i].values),
                          std::move(read[i].noise));
-    fold(loaded, {.factors = requests[i].factors, .remove_mean = steps.center});
+    fold(loaded, {.factors = requests[i].factors, .remove_mean = steps.center && centered(tensors, roles[i])});
   }
 }
 
@@ -199,7 +201,7 @@ std::vector<float> Model::row_factors(const LayerTensors& tensors, Role role, bo
   };
   const bool writes = role == Role::kO;
   if (writes && tensors.output_scale != nullptr) read_factors(*tensors.output_scale, map_.output_scale_offset);
-  if (!writes && gain) read_factors(*tensors.norm_gain, map_.norm_offset);
+  if (!writes && gain && tensors.norm_gain != nullptr) read_factors(*tensors.norm_gain, map_.norm_offset);
   return factors;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cmath>
 #include <string>
 
@@ -34,11 +35,19 @@ class Resolver {
     network_.causal = match_.family->causal;
     network_.activation = settings_.activation;
     network_.score_cap = static_cast<float>(settings_.score_cap);
+    network_.clip = static_cast<float>(settings_.clip);
+    network_.branch_factor = static_cast<float>(settings_.branch_factor);
+    network_.joint_head_norms = layout_.joint_head_norms;
+    network_.query_growth = settings_.query_growth;
+    network_.query_period = settings_.query_period;
+    bias();
+    relative();
     network_.rotary = settings_.rotary;
     network_.local_rotary = settings_.local_rotary;
     input();
     for (std::size_t i = 0; i < sizes_.layers; ++i) network_.layers.push_back(layer(i));
     output();
+    network_.no_patch = no_patch();
     return std::move(network_);
   }
 
@@ -53,6 +62,7 @@ class Resolver {
   }
 
   void reject_relatives() const {
+    if (!match_.family->no_forward.empty()) unsupported(match_.family->no_forward);
     if (names_.mlp.empty()) {
       unsupported(
           fmt::format("no forward pass for {}{}", match_.family->name, checkpoint_.is_gguf() ? " in GGUF" : ""));
@@ -68,6 +78,11 @@ class Resolver {
     }
   }
 
+  // The name that a layer's tensor has in the file.
+  [[nodiscard]] std::string named(const std::string& pattern, std::size_t layer) const {
+    return layer_name(pattern, match_.stored(layer));
+  }
+
   // Finds a tensor by its full name, with or without the prefix.
   [[nodiscard]] const StoredTensor* find(const std::string& name) const {
     if (name.empty()) return nullptr;
@@ -76,7 +91,7 @@ class Resolver {
   }
 
   [[nodiscard]] const StoredTensor* readable(const StoredTensor* tensor) const {
-    if (tensor != nullptr && !info(tensor->dtype).decodable) {
+    if (tensor != nullptr && !is_decodable(*tensor)) {
       throw Error(
           ErrorKind::kUnsupported,
           fmt::format("{}: tensor '{}' is stored as {}, which headscope does not decode",
@@ -118,6 +133,8 @@ class Resolver {
     if (module.empty()) return std::nullopt;
     StoredNorm result;
     result.kind = match_.family->norm;
+    result.epsilon = settings_.epsilon;
+    if (layout_.bare_norms) return result;
     result.gain = vector(module + ".weight", size);
     result.bias = vector(module + ".bias", size);
     if (result.gain == nullptr) result.gain = vector(module + ".gamma", size);  // BERT files older than transformers
@@ -125,13 +142,124 @@ class Resolver {
     if (result.gain == nullptr && required) lacks(match_.prefix + module + ".weight");
     if (result.gain == nullptr) return std::nullopt;
     result.offset = layout_.norm_offset;
-    result.epsilon = settings_.epsilon;
     return result;
+  }
+
+  // A norm of queries or keys, head by head or over all heads.
+  [[nodiscard]] std::optional<StoredNorm> head_norm(const std::string& pattern, std::size_t i, std::size_t heads,
+                                                    bool required) const {
+    const std::string module = named(pattern, i);
+    const auto place = module.find("{h}");
+    if (place == std::string::npos) {
+      const StoredTensor* gain = find(module + ".weight");
+      if (gain == nullptr || gain->shape != Shape{heads, sizes_.d_head}) {
+        return norm(module, (layout_.joint_head_norms ? heads : 1) * sizes_.d_head, required);
+      }
+      StoredNorm result{.kind = match_.family->norm, .gain = readable(gain), .epsilon = settings_.epsilon};
+      result.offset = layout_.norm_offset;
+      return result;
+    }
+    std::optional<StoredNorm> all;
+    for (std::size_t head = 0; head < heads; ++head) {
+      const auto one = norm(std::string(module).replace(place, 3, std::to_string(head)), sizes_.d_head, required);
+      if (!one) return std::nullopt;
+      if (head == 0) all = one;
+      if (head > 0) all->other_gains.push_back(one->gain);
+      required = true;
+    }
+    return all;
+  }
+
+  void bias() {
+    if (match_.position == PositionKind::kAlibi) {
+      // The slopes of 2^k heads, in order; of another number of heads the slopes for the next power of two, every
+      // second one first.
+      const auto heads = sizes_.heads;
+      const std::size_t all = std::bit_ceil(heads);
+      for (std::size_t head = 0; head < heads; ++head) {
+        const std::size_t i = all == heads ? head + 1 : head < all / 2 ? 2 * head + 2 : 2 * (head - all / 2) + 1;
+        const double power = static_cast<double>(i) * settings_.alibi_max / static_cast<double>(all);
+        const double scale = match_.family->forward.scaled_alibi ? settings_.score_scale : 1;
+        network_.bias.slopes.push_back(static_cast<float>(std::exp2(-power) * scale));
+      }
+    }
+    if (match_.position == PositionKind::kRelativeBias) {
+      network_.bias.table = readable(find(names_.relative_bias));
+      if (network_.bias.table == nullptr) lacks(match_.prefix + names_.relative_bias);
+      const Shape& shape = network_.bias.table->shape;
+      if (shape.size() != 2 || shape[0] < 4 || shape[0] % 4 != 0 || shape[0] > network_.bias.max_distance ||
+          shape[1] != sizes_.heads) {
+        wrong_shape(*network_.bias.table,
+                    fmt::format("[buckets, {}], a multiple of 4 buckets, at most 128", sizes_.heads));
+      }
+    }
+  }
+
+  void relative() {
+    if (!settings_.relative) return;
+    RelativePositions& positions = network_.relative;
+    positions.buckets = settings_.relative_buckets;
+    positions.longest = settings_.relative_longest;
+    positions.sinusoidal = match_.position == PositionKind::kRelative;
+    if (positions.sinusoidal) return;
+    const std::size_t middle = positions.buckets / 2;
+    if (positions.buckets > 0 && (middle < 2 || positions.longest < middle + 2)) {
+      throw Error(
+          ErrorKind::kFormat,
+          fmt::format("{}: {} buckets for relative positions up to {}, expected at least 4, and positions beyond "
+                      "half of them",
+                      checkpoint_.config_path().string(), positions.buckets, positions.longest));
+    }
+    positions.span = positions.buckets > 0 ? positions.buckets : positions.longest;
+    positions.table = table(names_.relative_table, width_);
+    if (positions.table == nullptr) lacks(match_.prefix + names_.relative_table);
+    if (positions.span == 0 || positions.table->shape.size() != 2 || positions.table->shape[0] < 2 * positions.span) {
+      wrong_shape(*positions.table, fmt::format("at least [{}, {}]", 2 * positions.span, width_));
+    }
+    if (settings_.relative_normed) positions.norm = norm(names_.relative_norm, width_, /*required=*/true);
+  }
+
+  void relative(std::size_t i, NetworkLayer& layer) const {
+    const bool shared = settings_.relative_shared;
+    const std::size_t out = sizes_.heads * sizes_.d_head;
+    const auto projection = [&](const std::string& own, const std::string& heads) {
+      return linear(named(shared ? heads : own, i), width_, out, layout_.storage);
+    };
+    if (settings_.relative_keys) layer.relative_key = projection(names_.relative_key, layout_.k);
+    if (settings_.relative_queries) layer.relative_query = projection(names_.relative_query, layout_.q);
+    const auto bias = [&](const std::string& name) -> const StoredTensor* {
+      if (name.empty()) return nullptr;
+      const StoredTensor* tensor = readable(find(named(name, i)));
+      // Layers may share it.
+      if (tensor == nullptr) tensor = readable(find(name.substr(name.rfind('.') + 1)));
+      if (tensor == nullptr) lacks(match_.prefix + named(name, i));
+      if (tensor->shape != Shape{sizes_.heads, sizes_.d_head}) {
+        wrong_shape(*tensor, to_string(Shape{sizes_.heads, sizes_.d_head}));
+      }
+      return tensor;
+    };
+    layer.content_bias = bias(names_.content_bias);
+    layer.position_bias = bias(names_.position_bias);
+  }
+
+  [[nodiscard]] std::string no_patch() const {
+    if (!network_.relative.empty()) return "its scores compare queries and keys with relative positions";
+    if (network_.joint_head_norms) return "its queries and keys are normalized over all heads together";
+    if (!network_.bias.empty()) return "its scores have a bias by distance";
+    if (network_.clip > 0) return "its queries, keys and values are clipped";
+    if (network_.branch_factor != 1) return "the outputs of its branches are multiplied by a constant";
+    const auto own_gains = [&](const std::optional<StoredNorm>& one) {
+      return one && one->gain != nullptr && (one->gain->shape.size() > 1 || !one->other_gains.empty());
+    };
+    for (const NetworkLayer& layer : network_.layers) {
+      if (own_gains(layer.q_norm) || own_gains(layer.k_norm)) return "each head has a norm of its own";
+    }
+    return "";
   }
 
   [[nodiscard]] std::optional<StoredNorm> layer_norm(const std::string& pattern, std::size_t i, std::size_t size,
                                                      bool required) const {
-    return norm(layer_name(pattern, i), size, required);
+    return norm(named(pattern, i), size, required);
   }
 
   void input() {
@@ -139,25 +267,56 @@ class Resolver {
     if (match_.family->modality == Modality::kImage) {
       image_input();
     } else {
-      in.embedding = vocabulary_matrix(model_.info().embedding);
-      if (in.embedding == nullptr) lacks(match_.prefix + layout_.embedding.front());
+      if (names_.embedding_tables.empty()) {
+        in.embedding = vocabulary_matrix(model_.info().embedding);
+        if (in.embedding == nullptr) lacks(match_.prefix + layout_.embedding.front());
+      } else {
+        embedding_tables();
+      }
       // Its rows are read one by one, without block factors.
       if (find_block_scale(checkpoint_, *in.embedding) != nullptr) unsupported("has an embedding in FP8 blocks");
       const std::size_t embedded = in.embedding->shape[1];
-      if (embedded != width_ && names_.project_in.empty()) {
+      if (in.tables.empty() && embedded != width_ && names_.project_in.empty()) {
         wrong_shape(*in.embedding, fmt::format("[vocabulary, {}]", width_));
       }
-      if (embedded != width_) in.project = linear(names_.project_in, embedded, width_);
+      const bool maps = names_.narrow_embedding && find(names_.project_in + ".weight") != nullptr;
+      if (in.tables.empty() && (embedded != width_ || maps)) in.project = linear(names_.project_in, embedded, width_);
       if (match_.family->forward.scaled_embedding) in.embedding_scale = std::sqrt(static_cast<float>(width_));
-      in.token_types = table(names_.token_types);
+      in.embedding_scale *= static_cast<float>(settings_.embedding_factor);
+      in.dropped_token = settings_.dropped_token;
+      in.narrow = names_.narrow_embedding;
+      in.token_types = table(names_.token_types, placed_width());
     }
-    in.positions = table(names_.positions);
-    const bool learned = match_.position == PositionKind::kLearned || match_.position == PositionKind::kLearnedOffset;
+    in.positions = table(names_.positions, placed_width());
+    const bool learned = match_.position == PositionKind::kLearned || match_.position == PositionKind::kLearnedOffset ||
+                         match_.position == PositionKind::kRelativeBias;
     if (learned && in.positions == nullptr) lacks(match_.prefix + names_.positions);
-    if (!learned) in.positions = nullptr;
+    if (!learned && match_.position != PositionKind::kDisentangled) in.positions = nullptr;
     in.position_offset = settings_.position_offset;
     in.padding = settings_.padding;
-    in.norm = norm(names_.embedding_norm, width_, /*required=*/!names_.embedding_norm.empty());
+    in.norm = norm(names_.embedding_norm, placed_width(), /*required=*/!names_.embedding_norm.empty());
+  }
+
+  void embedding_tables() {
+    NetworkInput& in = network_.input;
+    for (std::size_t i = 0;; ++i) {
+      const StoredTensor* rows = find(layer_name(names_.embedding_tables, i));
+      if (rows == nullptr) break;
+      const StoredTensor* projection = readable(find(layer_name(names_.embedding_projections, i)));
+      in.tables.push_back({vocabulary_matrix(rows->name), projection});
+      const std::size_t width = rows->shape[1];
+      if (projection == nullptr && width != width_) lacks(match_.prefix + layer_name(names_.embedding_projections, i));
+      if (projection != nullptr && projection->shape != Shape{width_, width}) {
+        wrong_shape(*projection, to_string(Shape{width_, width}));
+      }
+    }
+    if (in.tables.empty()) lacks(match_.prefix + layer_name(names_.embedding_tables, 0));
+    in.embedding = in.tables.front().rows;
+  }
+
+  // Width of what positions and token types are added to.
+  [[nodiscard]] std::size_t placed_width() const {
+    return network_.input.narrow ? network_.input.embedding->shape[1] : width_;
   }
 
   // Returns a matrix with one row per token; nullptr if it does not exist.
@@ -170,13 +329,14 @@ class Resolver {
   }
 
   // Returns a table with rows of d_model, with or without leading extents of 1; nullptr if it does not exist.
-  [[nodiscard]] const StoredTensor* table(const std::string& name) const {
+  [[nodiscard]] const StoredTensor* table(const std::string& name) const { return table(name, width_); }
+  [[nodiscard]] const StoredTensor* table(const std::string& name, std::size_t width) const {
     const StoredTensor* tensor = readable(find(name));
     if (tensor == nullptr) return nullptr;
     const Shape& shape = tensor->shape;
-    bool fits = !shape.empty() && shape.back() == width_ && element_count(shape).value_or(0) > 0;
+    bool fits = !shape.empty() && shape.back() == width && element_count(shape).value_or(0) > 0;
     for (std::size_t axis = 0; axis + 2 < shape.size(); ++axis) fits = fits && shape[axis] == 1;
-    if (!fits) wrong_shape(*tensor, fmt::format("rows of {}", width_));
+    if (!fits) wrong_shape(*tensor, fmt::format("rows of {}", width));
     return tensor;
   }
 
@@ -208,21 +368,24 @@ class Resolver {
     const std::string& after_attention =
         pre || !names_.norm_after_attention.empty() ? names_.norm_after_attention : layout_.norm;
     const std::string& after_mlp = pre || !names_.norm_after_mlp.empty() ? names_.norm_after_mlp : names_.mlp_norm;
-    if (pre) layer.norm = layer_norm(layout_.norm, i, width_, /*required=*/true);
-    if (pre) layer.mlp_norm = layer_norm(names_.mlp_norm, i, width_, /*required=*/true);
+    const bool shared = settings_.parallel && names_.mlp_norm_if_sequential;
+    if (pre && heads.normed) layer.norm = layer_norm(layout_.norm, i, width_, /*required=*/true);
+    if (pre && !shared) layer.mlp_norm = layer_norm(names_.mlp_norm, i, width_, /*required=*/true);
     layer.norm_after_attention = layer_norm(after_attention, i, width_, /*required=*/true);
     layer.norm_after_mlp = layer_norm(after_mlp, i, width_, /*required=*/true);
     // Gemma's scale is a norm, which was handled above.
     if (!layer.norm_after_attention) layer.attention_scale = heads.output_scale;
     if (!names_.mlp_scale.empty()) {
-      layer.mlp_scale = vector(layer_name(names_.mlp_scale, i), width_);
+      layer.mlp_scale = vector(named(names_.mlp_scale, i), width_);
       if (layer.mlp_scale == nullptr && !layout_.output_scale_optional) {
-        lacks(match_.prefix + layer_name(names_.mlp_scale, i));
+        lacks(match_.prefix + named(names_.mlp_scale, i));
       }
     }
     mlp(i, layer);
+    if (settings_.relative) relative(i, layer);
     layer.window = settings_.windows[i];
-    layer.local_rotary = settings_.local[i] && match_.family->forward.local_rotary_base > 0;
+    layer.rotary = settings_.rotated[i];
+    layer.local_rotary = layer.window > 0 && match_.family->forward.local_rotary_base > 0;
     const double divisor = settings_.scale_by_layer ? static_cast<double>(i + 1) : 1;
     layer.score_scale = static_cast<float>(settings_.score_scale / divisor);
     return layer;
@@ -237,26 +400,26 @@ class Resolver {
     for (const Role role : kRoles) {
       const auto r = static_cast<std::size_t>(role);
       const std::size_t in = role == Role::kO ? sizes_.heads * sizes_.d_head : width_;
-      layer.linear[r] = linear(layer_name(*modules[r], i), in, role == Role::kO ? width_ : 0, layout_.storage);
+      layer.linear[r] = linear(named(*modules[r], i), in, role == Role::kO ? width_ : 0, layout_.storage);
       layer.slices[r] = heads.slices[r];
     }
-    layer.q_norm = layer_norm(layout_.q_norm, i, sizes_.d_head, /*required=*/false);
-    layer.k_norm = layer_norm(names_.k_norm, i, sizes_.d_head, layer.q_norm.has_value());
+    layer.q_norm = head_norm(layout_.q_norm, i, sizes_.heads, /*required=*/false);
+    layer.k_norm = head_norm(names_.k_norm, i, sizes_.kv_heads, layer.q_norm.has_value());
   }
 
   void mlp(std::size_t i, NetworkLayer& layer) const {
     const MlpNames* chosen = nullptr;
     for (const MlpNames& form : names_.mlp) {
       const std::string& first = form.gate.empty() ? form.up : form.gate;
-      if (chosen == nullptr && find(layer_name(first, i) + ".weight") != nullptr) chosen = &form;
+      if (chosen == nullptr && find(named(first, i) + ".weight") != nullptr) chosen = &form;
     }
-    if (chosen == nullptr) lacks(match_.prefix + layer_name(names_.mlp.front().up, i) + ".weight");
-    layer.up = linear(layer_name(chosen->up, i), width_, 0, layout_.storage);
+    if (chosen == nullptr) lacks(match_.prefix + named(names_.mlp.front().up, i) + ".weight");
+    layer.up = linear(named(chosen->up, i), width_, 0, layout_.storage);
     layer.gate_in_up = chosen->fused;
     if (chosen->fused && layer.up.out() % 2 != 0) wrong_shape(*layer.up.weight, "an even number of outputs");
     const std::size_t hidden = chosen->fused ? layer.up.out() / 2 : layer.up.out();
-    if (!chosen->gate.empty()) layer.gate = linear(layer_name(chosen->gate, i), width_, hidden, layout_.storage);
-    layer.down = linear(layer_name(chosen->down, i), hidden, width_, layout_.storage);
+    if (!chosen->gate.empty()) layer.gate = linear(named(chosen->gate, i), width_, hidden, layout_.storage);
+    layer.down = linear(named(chosen->down, i), hidden, width_, layout_.storage);
   }
 
   void output() {
@@ -264,6 +427,7 @@ class Resolver {
     const bool has_norm = match_.order == NormOrder::kPre && settings_.final_norm;
     if (has_norm) out.norm = norm(names_.final_norm, width_, /*required=*/true);
     out.pooling = settings_.pooling;
+    out.logit_factor = static_cast<float>(settings_.logit_factor);
     out.logit_cap = static_cast<float>(settings_.logit_cap);
     for (const std::vector<std::string>& form : names_.classify) {
       if (out.classifiers.empty() && find(form.back() + ".weight") != nullptr) {
@@ -300,13 +464,15 @@ class Resolver {
     if (!names_.transform.empty() && !has_transform) return;
     const std::size_t in = matrix.shape[1];
     if (const std::string scale = missing_block_scale(checkpoint_, matrix); !scale.empty()) lacks(scale);
-    if (in != width_ && names_.project_out.empty()) wrong_shape(matrix, fmt::format("[vocabulary, {}]", width_));
-    if (in != width_) out.project = linear(names_.project_out, width_, in);
+    std::size_t read = width_;
     if (has_transform) {
-      out.transform = linear(names_.transform, width_, width_);
+      out.transform = linear(names_.transform, width_, 0);
+      read = out.transform->out();
       if (!match_.family->forward.exact_gelu_before_unembedding) out.transform_activation = network_.activation;
-      out.transform_norm = norm(names_.transform_norm, width_, /*required=*/true);
+      out.transform_norm = norm(names_.transform_norm, read, /*required=*/true);
     }
+    if (in != read && names_.project_out.empty()) wrong_shape(matrix, fmt::format("[vocabulary, {}]", read));
+    if (in != read) out.project = linear(names_.project_out, read, in);
     StoredLinear last;
     last.weight = &matrix;
     last.bias = vector(names_.unembedding_bias, last.out());
@@ -328,6 +494,12 @@ class Resolver {
 
 Network resolve_network(const Model& model) {
   return Resolver(model).run();
+}
+
+void require_patchable(const Model& model, const Network& network) {
+  if (network.no_patch.empty()) return;
+  throw Error(ErrorKind::kUnsupported, fmt::format("{}: cannot cut edges between heads of this model: {}",
+                                                   model.checkpoint().path().string(), network.no_patch));
 }
 
 }  // namespace headscope

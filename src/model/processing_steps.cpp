@@ -15,6 +15,10 @@ ProcessingSteps steps_of(WeightProcessing processing, const ModelInfo& info) noe
   return {.gain = folded, .center = folded && info.norm == NormKind::kLayerNorm};
 }
 
+bool centered(const LayerTensors& tensors, Role role) noexcept {
+  return role == Role::kO || tensors.normed;
+}
+
 std::string to_string(ProcessingSteps steps) {
   if (steps.gain && steps.center) return "gain and centering";
   if (steps.gain) return "gain only";
@@ -23,9 +27,11 @@ std::string to_string(ProcessingSteps steps) {
 
 void apply_steps(const Model& model, std::size_t layer, ProcessingSteps steps, HeadWeights& weights) {
   const HeadMap& map = model.head_map();
+  const LayerTensors& tensors = map.layers.at(layer);
   std::vector<float> factors;
-  if (steps.gain && weights.role() != Role::kO && model.info().order == NormOrder::kPre) {
-    const StoredTensor* gain = map.layers.at(layer).norm_gain;
+  if (steps.gain && weights.role() != Role::kO && model.info().order == NormOrder::kPre && tensors.normed &&
+      map.gain_required) {
+    const StoredTensor* gain = tensors.norm_gain;
     if (gain == nullptr) {
       throw Error(ErrorKind::kFormat, fmt::format("{}: layer {} lacks the gain of the norm before attention",
                                                   model.checkpoint().path().string(), layer));
@@ -33,7 +39,7 @@ void apply_steps(const Model& model, std::size_t layer, ProcessingSteps steps, H
     factors = read_vector(model.checkpoint(), *gain);
     for (float& factor : factors) factor += map.norm_offset;
   }
-  fold(weights, {.factors = factors, .remove_mean = steps.center});
+  fold(weights, {.factors = factors, .remove_mean = steps.center && centered(tensors, weights.role())});
 }
 
 }  // namespace headscope

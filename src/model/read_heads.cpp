@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "headscope/base/parallel.h"
-#include "headscope/io/decode.h"
-#include "headscope/io/spacing.h"
 #include "headscope/linalg/transpose.h"
 #include "model/block_scale.h"
 #include "model/first_non_finite.h"
@@ -22,8 +20,7 @@ class Reader {
         head_axis_(requests.front().slice.head_axis),
         d_head_(d_head),
         d_model_(tensor_.shape[1 - head_axis_]),
-        block_(info(tensor_.dtype)),
-        row_bytes_(tensor_.shape[1] / block_.block_elements * block_.block_bytes),
+        block_(block_of(tensor_)),
         scale_(checkpoint, tensor_, requests.front().slice.block_scale) {
     for (HeadRequest& request : requests) {
       const std::size_t size = request.heads * d_head * d_model_;
@@ -32,7 +29,7 @@ class Reader {
         request.recycled = Buffer<float>(size);
       }
       out_.push_back(std::move(request.recycled));
-      if (has_spacings(tensor_.dtype)) {
+      if (has_spacings(tensor_)) {
         noise_.emplace_back(request.heads, d_model_, d_head, head_axis_ == 0 ? 1 : panels(), request.factors);
       }
     }
@@ -67,15 +64,10 @@ class Reader {
   // Returns the spacings of the stored type at the values; nothing if their noise is not asked for. They are valid
   // until this thread's next call.
   std::span<const float> decode_row(std::size_t row, std::size_t first_column, std::span<float> values) {
-    const std::size_t begin = row * row_bytes_ + first_column / block_.block_elements * block_.block_bytes;
-    const auto blocks = tensor_.bytes.subspan(begin, values.size() / block_.block_elements * block_.block_bytes);
-    decode(tensor_.dtype, blocks, values);
     thread_local std::vector<float> spacings;
-    if (!noise_.empty()) {
-      spacings.resize(values.size());
-      find_spacings(tensor_.dtype, blocks, values, spacings);
-      scale_.apply(row, first_column, spacings);
-    }
+    spacings.resize(noise_.empty() ? 0 : values.size());
+    decode_part(tensor_, row * tensor_.shape[1] + first_column, values, spacings);
+    scale_.apply(row, first_column, spacings);
     scale_.apply(row, first_column, values);
     non_finite_.look(values, row * tensor_.shape[1] + first_column);
     return noise_.empty() ? std::span<const float>() : spacings;
@@ -85,7 +77,7 @@ class Reader {
   void copy_rows(std::size_t request, std::size_t head) {
     const HeadSlice& slice = requests_[request].slice;
     for (std::size_t j = 0; j < d_head_; ++j) {
-      const auto spacings = decode_row(slice.first + head * slice.stride + j, 0,
+      const auto spacings = decode_row(slice.first_of(head) + j, 0,
                                        out_[request].values().subspan((head * d_head_ + j) * d_model_, d_model_));
       if (!noise_.empty()) noise_[request].add_column(head, j, spacings);
     }
@@ -98,13 +90,13 @@ class Reader {
     std::size_t begin = tensor_.shape[1];
     std::size_t end = 0;
     for (const HeadRequest& request : requests_) {
-      begin = std::min(begin, request.slice.first / block_.block_elements * block_.block_elements);
-      end = std::max(end, request.slice.first + (request.heads - 1) * request.slice.stride + d_head_);
+      begin = std::min(begin, request.slice.first / block_ * block_);
+      end = std::max(end, request.slice.first_of(request.heads - 1) + d_head_);
     }
     for (std::size_t column = begin; column < end; column += kTileColumns) {
-      const std::size_t whole_blocks = (end - column + block_.block_elements - 1) / block_.block_elements;
+      const std::size_t whole_blocks = (end - column + block_ - 1) / block_;
       transpose_tile(first_row, rows, column,
-                     std::min({kTileColumns, tensor_.shape[1] - column, whole_blocks * block_.block_elements}));
+                     std::min({kTileColumns, tensor_.shape[1] - column, whole_blocks * block_}));
     }
   }
 
@@ -137,9 +129,9 @@ class Reader {
   template <typename Act>
   void for_each_head(std::size_t request, std::size_t begin, std::size_t end, const Act& act) const {
     const HeadSlice& slice = requests_[request].slice;
-    std::size_t head = begin < slice.first ? 0 : (begin - slice.first) / slice.stride;
-    for (; head < requests_[request].heads && slice.first + head * slice.stride < end; ++head) {
-      const std::size_t head_begin = slice.first + head * slice.stride;
+    std::size_t head = begin < slice.first || slice.group > 0 ? 0 : (begin - slice.first) / slice.stride;
+    for (; head < requests_[request].heads && slice.first_of(head) < end; ++head) {
+      const std::size_t head_begin = slice.first_of(head);
       const Range part{std::max(begin, head_begin), std::min(end, head_begin + d_head_)};
       if (part.from < part.to) act(head, part.from - head_begin, part);
     }
@@ -150,8 +142,7 @@ class Reader {
   std::size_t head_axis_;
   std::size_t d_head_;
   std::size_t d_model_;
-  const DTypeInfo& block_;
-  std::size_t row_bytes_;
+  std::size_t block_;
   BlockScale scale_;
   FirstNonFinite non_finite_;
   std::vector<Buffer<float>> out_;

@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "headscope/base/parallel.h"
-#include "headscope/io/decode.h"
 #include "model/block_scale.h"
 #include "model/first_non_finite.h"
 
@@ -24,7 +23,7 @@ bool is_read_in_place(const StoredTensor& tensor) noexcept {
 
 std::vector<float> read_vector(const Checkpoint& checkpoint, const StoredTensor& tensor) {
   std::vector<float> values(count(tensor));
-  decode(tensor.dtype, tensor.bytes, values);
+  decode_part(tensor, 0, values);
   FirstNonFinite non_finite;
   non_finite.look(values, 0);
   non_finite.report(checkpoint, tensor);
@@ -32,11 +31,7 @@ std::vector<float> read_vector(const Checkpoint& checkpoint, const StoredTensor&
 }
 
 void read_part(const StoredTensor& tensor, std::size_t first, std::span<float> out) {
-  const DTypeInfo& type = info(tensor.dtype);
-  decode(tensor.dtype,
-         tensor.bytes.subspan(first / type.block_elements * type.block_bytes,
-                              out.size() / type.block_elements * type.block_bytes),
-         out);
+  decode_part(tensor, first, out);
 }
 
 std::span<const float> read_weights(const Checkpoint& checkpoint, const StoredTensor& tensor, Buffer<float>& scratch) {

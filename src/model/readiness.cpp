@@ -29,8 +29,9 @@ std::vector<Readiness> readiness(const Model& model) {
                        : "Q, K, V and O of every layer, and token profiles"});
   }
   std::string problem;
+  std::string no_patch;
   try {
-    (void)resolve_network(model);
+    no_patch = resolve_network(model).no_patch;
   } catch (const Error& error) {
     problem = error.what();
   }
@@ -38,8 +39,10 @@ std::vector<Readiness> readiness(const Model& model) {
       info.modality == Modality::kImage ? "takes images (PNG, JPEG) or pixels" : "takes text or token ids";
   all.push_back({"capture", problem.empty(), problem.empty() ? takes : problem});
   all.push_back({"detect", problem.empty(), problem.empty() ? "runs the model on random inputs" : "as for capture"});
-  all.push_back(
-      {"patch", problem.empty(), problem.empty() ? "cuts edges on inputs as capture takes them" : "as for capture"});
+  all.push_back({"patch", problem.empty() && no_patch.empty(),
+                 !problem.empty()    ? "as for capture"
+                 : !no_patch.empty() ? no_patch
+                                     : "cuts edges on inputs as capture takes them"});
   all.push_back(
       {"prune", problem.empty(), problem.empty() ? "measures on inputs as capture takes them" : "as for capture"});
   return all;

@@ -135,10 +135,15 @@ void set_rotary(const ConfigReader& config, const FamilyMatch& match, const Head
   if (!before.is_null()) global = before;
   settings.rotary = rotary_from(config, match, sizes, global, rules.rotary_base_keys, rules.rotary_base);
   check_rotary(settings.rotary, sizes, where);
+  if (rules.growing_queries) {
+    settings.query_growth = config.inside(global).positive({"llama_4_scaling_beta"}).value_or(0);
+    settings.query_period = settings.rotary.trained_length > 0 ? settings.rotary.trained_length : 1;
+  }
   if (rules.local_rotary_base <= 0) return;
   const JsonValue local = now.find("sliding_attention");
   const auto stated = config.inside(local).positive({"rope_theta"});
-  const double base = stated ? *stated : config.positive({"rope_local_base_freq"}).value_or(rules.local_rotary_base);
+  const double base =
+      stated ? *stated : config.positive(rules.local_rotary_base_keys).value_or(rules.local_rotary_base);
   settings.local_rotary = rotary_from(config, match, sizes, local, {}, base);
   check_rotary(settings.local_rotary, sizes, where);
 }

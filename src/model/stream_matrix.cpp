@@ -27,7 +27,8 @@ std::string why_missing(const Model& model, const Network& network, StreamPart p
   const std::size_t d = model.info().sizes.d_model;
   const bool image = model.info().modality == Modality::kImage;
   const NetworkOutput& output = network.output;
-  if (part == StreamPart::kEmbedding && network.input.project) {
+  if (part == StreamPart::kEmbedding && !network.input.tables.empty()) return "its embedding is in several tables";
+  if ((part == StreamPart::kEmbedding || part == StreamPart::kPosition) && network.input.project) {
     return fmt::format("its embedding is {} wide and is projected to the residual stream of {}",
                        network.input.embedding->shape[1], d);
   }
@@ -106,6 +107,7 @@ void StreamMatrix::add(const StoredTensor& tensor, bool by_rows, std::size_t fir
 }
 
 void StreamMatrix::multiply_factors(const StoredNorm& norm) {
+  if (norm.gain == nullptr) return;
   const std::vector<float> gain = read_vector(checkpoint_, *norm.gain);
   if (factors_.empty()) factors_.assign(d_, 1);
   for (std::size_t i = 0; i < d_; ++i) factors_[i] *= gain[i] + norm.offset;

@@ -34,6 +34,7 @@ HALVES = {
     Type.Q4_K: [0, 2],
     Type.Q5_K: [0, 2],
     Type.Q6_K: [208],
+    Type.MXFP4: [],
 }
 
 # Put into the first blocks: -1, 0, -0, the smallest and a middling subnormal,
@@ -51,6 +52,9 @@ def random_blocks(rng: np.random.Generator, kind: Type) -> np.ndarray:
         edges = np.roll(EDGES, position)[:count]
         halves[: len(edges)] = edges
         blocks[:, start : start + 2] = halves.view(np.uint8).reshape(count, 2)
+    if kind == Type.MXFP4:  # a byte, the exponent of 2 plus 127: ordinary, smallest and largest that is finite times 6
+        blocks[:, 0] = rng.integers(110, 130, count)
+        blocks[:6, 0] = [0, 1, 2, 127, 251, 252]
     return blocks.reshape(ROWS, -1)
 
 

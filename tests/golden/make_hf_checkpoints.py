@@ -201,7 +201,8 @@ def fold(raw: dict[str, np.ndarray], layer: Layer, norm: str) -> dict[str, np.nd
     """gain into the reading matrices; LayerNorm models are centered as well."""
     if norm == "post":
         return raw
-    assert layer.gain is not None
+    if layer.gain is None:  # attention reads the stream itself
+        return raw | ({"O": centered(raw["O"].astype(np.float64))} if norm == "layer" else {})
     gain = to_numpy(layer.gain).astype(np.float64) + layer.gain_offset
     folded = {role: gain[:, None] * raw[role].astype(np.float64) for role in "QKV"}
     folded["O"] = raw["O"].astype(np.float64)

@@ -57,6 +57,11 @@ class Checkpoint {
   /// Number of files that contain the tensors.
   [[nodiscard]] std::size_t file_count() const noexcept { return safetensors_.size() + gguf_.size(); }
 
+  /// Replaces the parts of packed weights by the weights: afterwards `tensors` and `find` give these and not the parts,
+  /// even if a part has the weight's name. The parts must be tensors of this checkpoint.
+  /// \throws Error  kFormat if a weight has the name of another tensor.
+  void add_packed(std::vector<StoredTensor> weights);
+
   /// All tensors, sorted by name.
   [[nodiscard]] std::span<const StoredTensor* const> tensors() const noexcept { return tensors_; }
   /// Returns the tensor with this name, or nullptr if there is none.
@@ -79,12 +84,14 @@ class Checkpoint {
   void open_gguf();
   void open_unnamed();
   void index_tensors();
+  void sort_tensors();
 
   ModelLocation location_;
   std::optional<JsonDocument> config_;
   std::vector<SafetensorsFile> safetensors_;
   std::vector<GgufFile> gguf_;
   std::vector<StoredTensor> memory_;
+  std::vector<StoredTensor> packed_;
   std::vector<const StoredTensor*> tensors_;
 };
 

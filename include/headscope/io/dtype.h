@@ -8,7 +8,7 @@
 namespace headscope {
 
 /// Encoding of the elements of a stored tensor. The first group are the element types of safetensors and npy, the
-/// second the block formats of GGUF.
+/// second the block formats of GGUF, the third what libraries make of several tensors (`PackedWeight`).
 enum class DType : std::uint8_t {
   kF64,
   kF32,
@@ -54,6 +54,14 @@ enum class DType : std::uint8_t {
   kTQ1_0,
   kTQ2_0,
   kMXFP4,
+  kGPTQ4,
+  kGPTQ8,
+  kAWQ4,
+  kNF4,
+  kFP4,
+  kLlmInt8,
+  kINT4,
+  kINT8,
 };
 
 /// Properties of a DType. Elements are stored in blocks of `block_elements` that take `block_bytes`; for plain types a

@@ -24,11 +24,12 @@ struct NpyType {
   friend bool operator==(const NpyType&, const NpyType&) = default;
 };
 
-/// The type that headscope writes for arrays of T: float, double or std::int64_t.
+/// The type that headscope writes for arrays of T: float, double, std::int64_t or std::uint8_t.
 template <typename T>
-requires std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>
+requires std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int64_t> ||
+    std::is_same_v<T, std::uint8_t>
 [[nodiscard]] constexpr NpyType npy_type() noexcept {
-  return {std::is_floating_point_v<T> ? 'f' : 'i', sizeof(T), false};
+  return {std::is_floating_point_v<T> ? 'f' : std::is_signed_v<T> ? 'i' : 'u', sizeof(T), false};
 }
 
 /// A view of an npy array in memory: the header is parsed, the elements are in place.

@@ -17,6 +17,7 @@ enum class Fusion {
   kNone,     ///< Three tensors.
   kBlocks,   ///< One tensor, [Q | K | V]: H*h, K*h and K*h along the output axis.
   kPerHead,  ///< One tensor, H blocks of [q | k | v], each h wide (GPT-NeoX).
+  kGrouped,  ///< One tensor, groups of heads, each group like kBlocks (Falcon, CodeGen).
 };
 
 /// Order of a weight matrix's axes.
@@ -36,9 +37,21 @@ enum class PositionKind {
   kLearnedOffset,      ///< The same, but the first position is row 2 (OPT, RoBERTa).
   kRotaryHalf,         ///< Rotary, component i paired with i + n/2.
   kRotaryInterleaved,  ///< Rotary, component 2i paired with 2i + 1.
+  kAlibi,              ///< A head's slope times the distance is added to its scores (ALiBi).
+  kRelative,           ///< Scores also compare queries with the distances of the keys (Transformer-XL).
+  kNone,
+  kDisentangled,  ///< Scores also compare queries and keys with relative positions (DeBERTa).
+  kRelativeBias,  ///< Learned positions, and a learned bias of the scores by distance (MPNet).
 };
 
 enum class Modality { kText, kImage };
+
+/// A condition on config.json: the key, which may be "object.key", is true or false.
+struct ConfigSwitch {
+  std::string key;
+  bool value;
+  bool by_default;  ///< Value of the key if the configuration omits it.
+};
 
 /// Tensor names of a family. In each, {i} is the layer number; weights and biases are named after the module plus
 /// ".weight" and ".bias".
@@ -49,16 +62,29 @@ struct Layout {
   bool other_prefixes = true;
   Fusion fusion = Fusion::kNone;
   Storage storage = Storage::kOutIn;
-  std::string q = {};  ///< If fused, the tensor that holds Q, K and V.
+  std::size_t groups = 0;               ///< kGrouped: number of groups; 0: one per KV head.
+  bool value_before_key = false;        ///< kGrouped: the order is [Q | V | K].
+  std::size_t kv_heads = 0;             ///< Number of KV heads, if this layout fixes it; 0: as the configuration says.
+  std::vector<ConfigSwitch> when = {};  ///< The layout is that of models for which all of these hold.
+  std::string q = {};                   ///< If fused, the tensor that holds Q, K and V.
   std::string k = {};
   std::string v = {};
   std::string o = {};
-  std::string norm = {};          ///< Norm whose output Q, K and V read; empty for post-norm families.
-  float norm_offset = 0;          ///< Added to the stored gain: 1 for Gemma.
-  std::string q_norm = {};        ///< Norm over the components of a query head; its size gives the head width.
+  std::string norm = {};       ///< Norm whose output Q, K and V read; empty if they read the stream itself: in
+                               ///< post-norm families, and if only outputs of branches are normalized (OLMo 2).
+  std::size_t first_norm = 0;  ///< Layers before this one have no such norm (ModernBERT: 1).
+  bool bare_norms = false;     ///< Norms have neither gain nor bias, and no tensors (OLMo).
+  float norm_offset = 0;       ///< Added to the stored gain: 1 for Gemma.
+  /// Norm over the components of a query head; its size gives the head width. Its gain is [h], or [H, h] if each head
+  /// has its own; with {h} in the name there is one such tensor per head.
+  std::string q_norm = {};
+  bool joint_head_norms = false;  ///< q_norm and k_norm are over all heads together: their gains are [H*h] and [K*h].
   std::string output_scale = {};  ///< Full name of the tensor of per-channel factors on the output of O.
   float output_scale_offset = 0;  ///< Added to it: 1 for Gemma.
   bool output_scale_optional = false;
+  bool query_gates = false;  ///< q holds two matrices per head: the query's, then that of a gate (Qwen3-Next).
+  /// Only some layers have attention. They are numbered by themselves.
+  bool hybrid = false;
   /// Full names, with or without the prefix; any one of them holds the token embedding / unembedding.
   std::vector<std::string> embedding = {};
   std::vector<std::string> unembedding = {};
@@ -102,12 +128,20 @@ struct Family {
   std::vector<std::string> model_types = {};  ///< `model_type` in config.json.
   /// Prefixes of `architectures[0]`, for a config.json without model_type.
   std::vector<std::string> architectures = {};
+  /// Suggested first for an unknown model whose names several families fit equally.
+  bool typical = false;
   /// Object in config.json that describes this part of a multimodal model, if any.
   std::string nested_config = {};
   ConfigKeys keys = {};
   ConfigDefaults defaults = {};
   /// Key of config.json that, when true, gives Q, K, V and O biases; empty if the family's code decides.
   std::string bias_key = {};
+  /// Config key of the number of sets of weights that the layers share (ALBERT); empty if each layer has its own.
+  std::string weight_sets_key = {};
+  /// Why headscope does not run the family; empty if it does.
+  std::string no_forward = {};
+  /// What `inspect` says about the family, if it needs saying.
+  std::string remark = {};
   /// Number of heads by prefix of timm's `architecture`, since timm's config.json does not state it. The first match
   /// counts, so a longer prefix must precede a shorter one.
   std::vector<std::pair<std::string, std::size_t>> heads_by_architecture = {};
@@ -122,6 +156,8 @@ struct Family {
   /// Config key that, when false, makes the family post-norm (OPT-350m).
   std::string pre_norm_key = {};
   PositionKind position = PositionKind::kLearned;
+  /// Config key that, when true, makes the positions ALiBi (Falcon).
+  std::string alibi_key = {};
   ForwardRules forward = {};
   std::vector<Layout> layouts = {};  ///< Naming generations, most common first.
   std::optional<GgufForm> gguf = {};

@@ -14,6 +14,7 @@ enum class Activation {
   kQuickGelu,  ///< x sigmoid(1.702 x).
   kSilu,       ///< x sigmoid(x).
   kTanh,
+  kRelu2,  ///< max(x, 0)^2.
 };
 
 /// The tensors of a block's MLP: down(act(up x)), or down(act(gate x) * up x).
@@ -34,17 +35,33 @@ struct ForwardNames {
   std::string patches = {};               ///< Convolution that turns an image into tokens.
   std::vector<std::string> leading = {};  ///< Full names of the tokens before the patches; some are optional.
   std::string registers = {};             ///< Full name of the tokens that follow those; they have no position.
-  std::string embedding_norm = {};        ///< Norm of the embedded tokens.
-  std::string project_in = {};            ///< From the embedding width to d_model, if they differ.
-  std::string project_out = {};           ///< From d_model back to the embedding width.
+  /// Full names of the tables of tokens and their projections to d_model, if each table has some of the tokens, the
+  /// frequent ones first; {i} is the number of the table (Transformer-XL).
+  std::string embedding_tables = {};
+  std::string embedding_projections = {};
+  std::string embedding_norm = {};  ///< Norm of the embedded tokens.
+  std::string project_in = {};      ///< From the embedding width to d_model, if they differ.
+  bool narrow_embedding = false;    ///< Positions, token types and norm have the embedding width, too (ELECTRA).
+  std::string relative_bias = {};   ///< kRelativeBias: full name of the table [buckets, heads].
+  std::string project_out = {};     ///< From d_model back to the embedding width.
+
+  /// kDisentangled: full name of the table of relative positions, and the norm of its rows.
+  std::string relative_table = {};
+  std::string relative_norm = {};
 
   // A block. What the heads read is in Layout.
   std::string k_norm = {};                ///< Norm over the components of a key head; for queries see Layout::q_norm.
   std::string norm_after_attention = {};  ///< Pre-norm: of the output of attention. Post-norm: of the sum.
-  std::string mlp_norm = {};        ///< Norm of the MLP's input; if empty, a parallel block reuses the heads' norm.
-  std::string norm_after_mlp = {};  ///< Same as norm_after_attention, for the MLP.
-  std::vector<MlpNames> mlp = {};   ///< Forms found in files; empty if this layout has no forward pass.
-  std::string mlp_scale = {};       ///< Full name of the tensor of per-channel factors on the MLP's output.
+  /// kDisentangled: projections of relative positions to keys and queries, if the heads' own are not used.
+  std::string relative_key = {};
+  std::string relative_query = {};
+  std::string content_bias = {};   ///< kRelative: full name of what is added to queries that are compared with keys ...
+  std::string position_bias = {};  ///< ... and with distances, [heads, d_head].
+  std::string mlp_norm = {};       ///< Norm of the MLP's input; if empty, a parallel block reuses the heads' norm.
+  bool mlp_norm_if_sequential = false;  ///< A parallel block reuses the heads' norm, although mlp_norm has a name.
+  std::string norm_after_mlp = {};      ///< Same as norm_after_attention, for the MLP.
+  std::vector<MlpNames> mlp = {};       ///< Forms found in files; empty if this layout has no forward pass.
+  std::string mlp_scale = {};           ///< Full name of the tensor of per-channel factors on the MLP's output.
 
   // Out of the residual stream. These names may occur with or without the prefix.
   std::string final_norm = {};
@@ -62,10 +79,28 @@ struct ForwardNames {
 /// Which layers attend to the last `sliding_window` tokens only.
 enum class Windows {
   kNone,
-  kAll,            ///< All layers, if the configuration specifies a window.
-  kFromLayer,      ///< Layers from `max_window_layers` on, if `use_sliding_window` is true.
-  kEveryOther,     ///< Layers 0, 2, 4, ...
-  kAllButEveryNth  ///< All but the last of every `sliding_window_pattern` layers.
+  kAll,             ///< All layers, if the configuration specifies a window.
+  kFromLayer,       ///< Layers from `max_window_layers` on, if `use_sliding_window` is true.
+  kEveryOther,      ///< Layers 0, 2, 4, ...
+  kAllButEveryNth,  ///< All but the last of every `sliding_window_pattern` layers.
+  kAllButFirstOfN,  ///< All but the first of every `sliding_window_pattern` layers.
+  kListed,          ///< Those that `layer_types` or `attention_layers` lists.
+};
+
+/// Which layers have rotary positions, in a family that has them.
+enum class RotaryLayers {
+  kAll,
+  kListed,    ///< Those with 1 in `no_rope_layers`, else all but the last of every `no_rope_layer_interval` (SmolLM3).
+  kWindowed,  ///< Those with a window (Cohere 2).
+};
+
+/// Keys of config.json that hold constant factors; an empty key, or one that is absent, means 1.
+struct FactorKeys {
+  std::string embedding = {};
+  std::string scores = {};    ///< Instead of 1/sqrt(d_head).
+  std::string branches = {};  ///< On the outputs of attention and MLP.
+  std::string logits = {};
+  std::string logits_divisor = {};
 };
 
 /// What an image classifier reads.
@@ -92,8 +127,17 @@ struct ForwardRules {
   double score_cap = 0;           ///< Default of attn_logit_softcapping; 0: none.
   double logit_cap = 0;           ///< Default of final_logit_softcapping; 0: none.
   bool caps = false;  ///< Whether the family has these two keys; if not, they are not read and nothing is capped.
+  bool scaled_alibi = false;  ///< ALiBi's slopes are divided by sqrt(d_head), too (Falcon).
+  bool unscaled = false;      ///< Scores are not divided by sqrt(d_head) (GPT-Neo).
+  std::string clip_key = {};  ///< Limit of the absolute values of queries, keys and values (OLMo, MPT).
+  FactorKeys factors = {};
+  double logit_factor = 1;  ///< Default of `factors.logits`.
+  bool token_dropout =
+      false;  ///< ESM: mask tokens embed as 0, and embeddings are scaled by the fraction of the others.
   Windows windows = Windows::kNone;
-  double window = 0;  ///< Default of sliding_window.
+  std::string window_key = "sliding_window";
+  std::size_t window_pattern = 6;  ///< Default of sliding_window_pattern.
+  double window = 0;  ///< Default of the width. With attention in both directions half of it lies on each side.
 
   std::size_t position_offset = 0;      ///< Row of the first position in the table of learned positions.
   bool positions_skip_padding = false;  ///< RoBERTa: positions start at `pad_token_id` + 1 and count only tokens other
@@ -102,6 +146,11 @@ struct ForwardRules {
   std::vector<std::string> rotary_base_keys = {"rope_theta"};
   double rotary_base = 10000;
   double local_rotary_base = 0;  ///< Base in layers with a window; 0: the same base.
+  std::vector<std::string> local_rotary_base_keys = {"rope_local_base_freq"};
+  RotaryLayers rotary_layers = RotaryLayers::kAll;
+  /// Queries grow with their position: times 1 + b ln(1 + floor(position / trained length)), where b is
+  /// `llama_4_scaling_beta` (Ministral 3).
+  bool growing_queries = false;
   std::vector<std::string> rotary_share_keys = {"partial_rotary_factor"};
   double rotary_share = 1;       ///< Fraction of a head's components that are rotated.
   std::size_t rotary_width = 0;  ///< GPT-J: default of `rotary_dim`, the number of rotated components; 0: use

@@ -15,14 +15,22 @@ struct HeadSlice {
   const StoredTensor* tensor = nullptr;       ///< nullptr if the file lacks it.
   const StoredTensor* block_scale = nullptr;  ///< FP8's `weight_scale_inv`, if any.
   std::size_t head_axis = 0;
-  std::size_t first = 0;   ///< Index of head 0's first component along that axis.
-  std::size_t stride = 0;  ///< Distance between the first components of consecutive heads.
+  std::size_t first = 0;         ///< Index of head 0's first component along that axis.
+  std::size_t stride = 0;        ///< Distance between the first components of consecutive heads ...
+  std::size_t group = 0;         ///< ... of a group of this many heads; 0: all heads form one group.
+  std::size_t group_stride = 0;  ///< Distance between the first components of consecutive groups.
+
+  /// Index of a head's first component along the axis.
+  [[nodiscard]] std::size_t first_of(std::size_t head) const noexcept {
+    return group == 0 ? first + head * stride : first + head / group * group_stride + head % group * stride;
+  }
 };
 
 /// The tensors that make up the heads of one layer.
 struct LayerTensors {
   std::array<HeadSlice, 4> slices;             ///< Indexed by Role.
-  const StoredTensor* norm_gain = nullptr;     ///< nullptr for post-norm models.
+  bool normed = true;                          ///< Whether Q, K and V read a norm's output.
+  const StoredTensor* norm_gain = nullptr;     ///< nullptr if there is no norm, or if norms have no gain.
   const StoredTensor* output_scale = nullptr;  ///< nullptr if the family has none.
   std::vector<std::string> missing;            ///< Names of the family's tensors that the file lacks.
 };
@@ -33,6 +41,8 @@ struct HeadMap {
   float norm_offset = 0;               ///< Added to the stored gain.
   float output_scale_offset = 0;       ///< Added to the stored scale.
   bool output_scale_required = false;  ///< Loading O without its scale is an error.
+  bool shared_layers = false;          ///< Several layers have the same tensors.
+  bool gain_required = true;           ///< Folding without the gain of a norm is an error.
 };
 
 }  // namespace headscope

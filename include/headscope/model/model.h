@@ -31,6 +31,7 @@ struct ModelInfo {
   bool causal = true;
   NormKind norm = NormKind::kLayerNorm;
   NormOrder order = NormOrder::kPre;
+  bool input_norm = true;  ///< Whether attention reads the output of a norm; if not, only outputs are normalized.
   PositionKind position = PositionKind::kLearned;
   std::array<bool, 4> biases = {};   ///< Indexed by Role.
   std::string embedding;             ///< Name of the token embedding tensor; empty if there is none.

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "headscope/io/stored_tensor.h"
@@ -25,9 +26,10 @@ struct StoredLinear {
 /// (x - mean) / sqrt(var + epsilon) * gain + bias, or x / sqrt(mean x^2 + epsilon) * gain.
 struct StoredNorm {
   NormKind kind = NormKind::kLayerNorm;
-  const StoredTensor* gain = nullptr;
+  const StoredTensor* gain = nullptr;  ///< nullptr: 1. For norms of heads [h], or [heads, h].
   const StoredTensor* bias = nullptr;
-  float offset = 0;  ///< Added to the stored gain.
+  std::vector<const StoredTensor*> other_gains = {};  ///< Of the heads after the first, if each has a tensor.
+  float offset = 0;                                   ///< Added to the stored gain.
   double epsilon = 0;
 };
 
@@ -36,8 +38,12 @@ struct NetworkLayer {
   std::optional<StoredNorm> norm;      ///< Before attention.
   std::array<StoredLinear, 4> linear;  ///< Indexed by Role; in fused families Q, K and V name the same tensor.
   std::array<HeadSlice, 4> slices;     ///< Location of each role's heads in the output of `linear`.
-  std::optional<StoredNorm> q_norm;    ///< Over the components of a head.
+  std::optional<StoredNorm> q_norm;    ///< Over the components of a head, or of all heads (`joint_head_norms`).
   std::optional<StoredNorm> k_norm;
+  std::optional<StoredLinear> relative_key;  ///< From relative positions to what queries are compared with, all heads.
+  std::optional<StoredLinear> relative_query;   ///< The same for keys.
+  const StoredTensor* content_bias = nullptr;   ///< Added to queries that are compared with keys ...
+  const StoredTensor* position_bias = nullptr;  ///< ... and with relative positions.
   std::optional<StoredNorm> norm_after_attention;
   const StoredTensor* attention_scale = nullptr;
   std::optional<StoredNorm> mlp_norm;
@@ -48,15 +54,47 @@ struct NetworkLayer {
   std::optional<StoredNorm> norm_after_mlp;
   const StoredTensor* mlp_scale = nullptr;
   std::size_t window = 0;  ///< Number of tokens a query sees, itself included; 0: all.
+  bool rotary = true;      ///< Whether queries and keys are rotated, if the model has rotary positions.
   bool local_rotary = false;
   float score_scale = 1;
+};
+
+/// What is added to the scaled scores by head and distance.
+struct ScoreBias {
+  std::vector<float> slopes;            ///< ALiBi: the bias is -slope * |distance|, by head.
+  const StoredTensor* table = nullptr;  ///< Else the rows of this table, one per bucket of distances; nullptr: none.
+  std::size_t max_distance = 128;       ///< Larger distances share a bucket.
+
+  [[nodiscard]] bool empty() const noexcept { return slopes.empty() && table == nullptr; }
+};
+
+/// Relative positions that queries and keys are compared with, in a table with one row per bucket of distances.
+struct RelativePositions {
+  const StoredTensor* table = nullptr;  ///< [2 * span, d_model]; nullptr if there is none.
+  bool sinusoidal = false;              ///< The table has sines and cosines of each distance back.
+  std::optional<StoredNorm> norm;       ///< Of its rows.
+  std::size_t span = 0;                 ///< The row of distance 0; the farthest distances share the first or last row.
+  std::size_t buckets = 0;              ///< Distances from half of this on share buckets; 0: each has its own.
+  std::size_t longest = 0;              ///< The distance at which the buckets end; sinusoidal: the largest, 0 for any.
+
+  [[nodiscard]] bool empty() const noexcept { return table == nullptr && !sinusoidal; }
+};
+
+/// Some of the tokens' embeddings, narrower than the stream, and their projection to it.
+struct EmbeddingTable {
+  const StoredTensor* rows = nullptr;        ///< [tokens, width]
+  const StoredTensor* projection = nullptr;  ///< [d_model, width]; nullptr if the width is d_model.
 };
 
 /// How tokens or patches enter the residual stream.
 struct NetworkInput {
   const StoredTensor* embedding = nullptr;
+  std::vector<EmbeddingTable> tables;  ///< Of consecutive tokens, the first being `embedding`; empty if that has all.
   float embedding_scale = 1;
   std::optional<StoredLinear> project;
+  bool narrow = false;  ///< Positions, token types and the norm come before `project`.
+  /// ESM's token dropout: the id that embeds as 0.
+  std::optional<std::size_t> dropped_token;
   const StoredTensor* positions = nullptr;
   std::size_t position_offset = 0;
   std::optional<std::size_t> padding;  ///< RoBERTa: tokens with this id do not count as positions.
@@ -80,6 +118,7 @@ struct NetworkOutput {
   std::optional<StoredLinear> unembedding;
   std::vector<StoredLinear> classifiers;  ///< Image classifiers: one, or two whose outputs are averaged.
   Pooling pooling = Pooling::kFirst;
+  float logit_factor = 1;
   float logit_cap = 0;  ///< 0: none.
 };
 
@@ -90,7 +129,16 @@ struct Network {
   bool parallel = false;  ///< Attention and MLP read the same stream.
   bool causal = true;
   Activation activation = Activation::kGelu;
-  float score_cap = 0;  ///< 0: none.
+  float score_cap = 0;            ///< 0: none.
+  float clip = 0;                 ///< Limit of the absolute values of queries, keys and values; 0: none.
+  float branch_factor = 1;        ///< On the outputs of attention and MLP, before they are added to the stream.
+  bool joint_head_norms = false;  ///< q_norm and k_norm are over all heads together.
+  ScoreBias bias;
+  RelativePositions relative;
+  double query_growth = 0;  ///< Queries are multiplied by 1 + this * ln(1 + floor(position / `query_period`)).
+  double query_period = 1;
+  /// Why edges between heads cannot be cut, although the model can be run; empty if they can.
+  std::string no_patch;
   Rotary rotary;        ///< Width 0: none.
   Rotary local_rotary;  ///< For layers with `local_rotary`.
   NetworkInput input;
@@ -104,5 +152,8 @@ class Model;
 /// \throws Error  kUnsupported if the family, or this member of it, has no forward pass here; kFormat if a tensor is
 ///                missing or has a wrong shape, or if the configuration contradicts itself.
 [[nodiscard]] Network resolve_network(const Model& model);
+
+/// \throws Error  kUnsupported if edges between the model's heads cannot be cut.
+void require_patchable(const Model& model, const Network& network);
 
 }  // namespace headscope

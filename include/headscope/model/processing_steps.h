@@ -24,6 +24,9 @@ struct ProcessingSteps {
 /// models, none for folded post-norm models and for raw weights.
 [[nodiscard]] ProcessingSteps steps_of(WeightProcessing processing, const ModelInfo& info) noexcept;
 
+/// Whether the centering of a role's matrices is meant in that layer: a layer without a norm reads the stream's mean.
+[[nodiscard]] bool centered(const LayerTensors& tensors, Role role) noexcept;
+
 /// E.g. "gain and centering", "gain only", "centering only", "as stored".
 [[nodiscard]] std::string to_string(ProcessingSteps steps);
 

@@ -11,5 +11,7 @@ namespace headscope {
 ///
 /// \throws Error  kUnsupported for a kind of scaling that is not implemented, kFormat for invalid values.
 [[nodiscard]] Rotary rotary_of(const Model& model);
+/// The same for one layer: width 0 if only other layers have rotary positions.
+[[nodiscard]] Rotary rotary_of(const Model& model, std::size_t layer);
 
 }  // namespace headscope

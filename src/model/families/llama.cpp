@@ -10,6 +10,7 @@ Family llama() {
   return {.name = "llama",
           .model_types = {"llama"},
           .architectures = {"LlamaFor", "LlamaModel"},
+          .typical = true,
           .bias_key = "attention_bias",
           .tied = false,
           .norm = NormKind::kRmsNorm,

@@ -3,6 +3,7 @@
 
 namespace headscope::families {
 
+// XLM-RoBERTa and CamemBERT are the same under other names.
 Family roberta() {
   Layout layout = bert_layout("roberta.");
   layout.unembedding = {"lm_head.decoder.weight"};
@@ -10,8 +11,8 @@ Family roberta() {
   layout.forward.transform_norm = "lm_head.layer_norm";
   layout.forward.unembedding_bias = "lm_head.bias";
   return {.name = "roberta",
-          .model_types = {"roberta"},
-          .architectures = {"RobertaFor", "RobertaModel"},
+          .model_types = {"roberta", "xlm-roberta", "camembert"},
+          .architectures = {"RobertaFor", "RobertaModel", "XLMRobertaFor", "XLMRobertaModel", "Camembert"},
           .causal = false,
           .order = NormOrder::kPost,
           .position = PositionKind::kLearnedOffset,

@@ -1,5 +1,5 @@
 // Attention maps and outputs of tiny checkpoints of every family, against Hugging Face transformers run with eager
-// attention. tests/golden/make_forward.py and make_forward_gguf.py make both.
+// attention. tests/golden/make_forward.py, make_forward_gguf.py and make_families.py make both.
 
 #include "headscope/forward/forward.h"
 
@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -22,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kFolder = fs::path(HEADSCOPE_SOURCE_DIR) / "tests/golden/forward";
+const fs::path kGolden = fs::path(HEADSCOPE_SOURCE_DIR) / "tests/golden";
 
 struct Array {
   Shape shape;
@@ -37,14 +39,21 @@ struct Maps {
 
 class Case {
  public:
-  explicit Case(const std::string& name) : folder_(kFolder / name), model_(Model::open(path())) {
-    const JsonDocument about = JsonDocument::open(folder_ / "case.json");
-    const std::string shared(about.root().find("expected").as_string().value_or(name));
-    const NpzFile file = NpzFile::open(kFolder / shared / "expected.npz");
-    expected_scores = read(file, "scores");
+  explicit Case(const std::string& name) : folder_(kGolden / name), model_(Model::open(path())) {
+    std::string shared = folder_.filename().string();
+    bool takes_ids = true;
+    if (fs::exists(folder_ / "case.json")) {
+      const JsonDocument about = JsonDocument::open(folder_ / "case.json");
+      shared = about.root().find("expected").as_string().value_or(shared);
+      takes_ids = about.root().find("input").as_string() == "ids";
+    } else if (shared.starts_with("gguf_")) {  // of families/
+      shared = shared.substr(5);
+    }
+    const NpzFile file = NpzFile::open(folder_.parent_path() / shared / "expected.npz");
+    if (file.find("scores")) expected_scores = read(file, "scores");
     expected_pattern = read(file, "attentions");
     expected_output = read(file, "output");
-    if (about.root().find("input").as_string() == "ids") {
+    if (takes_ids) {
       const auto ids = file.find("input_ids");
       const std::size_t n = ids->view().shape[1];
       const std::vector<std::int64_t> values = npy_values<std::int64_t>(ids->view(), "input_ids");
@@ -69,7 +78,7 @@ class Case {
   [[nodiscard]] Maps run(ForwardOptions options = {}) const {
     const Shape& shape = expected_pattern.shape;
     Maps maps;
-    maps.scores.resize(expected_scores.values.size(), -1e30F);
+    maps.scores.resize(expected_pattern.values.size(), -1e30F);
     maps.pattern.resize(expected_pattern.values.size(), -1e30F);
     maps.output.resize(expected_output.values.size(), -1e30F);
     const auto store = [&](std::vector<float>& to, const MapRows& rows) {
@@ -126,9 +135,40 @@ double largest_difference(const std::vector<float>& found, const std::vector<flo
   return most;
 }
 
+// Softmax of the scores of the keys that a query attends to.
+std::vector<float> softmax_of(const std::vector<float>& scores, const std::vector<float>& pattern, std::size_t keys) {
+  std::vector<float> result(scores.size());
+  for (std::size_t first = 0; first < scores.size(); first += keys) {
+    double sum = 0;
+    double most = -1e30;
+    for (std::size_t i = first; i < first + keys; ++i) {
+      if (pattern[i] > 0) most = std::max(most, static_cast<double>(scores[i]));
+    }
+    const auto power = [&](std::size_t i) {
+      return pattern[i] > 0 ? std::exp(static_cast<double>(scores[i]) - most) : 0;
+    };
+    for (std::size_t i = first; i < first + keys; ++i) sum += power(i);
+    for (std::size_t i = first; i < first + keys; ++i) result[i] = static_cast<float>(power(i) / sum);
+  }
+  return result;
+}
+
+// "forward/llama", "families/olmo2", ...
+// GGUF files of the BERT family lack the head of the language model.
+bool same_output(const Model& model) {
+  return !model.checkpoint().is_gguf() || model.info().family != "modernbert";
+}
+
 std::vector<std::string> cases() {
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(kFolder)) names.push_back(entry.path().filename().string());
+  for (const std::string folder : {"forward", "families"}) {
+    for (const auto& entry : fs::directory_iterator(kGolden / folder)) {
+      const fs::path arrays = entry.path() / "expected.npz";
+      const bool heads_only = fs::exists(arrays) && folder == "families" && fs::exists(entry.path() / "config.json") &&
+                              !NpzFile::open(arrays).find("attentions");
+      if (!heads_only) names.push_back(folder + "/" + entry.path().filename().string());
+    }
+  }
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -139,12 +179,43 @@ TEST_P(ForwardCase, AgreesWithTransformers) {
   const Case one(GetParam());
   const Maps maps = one.run();
   EXPECT_LT(largest_difference(maps.pattern, one.expected_pattern.values), 2e-5);
-  EXPECT_LT(largest_difference(maps.scores, one.expected_scores.values),
-            2e-6 * std::max(1.0, largest(one.expected_scores.values)) * 4);
+  if (one.expected_scores.values.empty()) {
+    const std::vector<float> softmax =
+        softmax_of(maps.scores, one.expected_pattern.values, one.expected_pattern.shape.back());
+    EXPECT_LT(largest_difference(softmax, one.expected_pattern.values), 2e-5);
+  } else {
+    EXPECT_LT(largest_difference(maps.scores, one.expected_scores.values),
+              2e-6 * std::max(1.0, largest(one.expected_scores.values)) * 4);
+  }
+  if (std::getenv("HEADSCOPE_PRINT_DIFFERENCES") != nullptr) {
+    std::printf("%s: maps %.2g, output %.2g\n", GetParam().c_str(),
+                largest_difference(maps.pattern, one.expected_pattern.values),
+                largest_difference(maps.output, one.expected_output.values) / largest(one.expected_output.values));
+  }
+  if (!same_output(one.model())) return;
   EXPECT_LT(largest_difference(maps.output, one.expected_output.values), 1e-4 * largest(one.expected_output.values));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ForwardCase, testing::ValuesIn(cases()), [](const auto& one) { return one.param; });
+TEST_P(ForwardCase, RequestedRowsOfTheOutputAreThoseOfAllRows) {
+  const Case one(GetParam());
+  if (!same_output(one.model())) GTEST_SKIP() << "the reference has another output";
+  const std::vector<float> all = one.run().output;
+  const std::vector<float> some = one.run({.first_output = 2, .end_output = 4}).output;
+  const Shape& shape = one.expected_output.shape;  // [input, token, value], or [input, class]
+  const std::size_t width = shape.back();
+  const double tolerance = 1e-6 * largest(all);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::size_t row = shape.size() == 3 ? i / width % shape[1] : 2;
+    if (row == 2 || row == 3) {
+      EXPECT_NEAR(some[i], all[i], tolerance);
+    } else {
+      EXPECT_EQ(some[i], -1e30F) << "row " << row << " was not requested";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ForwardCase, testing::ValuesIn(cases()),
+                         [](const auto& one) { return one.param.substr(one.param.find('/') + 1); });
 
 }  // namespace
 }  // namespace headscope

@@ -92,6 +92,8 @@ double exact(Activation activation, double x) {
       return x / (1 + std::exp(-x));
     case Activation::kTanh:
       return std::tanh(x);
+    case Activation::kRelu2:
+      return x > 0 ? x * x : 0;
   }
   return 0;
 }
@@ -117,6 +119,19 @@ TEST(RowKernels, ActivationsAreWithinAFewRoundingsOfTheirFormulas) {
         EXPECT_EQ(gated[i], 2 * found[i]);
       }
       EXPECT_LT(worst, 4e-7) << static_cast<int>(activation);
+    }
+  });
+}
+
+TEST(RowKernels, SquaredReluIsExactToRounding) {  // it overflows where the others do not
+  on_every_target([] {
+    std::vector<float> x;
+    for (int i = -40; i <= 40; ++i) x.push_back(static_cast<float>(i) * 0.3F);
+    std::vector<float> found = x;
+    activate(Activation::kRelu2, found);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double expected = exact(Activation::kRelu2, static_cast<double>(x[i]));
+      EXPECT_NEAR(found[i], expected, expected * 0x1p-23);
     }
   });
 }

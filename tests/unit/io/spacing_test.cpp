@@ -96,12 +96,26 @@ TEST(Spacings, OfBlockFormatsAreTheStepsOfTheirGroups) {
   }
 }
 
+// The numbers of MXFP4 are 0, 0.5, 1, 1.5, 2, 3, 4, 6: the root mean square of rounding to each, times sqrt(12).
+TEST(Spacings, OfMxfp4AreThoseOfItsNumbers) {
+  std::vector<std::uint8_t> block = {128};  // scale 2
+  for (int code = 0; code < 16; ++code) block.push_back(static_cast<std::uint8_t>(code % 8 + 16 * (code % 8 + 8)));
+  std::vector<float> values(32);
+  std::vector<float> spacings(32);
+  const auto bytes = std::as_bytes(std::span(block));
+  decode(DType::kMXFP4, bytes, values);
+  find_spacings(DType::kMXFP4, bytes, values, spacings);
+  const std::vector<double> gaps = {0.5, 0.5, 0.5, 0.5, std::sqrt((0.125 + 1) / 1.5), 1, std::sqrt((1 + 8) / 3.0), 2};
+  for (std::size_t i = 0; i < 32; ++i) EXPECT_FLOAT_EQ(spacings[i], static_cast<float>(2 * gaps[i % 8])) << i;
+}
+
 TEST(Spacings, AreRefusedForWideTypesAndWrongSizes) {
   EXPECT_TRUE(has_spacings(DType::kBF16));
   EXPECT_TRUE(has_spacings(DType::kQ2_K));
   EXPECT_FALSE(has_spacings(DType::kF32));
   EXPECT_FALSE(has_spacings(DType::kF64));
-  EXPECT_FALSE(has_spacings(DType::kMXFP4));
+  EXPECT_TRUE(has_spacings(DType::kMXFP4));
+  EXPECT_FALSE(has_spacings(DType::kNF4));  // made of several tensors
   std::vector<float> values(32);
   const std::vector<std::byte> bytes(128);
   EXPECT_ERROR(find_spacings(DType::kF32, bytes, values, values), ErrorKind::kUnsupported, "F32");

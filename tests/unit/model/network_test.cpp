@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -46,6 +47,108 @@ std::vector<std::size_t> windows(const Network& network) {
   std::vector<std::size_t> all;
   for (const NetworkLayer& layer : network.layers) all.push_back(layer.window);
   return all;
+}
+
+const std::string kFamilies = "../families/";
+
+std::vector<bool> rotated(const Network& network) {
+  std::vector<bool> all;
+  for (const NetworkLayer& layer : network.layers) all.push_back(layer.rotary);
+  return all;
+}
+
+TEST(Network, LayersWithoutRotaryPositionsAreListedOrCounted) {
+  using Layers = std::vector<bool>;
+  const std::string model = kFamilies + "smollm3";
+  EXPECT_EQ(rotated(changed(model, {{"no_rope_layers", Json::array({0, 1, 1, 0})}})),
+            (Layers{false, true, true, false}));
+  EXPECT_EQ(rotated(changed(model, {{"no_rope_layers", "absent"}})), (Layers{true, true, true, false}));
+  EXPECT_EQ(rotated(changed(model, {{"no_rope_layers", "absent"}, {"no_rope_layer_interval", 2}})),
+            (Layers{true, false, true, false}));
+  EXPECT_EQ(rotated(changed(kFamilies + "cohere2", {})), (Layers{true, true, true, false}));
+  EXPECT_ERROR(changed(model, {{"no_rope_layers", Json::array({1})}}), ErrorKind::kFormat,
+               "'no_rope_layers' has 1 entries for 4");
+}
+
+TEST(Network, GptNeosLocalLayersAreListedOneByOneOrByPattern) {
+  const std::string model = kFamilies + "gpt_neo";
+  const std::vector<std::size_t> alternating = {0, 4};
+  EXPECT_EQ(windows(changed(model, {})), alternating);
+  EXPECT_EQ(windows(changed(model, {{"attention_layers", "absent"}})), alternating);
+  EXPECT_EQ(windows(changed(model, {{"attention_layers", "absent"}, {"attention_types", "absent"}})), alternating);
+  const Json pattern = Json::parse(R"([[["local"], 1], [["global"], 1]])");
+  EXPECT_EQ(windows(changed(model, {{"attention_layers", "absent"}, {"attention_types", pattern}})),
+            (std::vector<std::size_t>{4, 0}));
+}
+
+TEST(Network, ModernBertsOlderKeysMeanTheSame) {
+  const std::string model = kFamilies + "modernbert";
+  const Json older = {{"layer_types", "absent"},
+                      {"rope_parameters", "absent"},
+                      {"global_attn_every_n_layers", 2},
+                      {"global_rope_theta", 500.0},
+                      {"local_rope_theta", 50.0}};
+  const Network network = changed(model, older);
+  EXPECT_EQ(windows(network), (std::vector<std::size_t>{0, 4, 0}));  // 6 tokens: 3 on each side, and itself
+  EXPECT_EQ(network.rotary.base, 500);
+  EXPECT_EQ(network.local_rotary.base, 50);
+}
+
+TEST(Network, TransformerXlSeesAsManyTokensAsItsMemoryHolds) {
+  const std::string model = kFamilies + "transfo_xl";
+  EXPECT_EQ(windows(changed(model, {})), (std::vector<std::size_t>{0, 0}));
+  EXPECT_EQ(windows(changed(model, {{"same_length", true}, {"mem_len", 5}})), (std::vector<std::size_t>{5, 5}));
+  EXPECT_EQ(changed(model, {}).input.tables.size(), 3u);
+  EXPECT_EQ(changed(model, {{"clamp_len", -1}}).relative.longest, 0u);
+  EXPECT_ERROR(changed(model, {{"pre_lnorm", true}}), ErrorKind::kUnsupported, "'pre_lnorm' is true");
+  EXPECT_ERROR(changed(model, {{"attn_type", 1}}), ErrorKind::kUnsupported, "'attn_type' is not 0");
+}
+
+TEST(Network, RelativePositionsMustFitTheirBuckets) {
+  const std::string model = kFamilies + "deberta_v2";
+  EXPECT_ERROR(changed(model, {{"position_buckets", 2}}), ErrorKind::kFormat, "2 buckets for relative positions");
+  EXPECT_ERROR(changed(model, {{"position_buckets", 8}}), ErrorKind::kFormat, "expected at least [16, 8]");
+  EXPECT_ERROR(changed(model, {{"max_relative_positions", 3}}), ErrorKind::kFormat, "relative positions up to 3");
+}
+
+TEST(Network, FactorsComeFromTheConfiguration) {
+  const Network granite = changed(kFamilies + "granite", {{"residual_multiplier", 0.25}, {"logits_scaling", 8}});
+  EXPECT_EQ(granite.branch_factor, 0.25F);
+  EXPECT_EQ(granite.output.logit_factor, 0.125F);
+  EXPECT_EQ(changed(kFamilies + "cohere", {{"logit_scale", "absent"}}).output.logit_factor, 0.0625F);
+  EXPECT_EQ(changed(kFamilies + "olmo", {{"clip_qkv", nullptr}}).clip, 0);
+}
+
+TEST(Network, AlibisSlopesAreThoseOfTheNextPowerOfTwo) {
+  const ScoreBias bias = changed(kFamilies + "bloom", {}).bias;  // three heads
+  EXPECT_EQ(bias.slopes, (std::vector<float>{0x1p-4F, 0x1p-8F, 0x1p-2F}));
+}
+
+TEST(Network, SaysWhyEdgesCannotBeCut) {
+  for (const auto& [name, why] : std::map<std::string, std::string>{{"olmo2", "normalized over all heads together"},
+                                                                    {"mpnet", "a bias by distance"},
+                                                                    {"olmo", "are clipped"},
+                                                                    {"granite", "multiplied by a constant"},
+                                                                    {"stablelm_parallel", "a norm of its own"},
+                                                                    {"deberta_v2", "relative positions"},
+                                                                    {"transfo_xl", "relative positions"}}) {
+    EXPECT_NE(changed(kFamilies + name, {}).no_patch.find(why), std::string::npos) << name;
+  }
+  EXPECT_EQ(changed(kFamilies + "gemma", {}).no_patch, "");
+}
+
+TEST(Network, SaysWhyAFamilyIsNotRun) {
+  EXPECT_ERROR(changed(kFamilies + "jamba", {}), ErrorKind::kUnsupported, "state-space models, lie between");
+  EXPECT_ERROR(changed(kFamilies + "qwen3_next", {}), ErrorKind::kUnsupported, "linear attention, which have no maps");
+  EXPECT_ERROR(changed(kFamilies + "esm", {{"position_embedding_type", "absolute"}}), ErrorKind::kUnsupported,
+               "position_embedding_type 'absolute'");
+  EXPECT_ERROR(changed(kFamilies + "bloom", {{"apply_residual_connection_post_layernorm", true}}),
+               ErrorKind::kUnsupported, "'apply_residual_connection_post_layernorm' is true");
+  EXPECT_ERROR(changed(kFamilies + "deberta_v2", {{"conv_kernel_size", 3}}), ErrorKind::kUnsupported, "a convolution");
+  EXPECT_ERROR(changed(kFamilies + "albert", {{"num_hidden_groups", 3}}), ErrorKind::kFormat,
+               "4 layers share 3 sets of weights");
+  EXPECT_ERROR(changed(kFamilies + "mpnet", {{"relative_attention_num_buckets", 32}, {"num_attention_heads", 4}}),
+               ErrorKind::kFormat, "relative_attention_bias.weight' is [32, 2], expected [buckets, 4]");
 }
 
 TEST(Network, WindowsFollowTheKeysOrTheFamily) {

@@ -1,0 +1,27 @@
+#include "headscope/model/family.h"
+#include "model/gguf_layout.h"
+#include "model/llama_layout.h"
+
+namespace headscope::families {
+
+// GLM-4-0414: GLM with norms on the outputs of attention and MLP, too.
+Family glm4() {
+  Layout layout = glm_layout();
+  layout.output_scale = "layers.{i}.post_self_attn_layernorm.weight";
+  layout.forward.norm_after_attention = "layers.{i}.post_self_attn_layernorm";
+  layout.forward.norm_after_mlp = "layers.{i}.post_mlp_layernorm";
+  Layout gguf = gguf_gemma_layout();
+  gguf.forward.mlp = {{.up = "blk.{i}.ffn_up", .down = "blk.{i}.ffn_down", .fused = true}};
+  return {.name = "glm4",
+          .model_types = {"glm4"},
+          .architectures = {"Glm4For", "Glm4Model"},
+          .defaults = {.head_dim = 128},
+          .tied = false,
+          .norm = NormKind::kRmsNorm,
+          .position = PositionKind::kRotaryInterleaved,
+          .forward = glm_rules(),
+          .layouts = {layout},
+          .gguf = GgufForm{"glm4", {gguf}, PositionKind::kRotaryInterleaved}};
+}
+
+}  // namespace headscope::families

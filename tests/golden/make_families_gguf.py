@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""Make GGUF files of the cases of make_families.py, as llama.cpp's converter would write them.
+
+Applies to every tensor what the converter applies, writes matrices as F16 (exact: the values
+are float16) and the rest as F32, with the keys the converter writes.
+
+Input:   OUT/<case>/{config.json, model.safetensors, expected.npz}
+Output:  OUT/gguf_<case>/model.gguf, and expected.npz where the rows of Q and K are permuted:
+it holds Q and K only. For all other arrays the expected.npz of <case> holds.
+
+No randomness here. Made with gguf 0.19.0.
+
+    python make_families_gguf.py OUT [--only CASE ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import gguf
+import numpy as np
+from safetensors.numpy import load_file
+
+import make_gguf_checkpoints as heads
+from make_gguf_checkpoints import Arrays, Config, head_width, rope
+
+Writer = gguf.GGUFWriter
+Change = Callable[[str, np.ndarray, Config], np.ndarray]
+
+
+# --- Keys -------------------------------------------------------------------------------------
+
+
+def first(config: Config, *keys: str) -> int:
+    return int(next(config[key] for key in keys if config.get(key) is not None))
+
+
+def add_decoder(writer: Writer, config: Config) -> None:
+    count = first(config, "num_attention_heads", "n_head", "n_heads")
+    writer.add_block_count(first(config, "num_hidden_layers", "n_layer", "n_layers"))
+    writer.add_context_length(16)
+    writer.add_embedding_length(first(config, "hidden_size", "n_embd", "d_model"))
+    writer.add_feed_forward_length(8)
+    writer.add_head_count(count)
+    multi_query = config.get("multi_query") and not config.get("new_decoder_architecture")
+    kv_heads = 1 if multi_query else config.get("num_key_value_heads") or config.get("num_kv_heads")
+    writer.add_head_count_kv(kv_heads or count)
+    if config.get("head_dim"):
+        writer.add_key_length(config["head_dim"])
+        writer.add_value_length(config["head_dim"])
+    if config.get("rms_norm_eps"):
+        writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
+    else:
+        names = ("layer_norm_eps", "layer_norm_epsilon", "norm_eps", "norm_epsilon")
+        writer.add_layer_norm_eps(next((config[name] for name in names if name in config), 1e-5))
+    if "rope_parameters" in config:
+        add_rotary(writer, config)
+    if config.get("sliding_window"):
+        writer.add_sliding_window(config["sliding_window"])
+
+
+def add_rotary(writer: Writer, config: Config) -> None:
+    writer.add_rope_freq_base(rope(config, "rope_theta"))
+    writer.add_rope_dimension_count(int(rope(config, "partial_rotary_factor", 1.0) * head_width(config)))
+    if rope(config, "rope_type") == "yarn":
+        writer.add_rope_scaling_type(gguf.RopeScalingType.YARN)
+        writer.add_rope_scaling_factor(rope(config, "factor"))
+        writer.add_rope_scaling_orig_ctx_len(rope(config, "original_max_position_embeddings"))
+        writer.add_rope_scaling_yarn_beta_fast(rope(config, "beta_fast"))
+        writer.add_rope_scaling_yarn_beta_slow(rope(config, "beta_slow"))
+
+
+def add_granite(writer: Writer, config: Config) -> None:
+    add_decoder(writer, config)
+    writer.add_attention_scale(config["attention_multiplier"])
+    writer.add_embedding_scale(config["embedding_multiplier"])
+    writer.add_residual_scale(config["residual_multiplier"])
+    writer.add_logit_scale(config["logits_scaling"])
+
+
+def add_cohere(writer: Writer, config: Config) -> None:
+    add_decoder(writer, config)
+    writer.add_logit_scale(config["logit_scale"])
+
+
+def add_olmo(writer: Writer, config: Config) -> None:
+    add_decoder(writer, config)
+    writer.add_clamp_kqv(config["clip_qkv"])
+
+
+def add_olmo3(writer: Writer, config: Config) -> None:
+    add_decoder(writer, config)
+    writer.add_sliding_window_pattern([kind == "sliding_attention" for kind in config["layer_types"]])
+
+
+def add_ministral3(writer: Writer, config: Config) -> None:
+    add_decoder(writer, config)
+    writer.add_rope_scaling_yarn_log_mul(1.0)
+    writer.add_attn_temperature_scale(rope(config, "llama_4_scaling_beta"))
+
+
+def add_mpt(writer: Writer, config: Config) -> None:
+    add_decoder(writer, config)
+    writer.add_clamp_kqv(config["attn_config"]["clip_qkv"])
+    writer.add_max_alibi_bias(8)
+
+
+def add_modernbert(writer: Writer, config: Config) -> None:
+    add_decoder(writer, config)
+    writer.add_sliding_window(config["local_attention"])
+    writer.add_sliding_window_pattern(3)
+    writer.add_rope_freq_base_swa(config["rope_parameters"]["sliding_attention"]["rope_theta"])
+
+
+def add_stablelm(writer: Writer, config: Config) -> None:
+    add_decoder(writer, config)
+    writer.add_parallel_residual(config["use_parallel_residual"])
+
+
+# --- What the converter does to a tensor --------------------------------------------------------
+
+
+def split_groups(name: str, data: np.ndarray, config: Config) -> np.ndarray:
+    """Falcon's groups of queries, one key and one value become [Q | K | V]."""
+    if "query_key_value" not in name:
+        return data
+    groups = 1 if config.get("multi_query") and not config.get("new_decoder_architecture") else config["num_kv_heads"]
+    parts = data.reshape(groups, config["num_attention_heads"] // groups + 2, -1, *data.shape[1:])
+    pieces = (parts[:, :-2], parts[:, -2], parts[:, -1])
+    return np.concatenate([part.reshape(-1, *data.shape[1:]) for part in pieces])
+
+
+def undo_bloom(name: str, data: np.ndarray, config: Config) -> np.ndarray:
+    return heads.undo_head_interleave(name, data, config | {"num_attention_heads": config["n_head"]})
+
+
+def stack_head_norms(tensors: Arrays, config: Config) -> Arrays:
+    """StableLM: one tensor of all heads' gains."""
+    stacked = {name: data for name, data in tensors.items() if ".norms." not in name}
+    if stacked.keys() == tensors.keys():
+        return tensors
+    for layer in range(config["num_hidden_layers"]):
+        for role, count in (("q", config["num_attention_heads"]), ("k", config["num_key_value_heads"])):
+            stem = f"model.layers.{layer}.self_attn.{role}_layernorm"
+            if f"{stem}.norms.0.weight" in tensors:
+                stacked[f"{stem}.weight"] = np.stack([tensors[f"{stem}.norms.{i}.weight"] for i in range(count)])
+    return stacked
+
+
+# --- The cases ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    arch: str  # general.architecture
+    add_keys: Callable[[Writer, Config], None] = add_decoder
+    change: Change = heads.unchanged
+    permuted: bool = False
+    strip: str = ""  # prefix the converter removes
+    drop: tuple[str, ...] = ()  # prefixes of tensors it leaves out
+
+
+def permuted(arch: str, add_keys: Callable[[Writer, Config], None] = add_decoder) -> Case:
+    return Case(arch, add_keys, heads.permute_rope_rows, permuted=True)
+
+
+CASES = {
+    "gemma": Case("gemma", change=heads.add_one_to_gains),
+    "granite": permuted("granite", add_granite),
+    "smollm3": permuted("smollm3"),
+    "olmo": permuted("olmo", add_olmo),
+    "olmo2": Case("olmo2"),
+    "olmo3": Case("olmo2", add_olmo3),
+    "ministral3": permuted("mistral3", add_ministral3),
+    "ernie4_5": Case("ernie4_5"),
+    "seed_oss": Case("seed_oss"),
+    "phi": Case("phi2"),
+    "stablelm": Case("stablelm", add_stablelm),
+    "stablelm_parallel": Case("stablelm", add_stablelm),
+    "starcoder2": Case("starcoder2"),
+    "cohere": Case("command-r", add_cohere),
+    "cohere2": Case("cohere2", add_cohere),
+    "glm4": Case("glm4"),
+    "nemotron": Case("nemotron", change=heads.add_one_to_gains),
+    "gpt_bigcode": Case("starcoder"),
+    "bloom": Case("bloom", change=undo_bloom, strip="transformer."),
+    "mpt": Case("mpt", add_mpt),
+    "modernbert": Case("modern-bert", add_modernbert, strip="model.", drop=("head.", "decoder.")),
+    "falcon": Case("falcon", change=split_groups),
+    "falcon_groups": Case("falcon", change=split_groups),
+}
+
+
+def gguf_tensors(case: Case, config: Config, tensors: Arrays) -> Arrays:
+    arch = next(key for key, name in gguf.MODEL_ARCH_NAMES.items() if name == case.arch)
+    names = gguf.get_tensor_name_map(arch, 4)
+    result = {}
+    for name, data in stack_head_norms(tensors, config).items():
+        if name.startswith(case.drop):
+            continue
+        looked_up = name.removeprefix(case.strip)
+        new_name = names.get_name(looked_up, try_suffixes=(".weight", ".bias"))
+        if new_name is None:
+            raise ValueError(f"the gguf package has no name for {name}")
+        result[new_name] = np.ascontiguousarray(case.change(name, data, config))
+    return result
+
+
+def stored_type(name: str, data: np.ndarray) -> type:
+    return np.float32 if data.ndim < 2 or name.startswith("position_embd") or "_norm" in name else np.float16
+
+
+def make_case(source: str, case: Case, out: Path) -> str:
+    folder = out / f"gguf_{source}"
+    config = json.loads((out / source / "config.json").read_text())
+    tensors = {k: v.astype(np.float32) for k, v in load_file(out / source / "model.safetensors").items()}
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    writer = Writer(folder / "model.gguf", case.arch)
+    case.add_keys(writer, config)
+    written = gguf_tensors(case, config, tensors)
+    for name, data in written.items():
+        writer.add_tensor(name, data.astype(stored_type(name, data)))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    found = heads.read_tensors(folder / "model.gguf")
+    for name, data in written.items():
+        np.testing.assert_array_equal(found[name].reshape(data.shape), data, err_msg=name)
+    if case.permuted:
+        with np.load(out / source / "expected.npz") as arrays:
+            kept = {k: v for k, v in arrays.items() if k.removeprefix("folded_") in ("Q", "K")}
+        np.savez_compressed(folder / "expected.npz", **heads.expected_as_stored(kept))  # type: ignore[arg-type]
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    return f"as {source}, {size / 1024:.1f} KiB"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("out", type=Path, help="folder written by make_families.py")
+    parser.add_argument("--only", action="append", choices=list(CASES), metavar="CASE")
+    arguments = parser.parse_args()
+    for name in arguments.only or CASES:
+        print(f"PASS gguf_{name}: {make_case(name, CASES[name], arguments.out)}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
