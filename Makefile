@@ -124,7 +124,7 @@ python-torch: python
 	.venv-python/bin/pip install --quiet --disable-pip-version-check -r tools/requirements-bench.txt
 	.venv-python/bin/python -m pytest -q tests/python/test_torch.py
 
-bench: debian-build venv .venv-bench/installed
+bench: debian-build debian-web-test venv .venv-bench/installed web/node_modules/installed
 	cmake --preset release -DHEADSCOPE_TESTS=OFF -DHEADSCOPE_BENCHMARKS=ON
 	cmake --build --preset release
 	$(PYTHON) benchmarks/run.py

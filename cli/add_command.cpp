@@ -55,13 +55,16 @@ void add_flag(CLI::App& app, Option& option) {
 CLI::Option* add_value(CLI::App& app, const std::string& spelling, Option& option) {
   const bool list = option.kind() == OptionKind::kList;
   const bool repeated = list && option.is_repeated() && !option.is_positional();
-  const std::string help = option.help() + (repeated ? "; may be repeated" : "");
+  // Several files may follow, as a shell writes them for photos/*.png. A text needs its own option: what follows it may
+  // be a positional argument.
+  const bool several = repeated && option.holds_paths();
+  const std::string help = option.help() + (several ? "; several may follow" : repeated ? "; may be repeated" : "");
   CLI::Option* added = list ? app.add_option_function<Words>(
                                   spelling, [&option](const Words& words) { option.set_words(words); }, help)
                             : app.add_option_function<std::string>(
                                   spelling, [&option](const std::string& word) { option.set_words({word}); }, help);
   added->type_name(type_name(option));
-  if (repeated) added->allow_extra_args(false);
+  if (repeated) added->allow_extra_args(several);
   const std::string text = to_string(option.default_value());
   if (!text.empty()) added->default_str(text);
   return added;

@@ -17,13 +17,14 @@
 ///
 /// The version of this interface is that of the program. While it starts with 0, a new minor version may change it.
 
-#include "headscope/app/capture.h"       // IWYU pragma: export
-#include "headscope/app/command.h"       // IWYU pragma: export
-#include "headscope/app/compare.h"       // IWYU pragma: export
-#include "headscope/app/detect.h"        // IWYU pragma: export
-#include "headscope/app/inspect.h"       // IWYU pragma: export
+#include "headscope/app/capture.h"   // IWYU pragma: export
+#include "headscope/app/command.h"   // IWYU pragma: export
+#include "headscope/app/compare.h"   // IWYU pragma: export
+#include "headscope/app/detect.h"    // IWYU pragma: export
+#include "headscope/app/families.h"  // IWYU pragma: export
+#include "headscope/app/inspect.h"   // IWYU pragma: export
 #include "headscope/app/organize.h"
-#include "headscope/app/patch.h"      // IWYU pragma: export
+#include "headscope/app/patch.h"         // IWYU pragma: export
 #include "headscope/app/prune.h"         // IWYU pragma: export
 #include "headscope/app/relate.h"        // IWYU pragma: export
 #include "headscope/app/report.h"        // IWYU pragma: export

@@ -38,6 +38,7 @@ CaptureOptions capture_options(const CaptureRequest& request, const Model& model
   options.pattern = wants(request, MapKind::kPattern);
   options.scores = wants(request, MapKind::kScores);
   options.output = request.with_output;
+  options.thumbnail = request.thumbnails;
   options.element = request.dtype;
   options.heads = selected_heads(request.selection, model.info().sizes);
   if (request.queries) {
@@ -119,7 +120,7 @@ std::string input_lines(const CaptureOutcome& outcome) {
   return lines;
 }
 
-std::string attention_lines(const CaptureResult& result) {
+std::string attention_lines(const CaptureResult& result, bool images) {
   if (result.attention.empty()) return "";
   constexpr std::size_t kShown = 5;
   std::vector<HeadAttention> heads = result.attention;
@@ -132,7 +133,8 @@ std::string attention_lines(const CaptureResult& result) {
     return fmt::format("  {:<22} {}\n", title, fmt::join(best, ", "));
   };
   std::string lines = "Heads by mean attention:\n";
-  lines += line("on the previous token", [](const HeadAttention& head) { return head.previous; });
+  // The patch before is the left neighbor, or the end of the row above.
+  if (!images) lines += line("on the previous token", [](const HeadAttention& head) { return head.previous; });
   lines += line("on the token itself", [](const HeadAttention& head) { return head.itself; });
   lines += line("on the first token", [](const HeadAttention& head) { return head.first; });
   lines += line("lowest entropy (nats)", [](const HeadAttention& head) { return -head.entropy; });
@@ -163,6 +165,7 @@ void describe(CaptureRequest& request, OptionList& options) {
   describe(request.selection, options);
   options.add("queries", request.queries, range_form(), "Only these rows of the maps, e.g. 0-127");
   options.add("output", request.with_output, "Do not write output.npy (logits or hidden state)");
+  options.add("thumbnails", request.thumbnails, "Do not write thumbnail.npy, the image at most 320 pixels a side");
   options.add("ablate", request.ablated, head_form(), "Heads to leave out, e.g. L4H7,L5H1; their effect is measured");
   options.add("ablation", request.ablation, ablation_form(),
               "What an ablated head writes: zeros, or its mean over the inputs");
@@ -197,7 +200,7 @@ std::string summary(const CaptureOutcome& outcome) {
                                  outcome.inputs.size(), outcome.inputs.size() == 1 ? "" : "s");
   text += input_lines(outcome);
   if (const auto warning = unknown_tokens_warning(outcome.inputs)) text += fmt::format("warning: {}\n", *warning);
-  text += attention_lines(result);
+  text += attention_lines(result, outcome.model.modality == Modality::kImage);
   if (outcome.ablation) text += ablation_line(*outcome.ablation);
   const std::string size = fmt::format("{:.1f} MB of maps and outputs", static_cast<double>(result.bytes) / 1e6);
   return text + "\n" + files_line(outcome.files, size);

@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headscope/app/map_selection.h"
 #include "headscope/base/ranks.h"
+#include "headscope/run/run_folder.h"
 
 namespace headscope::app {
 
@@ -19,6 +21,18 @@ struct InputFolders {
 /// Lists the folders of the inputs that `capture` wrote, up to `most`. A file, an array in memory and the folder of a
 /// single input have one. Collective. \throws Error  kBackend if ranks see different numbers of inputs.
 [[nodiscard]] InputFolders find_input_folders(const MapSelection& selection, std::size_t most, Ranks& ranks);
+
+/// Returns the selection with the folder of the input that `MapSelection::input` names as its source; unchanged if that is
+/// "all". \throws Error  kInvalidArgument if there is no such input; kIo, kFormat if a tokens.json cannot be read.
+[[nodiscard]] MapSelection with_chosen_input(MapSelection selection);
+
+/// Records which inputs a command used, and in which folder of the source the first one is (`kMainInput`).
+void describe_inputs(RunCommand& command, const MapSelection& selection, const InputFolders& folders,
+                     const std::string& name);
+
+/// "Trees are of cat.png, the first of 3 inputs." Empty if the input has no name.
+[[nodiscard]] std::string input_sentence(std::string_view what, const std::string& name, std::size_t inputs,
+                                         std::string_view over_all);
 
 /// Returns a selection of the same heads and positions in the maps of another folder.
 [[nodiscard]] MapSelection in_folder(MapSelection selection, const std::filesystem::path& folder);

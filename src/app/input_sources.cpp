@@ -2,17 +2,33 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <system_error>
 #include <utility>
 
+#include "app/expand_paths.h"
 #include "headscope/base/error.h"
 #include "headscope/base/hash.h"
 #include "headscope/base/memory.h"
 
 namespace headscope {
 namespace {
+
+constexpr auto kTextExtensions = std::to_array<std::string_view>({".txt", ".text", ".md"});
+constexpr auto kArrayExtensions = std::to_array<std::string_view>({".npy"});
+constexpr auto kImageExtensions = std::to_array<std::string_view>({".png", ".jpg", ".jpeg"});
+
+// The same inputs, with the files of folders instead of the folders.
+InputSources with_files(InputSources inputs) {
+  inputs.text_files =
+      app::expand_paths(inputs.text_files, {"--text-file", "text file (.txt, .text, .md)", kTextExtensions});
+  inputs.ids = app::expand_paths(inputs.ids, {"--ids", ".npy file", kArrayExtensions});
+  inputs.images = app::expand_paths(inputs.images, {"--image", "PNG or JPEG file", kImageExtensions});
+  inputs.pixels = app::expand_paths(inputs.pixels, {"--pixels", ".npy file", kArrayExtensions});
+  return inputs;
+}
 
 void append(std::vector<DescribedInput>& all, std::vector<DescribedInput> more) {
   for (DescribedInput& one : more) all.push_back(std::move(one));
@@ -44,11 +60,13 @@ void check_file(const std::filesystem::path& path, std::size_t factor, const Con
 
 void describe(InputSources& inputs, OptionList& options) {
   options.add("text", inputs.texts, "Text for the model's own tokenizer").repeated();
-  options.add("text-file", inputs.text_files, "A file of text").repeated();
-  options.add("ids", inputs.ids, "Token ids, an npy file [tokens] or [inputs, tokens]").repeated();
-  options.add("image", inputs.images, "A PNG or JPEG file, prepared as the model's preprocessor_config.json says")
+  options.add("text-file", inputs.text_files, "Files of text, or folders of them").repeated();
+  options.add("ids", inputs.ids, "Token ids, npy files [tokens] or [inputs, tokens]").repeated();
+  options
+      .add("image", inputs.images,
+           "PNG or JPEG files or folders of them, prepared as the model's preprocessor_config.json says")
       .repeated();
-  options.add("pixels", inputs.pixels, "Normalized pixels, an npy file [channels, height, width] or [images, ...]")
+  options.add("pixels", inputs.pixels, "Normalized pixels, npy files [channels, height, width] or [images, ...]")
       .repeated();
   options.add("lines", inputs.lines, "Each line of a text file is an input of its own");
   options.add("special", inputs.special, "Do not add the tokenizer's special tokens");
@@ -63,11 +81,12 @@ std::size_t memory_of(std::span<const DescribedInput> inputs) noexcept {
   return bytes;
 }
 
-std::vector<DescribedInput> read_inputs(const Model& model, const InputSources& inputs, const Context& context) {
-  if (inputs.empty()) {
+std::vector<DescribedInput> read_inputs(const Model& model, const InputSources& given, const Context& context) {
+  if (given.empty()) {
     throw Error(ErrorKind::kInvalidArgument,
                 "nothing to run the model on: give --text, --text-file, --ids, --image or --pixels");
   }
+  const InputSources inputs = with_files(given);
   InputOptions options;
   if (!inputs.special) options.special = SpecialTokens::kNone;
   if (inputs.max_tokens && *inputs.max_tokens > 0) options.max_tokens = *inputs.max_tokens;
@@ -87,6 +106,7 @@ std::vector<DescribedInput> read_inputs(const Model& model, const InputSources& 
   }
   for (const auto& path : inputs.pixels) append(all, reader.pixels(path));
   append_in_memory(all, reader, inputs.in_memory);
+  name_inputs(all);
   return all;
 }
 

@@ -106,8 +106,10 @@ std::string model_lines(const ModelInfo& info) {
   lines += row("width", fmt::format("{} (residual stream), {} (head)", sizes.d_model, sizes.d_head));
   lines += row("dtype", dtype_names(info));
   lines += row("position", to_string(info.position));
-  lines += row("norm", fmt::format("{}, {} attention", to_string(info.norm),
-                                   info.order == NormOrder::kPre ? "before" : "after"));
+  const std::string_view where = !info.input_norm                ? "only on the outputs of attention and MLP"
+                                 : info.order == NormOrder::kPre ? "before attention"
+                                                                 : "after attention";
+  lines += row("norm", fmt::format("{}, {}", to_string(info.norm), where));
   lines += row("biases", biased_roles(info).empty() ? "none" : biased_roles(info));
   lines += row("embedding", printable(embedding));
   if (!info.unembedding.empty() && !is_tied(info)) lines += row("unembedding", printable(info.unembedding));

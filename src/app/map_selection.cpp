@@ -11,6 +11,8 @@ void describe(MapSelection& maps, OptionList& options) {
       .positional()
       .required()
       .circumstantial();
+  options.add("input", maps.input,
+              "Of several inputs in a folder: all (trees and tables are of the first), or the name or number of one");
   options.add("axes", maps.axes, "Axes of an array: hqk, lhqk, qkh, or qk for one map")
       .one_of({"hqk", "lhqk", "qkh", "qk"});
   options.add("array", maps.array, "Name of the array in an .npz or .safetensors file with several");

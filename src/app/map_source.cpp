@@ -297,8 +297,9 @@ MapSource load_maps(const MapSelection& selection, bool keep_absent, const MapUs
 }
 
 std::string name_of(const MapSource& source) {
-  const std::string& name = source.description.source;
-  return printable(name.empty() ? "array" : name, 60);  // no path: results do not depend on where an array lies
+  const MapDescription& about = source.description;
+  const std::string& name = about.file.empty() ? about.source : about.name;
+  return printable(name.empty() ? kUnnamedArray : name, 60);  // no path: results do not depend on where an array lies
 }
 
 void describe_maps(std::map<std::string, std::string>& identity, const MapSource& source) {

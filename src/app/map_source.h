@@ -59,6 +59,7 @@ inline constexpr std::size_t kEntryBytes = sizeof(float) + 1;
                                   const Context& context);
 
 /// Where the input came from, for people: what its tokens.json says, else its file.
+inline constexpr std::string_view kUnnamedArray = "array";
 [[nodiscard]] std::string name_of(const MapSource& source);
 
 /// Adds to an identity what determines the maps besides the options.

@@ -61,6 +61,7 @@ RunCommand describe_run(const OrganizeRequest& request, const MapSource& source,
   describe_maps(command.identity, source);
   const std::string others = fingerprint_of_others(folders, request.maps.what);
   if (!others.empty()) command.identity["other_inputs"] = others;
+  describe_inputs(command, request.maps, folders, name_of(source));
   // The defaults of these depend on the maps.
   command.identity["iterations"] = std::to_string(options.iterations);
   command.identity["alpha"] = fmt::format("{}", options.weights.alpha);
@@ -173,8 +174,10 @@ void describe(OrganizeRequest& request, OptionList& options) {
   describe(request.resources, options);
 }
 
-std::optional<OrganizeOutcome> run(const OrganizeRequest& request, const Context& caller) {
+std::optional<OrganizeOutcome> run(const OrganizeRequest& given, const Context& caller) {
   const Stopwatch watch;
+  OrganizeRequest request = given;
+  request.maps = with_chosen_input(request.maps);
   Context context = make_context(request.resources, caller).with_stage("organizing");
   Ranks& ranks = context.ranks;
   context.tree_distance = choose_tree_distance(request.resources, context);
@@ -185,7 +188,7 @@ std::optional<OrganizeOutcome> run(const OrganizeRequest& request, const Context
   OrganizeOutcome outcome = [&] {
     const TensorShare tensor = source.share(ranks);
     QuestionnaireOptions options = ranks.run_and_agree([&] { return questionnaire_options(request, tensor); });
-    if (ranks.is_root()) output.emplace(request.output, describe_run(request, source, folders, options), watch);
+    if (ranks.is_root()) output.emplace(request.output, describe_run(given, source, folders, options), watch);
     OrganizeOutcome first = compute(request, tensor, std::move(options), work.of_maps(0, tensor));
     write_coefficients(output ? &output->folder() : nullptr, tensor, first.organization);
     first.inputs.push_back(

@@ -230,7 +230,7 @@ std::string stability_lines(const OrganizeOutcome& outcome) {
       ++count;
     }
     if (count == 0) continue;
-    lines += fmt::format("{:<12} {} trees of {} pairs of inputs: cophenetic correlation {:.2f}{}\n",
+    lines += fmt::format("{:<12} {} trees of {} pairs of inputs: mean cophenetic correlation {:.2f}{}\n",
                          lines.empty() ? "stability" : "", to_string(axis), count, found / count,
                          std::isnan(control) ? "" : fmt::format(" (controls {:.2f})", control / count));
   }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "app/input_folders.h"
 #include "headscope/app/organize.h"
 #include "headscope/base/median.h"
 
@@ -54,10 +55,7 @@ std::string stability_sentence(const OrganizeOutcome& outcome) {
       median(found), median(control));
 }
 
-}  // namespace
-
-std::vector<std::string> verdict(const OrganizeOutcome& outcome) {
-  if (outcome.inputs.empty() || outcome.inputs.front().rows.empty()) return {};
+std::vector<std::string> conclusions(const OrganizeOutcome& outcome) {
   const Typical rows = typical_gain(outcome, RowPermutation::kRows);
   const Typical keys = typical_gain(outcome, RowPermutation::kKeys);
   const std::string sparser = fmt::format(
@@ -82,6 +80,17 @@ std::vector<std::string> verdict(const OrganizeOutcome& outcome) {
     sentences.push_back(fmt::format("No gain over the control: t{}.", sparser));
   }
   if (const std::string stability = stability_sentence(outcome); !stability.empty()) sentences.push_back(stability);
+  return sentences;
+}
+
+}  // namespace
+
+std::vector<std::string> verdict(const OrganizeOutcome& outcome) {
+  if (outcome.inputs.empty() || outcome.inputs.front().rows.empty()) return {};
+  std::vector<std::string> sentences = conclusions(outcome);
+  const std::string which =
+      app::input_sentence("Trees and orders", outcome.inputs.front().name, outcome.inputs.size(), "the gains");
+  if (!which.empty()) sentences.push_back(which);
   return sentences;
 }
 

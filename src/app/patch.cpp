@@ -7,10 +7,10 @@
 
 #include "app/patch_edges.h"
 #include "app/patch_readouts.h"
+#include "app/resumable.h"
 #include "app/run_output.h"
 #include "headscope/base/error.h"
 #include "headscope/base/hash.h"
-#include "headscope/io/finished_work.h"
 #include "headscope/linalg/kernels.h"
 #include "headscope/model/fingerprint.h"
 
@@ -75,7 +75,11 @@ PatchOptions patch_options(const PatchRequest& request, const HeadSizes& sizes) 
   options.roles.clear();
   options.replacement = replacement_of(request);
   options.weights = request.weights;
-  if (!request.edges.empty()) options.given = read_edges(request.edges, sizes);
+  if (!request.edges_in_memory.empty()) {
+    options.given = find_edges(request.edges_in_memory, sizes);
+  } else if (!request.edges.empty()) {
+    options.given = read_edges(request.edges, sizes);
+  }
   for (const RolePair pair : request.pairs) {
     const auto has_role = [&](const PatchEdge& edge) { return edge.role == pair.target; };
     if (options.given.empty() || std::ranges::any_of(options.given, has_role)) options.roles.push_back(pair.target);
@@ -134,23 +138,6 @@ std::vector<ModelInput> take_inputs(std::vector<DescribedInput>& described) {
   return inputs;
 }
 
-// Whatever ends it, what is finished is saved, and the same request continues from there.
-PatchResult compute(const Model& model, const PatchInputs& inputs, const PatchOptions& options, const Context& context,
-                    FinishedWork* finished) {
-  try {
-    return patch(model, inputs, options, context, finished);
-  } catch (Cancelled& cancelled) {
-    if (finished != nullptr) {
-      finished->save();
-      cancelled.resumable = finished->is_on_disk();
-    }
-    throw;
-  } catch (...) {
-    if (finished != nullptr) finished->save();
-    throw;
-  }
-}
-
 }  // namespace
 
 void describe(PatchRequest& request, OptionList& options) {
@@ -194,13 +181,7 @@ void describe(PatchRequest& request, OptionList& options) {
               "Weights of the projection kernel: folded (norms multiplied in) or raw");
   options.add("draws", request.draws, "Random subspaces per side of the matched null").between(2, 100000);
   options.add("seed", request.seed, "Seed of the controls and of the matched null");
-  options
-      .add("resume", request.resume,
-           "Start over instead of continuing from what an interrupted run of the same command has finished")
-      .circumstantial();
-  options.add("save-every", request.save_every, "Seconds between saves of what is finished")
-      .at_least(0)
-      .circumstantial();
+  describe(request.resumption, options);
   describe(request.output, options);
   describe(request.resources, options);
 }
@@ -235,17 +216,12 @@ std::optional<PatchOutcome> run(const PatchRequest& request, const Context& call
   for (const ModelInput& input : inputs) outcome.tokens += token_count(model, input);
 
   RunOutput output(request.output, command, watch);
-  const bool on_disk = !request.output.run.empty();
-  if (on_disk && !request.resume) FinishedWork::remove(request.output.run, PatchRequest::kCommand.name);
-  std::optional<FinishedWork> finished;
-  if (on_disk) {
-    finished.emplace(request.output.run, PatchRequest::kCommand.name, key_of_work(command, context), 0,
-                     request.save_every);
-  }
-  outcome.result = compute(model, {inputs, paired, readouts}, options, context, finished ? &*finished : nullptr);
+  Resumable resumable(request.output, request.resumption, PatchRequest::kCommand.name);
+  FinishedWork* finished = resumable.open(key_of_work(command, context));
+  outcome.result = resumable.run([&] { return patch(model, {inputs, paired, readouts}, options, context, finished); });
   write(outcome, output.folder());
   outcome.files = output.finish(context);
-  if (on_disk) FinishedWork::remove(request.output.run, PatchRequest::kCommand.name);
+  resumable.remove();
   return outcome;
 }
 

@@ -11,6 +11,27 @@
 #include "headscope/io/mapped_file.h"
 
 namespace headscope::app {
+namespace {
+
+PatchEdge find_edge(const NamedEdge& names, const HeadSizes& sizes) {
+  const auto fail = [](const char* expected, const std::string& found) {
+    throw Error(ErrorKind::kInvalidArgument, fmt::format("expected {}, found '{}'", expected, printable(found, 40)));
+  };
+  const auto pair = parse_role_pair(names.pair);
+  const auto source = parse_head(names.source);
+  const auto target = parse_head(names.target);
+  if (!pair || pair->source != Role::kO || pair->target == Role::kO) fail("pair OQ, OK or OV", names.pair);
+  if (!source || !target) fail("the name of a head such as L4H7 or L4KV1", source ? names.target : names.source);
+  const PatchEdge edge{*source, pair->target, *target};
+  check_edge(edge, sizes);
+  return edge;
+}
+
+void add(const PatchEdge& edge, std::vector<PatchEdge>& edges) {
+  if (std::ranges::find(edges, edge) == edges.end()) edges.push_back(edge);
+}
+
+}  // namespace
 
 std::vector<PatchEdge> read_edges(const std::filesystem::path& path, const HeadSizes& sizes) {
   constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
@@ -30,28 +51,26 @@ std::vector<PatchEdge> read_edges(const std::filesystem::path& path, const HeadS
   }
   std::vector<PatchEdge> edges;
   for (std::size_t i = 0; i < rows.rows(); ++i) {
-    const auto cell = [&](std::size_t c) { return rows.cell(i, columns[c]); };
-    const std::string line = fmt::format("{} line {}", path.string(), i + 2);
-    const auto pair = parse_role_pair(cell(0));
-    const auto source = parse_head(cell(1));
-    const auto target = parse_head(cell(2));
-    if (!pair || pair->source != Role::kO || pair->target == Role::kO) {
-      throw Error(ErrorKind::kFormat,
-                  fmt::format("{}: expected pair OQ, OK or OV, found '{}'", line, printable(cell(0), 40)));
-    }
-    if (!source || !target) {
-      throw Error(ErrorKind::kFormat, fmt::format("{}: expected the name of a head such as L4H7 or L4KV1, found '{}'",
-                                                  line, printable(cell(source ? 2 : 1), 40)));
-    }
-    const PatchEdge edge{*source, pair->target, *target};
+    const auto cell = [&](std::size_t c) { return std::string(rows.cell(i, columns[c])); };
     try {
-      check_edge(edge, sizes);
+      add(find_edge({cell(0), cell(1), cell(2)}, sizes), edges);
     } catch (const Error& error) {
-      throw Error(ErrorKind::kFormat, fmt::format("{}: {}", line, error.what()));
+      throw Error(ErrorKind::kFormat, fmt::format("{} line {}: {}", path.string(), i + 2, error.what()));
     }
-    if (std::ranges::find(edges, edge) == edges.end()) edges.push_back(edge);
   }
   if (edges.empty()) malformed("has no edges");
+  return edges;
+}
+
+std::vector<PatchEdge> find_edges(std::span<const NamedEdge> names, const HeadSizes& sizes) {
+  std::vector<PatchEdge> edges;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    try {
+      add(find_edge(names[i], sizes), edges);
+    } catch (const Error& error) {
+      throw Error(error.kind(), fmt::format("--edges: edge {}: {}", i, error.what()));
+    }
+  }
   return edges;
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <vector>
 
+#include "headscope/app/patch.h"
 #include "headscope/model/head_sizes.h"
 #include "headscope/patch/cut.h"
 #include "headscope/relate/role_pair.h"
@@ -13,5 +15,9 @@ namespace headscope::app {
 /// valid. Duplicates are left out.
 /// \throws Error  kIo, kFormat if a column or a name is missing or malformed; as `check_edge`, with the file and line.
 [[nodiscard]] std::vector<PatchEdge> read_edges(const std::filesystem::path& path, const HeadSizes& sizes);
+
+/// Returns the edges with these names. Duplicates are left out.
+/// \throws Error  kInvalidArgument if a name is malformed; as `check_edge`, with the index of the edge.
+[[nodiscard]] std::vector<PatchEdge> find_edges(std::span<const NamedEdge> names, const HeadSizes& sizes);
 
 }  // namespace headscope::app

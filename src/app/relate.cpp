@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "app/device_choice.h"
+#include "app/resumable.h"
 #include "app/run_output.h"
 #include "app/shared_work.h"
 #include "headscope/base/error.h"
@@ -120,23 +121,6 @@ std::string key_of_blocks(const RelateRequest& request, const Model& model, cons
   return fmt::format("model {}{}; weights {}; layers {}; heads {}; engine {}; kernels {}; version {}", seen, family,
                      identity.at("weights"), identity.at("layers"), identity.at("heads"), engine.name(), kernel_name(),
                      version());
-}
-
-// The part that takes long. Whatever ends it, finished blocks are saved, and the same request continues from there.
-std::optional<RelateResult> compute(const Model& model, const RelateOptions& options, const Context& context,
-                                    FinishedBlocks* finished) {
-  try {
-    return relate(model, options, context, finished);
-  } catch (Cancelled& cancelled) {
-    if (finished != nullptr) {
-      finished->save();
-      cancelled.resumable = finished->is_on_disk();
-    }
-    throw;
-  } catch (...) {
-    if (finished != nullptr) finished->save();
-    throw;
-  }
 }
 
 // The matrix of token vectors; null if the model has none.
@@ -272,13 +256,7 @@ void describe(RelateRequest& request, OptionList& options) {
   options.add("seed", request.seed, "Seed of the matched null, of the test of hubs and of the bootstrap over heads");
   describe_device(request.resources, options);
   describe_precision(request.resources, options);
-  options
-      .add("resume", request.resume,
-           "Start over instead of continuing from what an interrupted run of the same command has finished")
-      .circumstantial();
-  options.add("save-every", request.save_every, "Seconds between saves of what is finished")
-      .at_least(0)
-      .circumstantial();
+  describe(request.resumption, options);
   describe(request.output, options);
   describe(request.resources, options);
 }
@@ -310,16 +288,16 @@ std::optional<RelateOutcome> run(const RelateRequest& request, const Context& ca
   if (ranks.is_root()) {
     output.emplace(request.output, describe_run(request, model, seen, *context.affinity_engine), watch);
   }
-  // What is kept in memory has no folder in which to resume.
-  const bool on_disk = !request.output.run.empty();
-  if (on_disk && !request.resume) FinishedBlocks::remove(request.output.run);
-  ranks.barrier();
+  Resumable resumable(request.output, request.resumption, RelateRequest::kCommand.name);
+  ranks.barrier();  // nothing is read before all ranks have removed what is not to be resumed
   std::optional<FinishedBlocks> finished;
-  if (on_disk) {
-    finished.emplace(request.output.run, key_of_blocks(request, model, seen, *context.affinity_engine), ranks.rank(),
-                     request.save_every);
+  if (FinishedWork* work =
+          resumable.open(key_of_blocks(request, model, seen, *context.affinity_engine), ranks.rank())) {
+    finished.emplace(*work);
   }
-  auto result = compute(model, outcome.options, context.with_stage("comparing heads"), finished ? &*finished : nullptr);
+  auto result = resumable.run([&] {
+    return relate(model, outcome.options, context.with_stage("comparing heads"), finished ? &*finished : nullptr);
+  });
   const std::map<std::string, std::string> shared = describe_ranks(ranks);
   outcome.resumed_blocks = sum_on_root(ranks, finished ? finished->restored() : 0);
   if (output) {
@@ -330,7 +308,7 @@ std::optional<RelateOutcome> run(const RelateRequest& request, const Context& ca
     }
     outcome.result = std::move(*result);
     if (components.any()) {
-      if (finished) finished->save();
+      resumable.save();
       outcome.components = relate_components(model, components, outcome.options, outcome.result.affinities,
                                              after.on_one_rank().with_stage("comparing components"));
       std::ranges::copy(outcome.components->warnings, std::back_inserter(outcome.result.warnings));
@@ -342,7 +320,7 @@ std::optional<RelateOutcome> run(const RelateRequest& request, const Context& ca
     outcome.files = output->finish(context);
   }
   ranks.barrier();  // nothing is removed before the results are in place
-  if (on_disk) FinishedBlocks::remove(request.output.run);
+  resumable.remove();
   if (!output) return std::nullopt;
   return outcome;
 }

@@ -72,6 +72,9 @@ void add_edges(RunFolder& folder, const RelateResult& result) {
     for (const EdgeScore& null : edge.nulls) row.emplace_back(null.log10_p);
     row.emplace_back(edge.beyond_chance);
     row.emplace_back(edge.stands_out);
+    for (const EdgeScore& score : edge.nulls) row.emplace_back(score.null.mean);
+    for (const EdgeScore& score : edge.nulls) row.emplace_back(score.null.deviation);
+    for (const EdgeScore& score : edge.nulls) row.emplace_back(to_string(score.null.law));
     table.add_row(row);
   }
   folder.add_table(run_files::kEdges, std::move(table));
@@ -173,6 +176,8 @@ Json edge_json(const Edge& edge, const std::vector<NullModel>& nulls) {
     entry[fmt::format("p_{}", to_string(nulls[i]))] = app::number(edge.nulls[i].p);
     entry[fmt::format("q_{}", to_string(nulls[i]))] = app::number(edge.nulls[i].q);
     entry[fmt::format("log10_p_{}", to_string(nulls[i]))] = app::number(edge.nulls[i].log10_p);
+    entry[fmt::format("mean_{}", to_string(nulls[i]))] = app::number(edge.nulls[i].null.mean);
+    entry[fmt::format("sd_{}", to_string(nulls[i]))] = app::number(edge.nulls[i].null.deviation);
   }
   entry["beyond_chance"] = edge.beyond_chance;
   entry["stands_out"] = edge.stands_out;

@@ -46,6 +46,9 @@ void describe(ReportRequest& request, OptionList& options) {
   options.add("title", request.title, "Title of the page (default: the name of the folder)");
   options.add("max-data", request.max_data, size_form(),
               "Size of the matrices and, separately, of the maps in the page; larger ones are averaged or left out");
+  options.add("keep", request.keep, head_form(),
+              "Heads whose maps are kept at full resolution if the others are averaged, e.g. L4H7,L5H1");
+  options.add("thumbnails", request.thumbnails, "Leave out the small copies of images that capture kept");
   options.add("force", request.force, "Replace a file that is not a report");
   options.add("memory", request.memory, size_form(), "Memory budget, e.g. 8G").circumstantial();
 }
@@ -56,6 +59,8 @@ std::optional<ReportOutcome> run(const ReportRequest& request, const Context& ca
   PageOptions options;
   options.title = request.title;
   options.bytes = request.max_data;
+  options.thumbnails = request.thumbnails;
+  options.keep = request.keep;
   options.program = fmt::format("headscope {}", version());
   Page page = build_page(request.run, options, context.with_stage("packing"));
   AtomicFile file(request.page);

@@ -115,6 +115,16 @@ void describe(OutputTarget& output, OptionList& options) {
   options.add("force", output.force, "Replace the result of another run in the folder").circumstantial();
 }
 
+void describe(Resumption& resumption, OptionList& options) {
+  options
+      .add("resume", resumption.resume,
+           "Start over instead of continuing from what an interrupted run of the same command has finished")
+      .circumstantial();
+  options.add("save-every", resumption.save_every, "Seconds between saves of what is finished")
+      .at_least(0)
+      .circumstantial();
+}
+
 void describe(Resources& resources, OptionList& options) {
   options.add("memory", resources.memory, size_form(), "Memory budget, e.g. 8G").circumstantial();
   describe_threads(resources, options);

@@ -43,6 +43,7 @@ RunCommand describe_run(const SoftmaxRequest& request, const MapSource& source, 
   if (const std::string others = fingerprint_of_others(folders, request.maps.what); !others.empty()) {
     command.identity["other_inputs"] = others;
   }
+  describe_inputs(command, request.maps, folders, name_of(source));
   command.identity["paraproduct"] = kept_form().format(kept_arrays(request));
   describe_resources(command, request.resources);
   return command;
@@ -135,12 +136,14 @@ void describe(SoftmaxRequest& request, OptionList& options) {
   describe(request.resources, options);
 }
 
-std::optional<SoftmaxOutcome> run(const SoftmaxRequest& request, const Context& caller) {
+std::optional<SoftmaxOutcome> run(const SoftmaxRequest& given, const Context& caller) {
   const Stopwatch watch;
+  SoftmaxRequest request = given;
+  request.maps = with_chosen_input(request.maps);
   const Context context = make_context(request.resources, caller).on_one_rank().with_stage("decomposing softmax");
   MapSource source = load_maps(request.maps, /*keep_absent=*/true, kUse, context);
   const InputFolders folders = find_input_folders(request.maps, request.inputs, context.ranks);
-  RunOutput output(request.output, describe_run(request, source, folders), watch);
+  RunOutput output(request.output, describe_run(given, source, folders), watch);
   SoftmaxOutcome outcome;
   const double all = static_cast<double>(std::max<std::size_t>(1, folders.used.size()));
   const KeptArrays kept = kept_arrays(request);

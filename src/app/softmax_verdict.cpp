@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/input_folders.h"
 #include "headscope/app/softmax.h"
 #include "headscope/base/median.h"
 
@@ -32,10 +33,7 @@ double median_over_inputs(const SoftmaxOutcome& outcome, const Figure& figure) {
   return median(std::move(values));
 }
 
-}  // namespace
-
-std::vector<std::string> verdict(const SoftmaxOutcome& outcome) {
-  if (outcome.inputs.empty() || std::isnan(outcome.inputs.front().error_control)) return {};
+std::vector<std::string> conclusions(const SoftmaxOutcome& outcome) {
   const auto positions = [](const SoftmaxInput& one) { return std::min(one.queries, one.keys); };
   const SoftmaxInput& shortest = *std::ranges::min_element(outcome.inputs, {}, positions);
   if (positions(shortest) < kFewestPositions) {
@@ -69,6 +67,17 @@ std::vector<std::string> verdict(const SoftmaxOutcome& outcome) {
   const bool informative = error <= (1 - kError) * error_control && error <= (1 - kError) * shuffled;
   sentences.push_back(informative ? fmt::format("The paraproduct {}.", terms)
                                   : fmt::format("The paraproduct is uninformative here: it {}.", terms));
+  return sentences;
+}
+
+}  // namespace
+
+std::vector<std::string> verdict(const SoftmaxOutcome& outcome) {
+  if (outcome.inputs.empty() || std::isnan(outcome.inputs.front().error_control)) return {};
+  std::vector<std::string> sentences = conclusions(outcome);
+  const std::string which =
+      app::input_sentence("The tables of heads", outcome.inputs.front().name, outcome.inputs.size(), "these medians");
+  if (!which.empty()) sentences.push_back(which);
   return sentences;
 }
 

@@ -84,7 +84,7 @@ std::vector<std::vector<float>> biases_with(const Model& model, std::span<const 
     for (std::size_t i = 0; i < sizes.d_model; ++i) {
       double sum = static_cast<double>(bias[i]);
       for (const HeadReplacement* one : by_layer[layer]) {
-        const std::size_t first = slice.first + one->head * slice.stride;
+        const std::size_t first = slice.first_of(one->head);
         for (std::size_t j = 0; j < sizes.d_head; ++j) {
           const float weight = across ? weights[i * columns + first + j] : weights[(first + j) * columns + i];
           sum += static_cast<double>(weight) * static_cast<double>(one->value[j]);

@@ -30,6 +30,11 @@ constexpr std::string_view kWithBiases =
     "output projections that hold the means of these heads.";
 
 const HeadSlice& output_slice(const Model& model, std::size_t layer) {
+  if (model.head_map().shared_layers) {
+    throw Error(ErrorKind::kUnsupported, fmt::format("{}: its layers share their weights, so a head cannot be removed "
+                                                     "from one of them",
+                                                     model.checkpoint().path().string()));
+  }
   const LayerTensors& tensors = model.head_map().layers[layer];
   const HeadSlice& slice = tensors.slices[static_cast<std::size_t>(Role::kO)];
   if (slice.tensor == nullptr) {
@@ -53,6 +58,11 @@ void check_slice(const Model& model, const HeadSlice& slice) {
   const DTypeInfo& type = info(tensor.dtype);
   const std::string where = fmt::format("{}: tensor '{}' is stored as {}", model.checkpoint().file_of(tensor).string(),
                                         printable(tensor.name), type.name);
+  if (tensor.packed != nullptr) {
+    throw Error(ErrorKind::kUnsupported, fmt::format("{}, whose codes and scales cannot be edited in place; prune the "
+                                                     "weights from before quantization",
+                                                     where));
+  }
   if (!has_zero(tensor.dtype)) {
     throw Error(ErrorKind::kUnsupported, fmt::format("{}, a type in which zero bytes do not decode to zero, so no head "
                                                      "can be removed; convert the file to F16 first",
@@ -85,14 +95,14 @@ std::vector<ByteRange> slice_bytes(const HeadSlice& slice, std::span<const std::
   };
   if (slice.head_axis == 0) {
     for (const std::size_t head : heads) {
-      const std::size_t first = slice.first + head * slice.stride;
+      const std::size_t first = slice.first_of(head);
       add(first * row, (first + width) * row);
     }
     return ranges;
   }
   for (std::size_t i = 0; i < tensor.shape[0]; ++i) {
     for (const std::size_t head : heads) {
-      const std::size_t first = slice.first + head * slice.stride;
+      const std::size_t first = slice.first_of(head);
       add(i * row + bytes(first), i * row + bytes(first + width));
     }
   }

@@ -12,6 +12,7 @@
 #include "headscope/base/error.h"
 #include "headscope/capture/tokens_json.h"
 #include "headscope/forward/row_kernels.h"
+#include "headscope/image/thumbnail.h"
 #include "headscope/model/network.h"
 #include "headscope/run/schema.h"
 
@@ -167,6 +168,29 @@ class Capturer {
                          .causal = network_.causal};
     for (const NetworkLayer& layer : network_.layers) maps.windows.push_back(layer.window);
     run_.add_text(describe_input(run_files::kTokens, i), tokens_json(inputs_[i], maps));
+    if (options_.thumbnail) add_thumbnail(i);
+  }
+
+  void add_thumbnail(std::size_t i) {
+    const Pixels& pixels = inputs_[i].input.pixels;
+    if (pixels.values.empty()) return;
+    if (!looked_for_preprocessing_) preprocessing_ = find_preprocessing(model_.checkpoint());
+    looked_for_preprocessing_ = true;
+    if (!preprocessing_) return;
+    const Shape& kernel = network_.input.patches.weight->shape;
+    const ImageSize covered{pixels.height / kernel[2] * kernel[2], pixels.width / kernel[3] * kernel[3]};
+    const Image image = make_thumbnail(pixels, covered, *preprocessing_);
+    run_.add_array(describe_input(run_files::kThumbnail, i, {image.height, image.width, image.channels}),
+                   std::span<const std::uint8_t>(image.levels));
+  }
+
+  // Pixels can be run without it; then there is no way to tell what they look like.
+  static std::optional<Preprocessing> find_preprocessing(const Checkpoint& checkpoint) {
+    try {
+      return load_preprocessing(checkpoint);
+    } catch (const Error&) {
+      return std::nullopt;
+    }
   }
 
   RunArray add_array(const FileSchema& file, std::size_t input, const Shape& shape, RunFloat element) {
@@ -249,6 +273,8 @@ class Capturer {
   const CaptureOptions& options_;
   Network network_;
   std::vector<std::size_t> slots_;  // by layer * heads + head: index along the maps' first axis, or one past its end
+  bool looked_for_preprocessing_ = false;
+  std::optional<Preprocessing> preprocessing_;
   std::vector<RunArray> patterns_;
   std::vector<RunArray> scores_;
   std::vector<RunArray> outputs_;

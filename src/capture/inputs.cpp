@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "headscope/base/error.h"
 #include "headscope/io/byte_reader.h"
@@ -17,6 +18,11 @@ constexpr std::size_t kMaxTextLength = std::size_t{64} << 20;
 
 bool is_blank(std::string_view line) {
   return line.find_first_not_of(" \t\r\f\v") == std::string_view::npos;
+}
+
+// Without the folder: a run may be shared, and says nothing about the machine it was made on.
+std::string file_name(const std::filesystem::path& path) {
+  return path.filename().string();
 }
 
 std::vector<std::string> image_token_names(const Network& network, std::size_t d) {
@@ -51,6 +57,19 @@ std::optional<std::string> unknown_tokens_warning(std::span<const DescribedInput
       "up to {:.0f} % of the tokens of {} are unknown to the tokenizer ([UNK]): its vocabulary may be of "
       "another language or case",
       100 * largest, inputs.size() == 1 ? "the input" : fmt::format("{} of {} inputs", affected, inputs.size()));
+}
+
+void name_inputs(std::span<DescribedInput> inputs) {
+  std::set<std::string> taken;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    DescribedInput& input = inputs[i];
+    const bool is_row = input.source.starts_with(input.file + "[");
+    const std::string wanted = input.file.empty() ? fmt::format("input {}", i) : is_row ? input.source : input.file;
+    input.name = wanted;
+    for (std::size_t count = 2; !taken.insert(input.name).second; ++count) {
+      input.name = fmt::format("{} ({})", wanted, count);
+    }
+  }
 }
 
 InputReader::InputReader(const Model& model, InputOptions options) : model_(model), options_(options) {}
@@ -99,6 +118,7 @@ std::vector<DescribedInput> InputReader::text_file(const std::filesystem::path& 
   std::vector<DescribedInput> all;
   if (!lines) {
     all.push_back(text(rest));
+    all.back().file = file_name(path);
     return all;
   }
   while (!rest.empty()) {
@@ -109,6 +129,7 @@ std::vector<DescribedInput> InputReader::text_file(const std::filesystem::path& 
     rest = end == std::string_view::npos ? "" : rest.substr(end + 1);
   }
   if (all.empty()) throw Error(ErrorKind::kFormat, fmt::format("{}: has no line with text in it", path.string()));
+  for (DescribedInput& one : all) one.file = file_name(path);
   return all;
 }
 
@@ -141,8 +162,9 @@ std::vector<DescribedInput> InputReader::ids(const std::filesystem::path& path) 
       }
       row.push_back(static_cast<std::uint32_t>(values[i]));
     }
-    const std::string name = shape.size() == 1 ? path.string() : fmt::format("{}[{}]", path.string(), all.size());
-    all.push_back(ids(std::move(row), name));
+    const std::string name = file_name(path);
+    all.push_back(ids(std::move(row), shape.size() == 1 ? name : fmt::format("{}[{}]", name, all.size())));
+    all.back().file = name;
   }
   return all;
 }
@@ -150,7 +172,9 @@ std::vector<DescribedInput> InputReader::ids(const std::filesystem::path& path) 
 DescribedInput InputReader::image(const std::filesystem::path& path) {
   expect(Modality::kImage);
   if (!preprocessing_) preprocessing_ = load_preprocessing(model_.checkpoint());
-  return described(open_preprocessed(path, *preprocessing_), path.string());
+  DescribedInput result = described(open_preprocessed(path, *preprocessing_), file_name(path));
+  result.file = result.source;
+  return result;
 }
 
 std::vector<DescribedInput> InputReader::pixels(const std::filesystem::path& path) {
@@ -158,7 +182,8 @@ std::vector<DescribedInput> InputReader::pixels(const std::filesystem::path& pat
   const std::size_t channels = resolve_network(model_).input.patches.weight->shape[1];
   std::vector<DescribedInput> all;
   for (Pixels& one : read_pixels(path, channels)) {
-    all.push_back(pixels(std::move(one), fmt::format("{}[{}]", path.string(), all.size())));
+    all.push_back(pixels(std::move(one), fmt::format("{}[{}]", file_name(path), all.size())));
+    all.back().file = file_name(path);
   }
   return all;
 }

@@ -41,6 +41,8 @@ std::string tokens_json(const DescribedInput& input, const MapsDescription& maps
   const bool is_image = !input.input.pixels.values.empty();
   Json root = {{"kind", is_image ? "image" : "text"}, {"mask", maps.causal ? "causal" : "none"}};
   if (std::ranges::any_of(maps.windows, [](std::size_t window) { return window > 0; })) root["windows"] = maps.windows;
+  if (!input.name.empty()) root["name"] = input.name;
+  if (!input.file.empty()) root["file"] = input.file;
   root["source"] = input.source;
   root["heads"] = Json::array();
   for (const HeadId& id : maps.heads) root["heads"].push_back(to_string(id));

@@ -11,7 +11,7 @@ namespace headscope {
 namespace {
 
 std::vector<float> gain_of(const Model& model, const std::optional<StoredNorm>& norm) {
-  if (!norm) return {};
+  if (!norm || norm->gain == nullptr) return {};
   std::vector<float> gain = read_vector(model.checkpoint(), *norm->gain);
   for (float& one : gain) one += norm->offset;
   return gain;
@@ -50,6 +50,7 @@ HeadChange::HeadChange(const RecordedPass& record, Replacement replacement, cons
     }
   }
   const Network network = resolve_network(record.model());
+  require_patchable(record.model(), network);
   post_norm_ = network.order == NormOrder::kPost;
   for (const NetworkLayer& layer : network.layers) {
     // `Model::load_heads` multiplies O by the gain of a norm on the branch, which is an RMSNorm (Gemma).

@@ -50,7 +50,8 @@ std::vector<Candidate> first_candidates(const Affinities& affinities, const Judg
 EdgeScore score_of(const NullVerdict& null, std::size_t i, std::size_t j) {
   const PairScore score = null.score(i, j);
   const auto log10_p = static_cast<double>(score.log10_p);
-  return {static_cast<double>(score.z), shown_p(log10_p), shown_p(static_cast<double>(null.log10_q(i, j))), log10_p};
+  return {static_cast<double>(score.z), shown_p(log10_p), shown_p(static_cast<double>(null.log10_q(i, j))), log10_p,
+          score.null};
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "headscope/relate/finished_blocks.h"
 
+#include <string>
+
 #include "headscope/base/message.h"
 
 namespace headscope {
@@ -35,11 +37,11 @@ std::string key_of(const SideId& id) {
 }  // namespace
 
 bool FinishedBlocks::has(const BlockId& id) const {
-  return work_.find(key_of(id)).has_value();
+  return work_->find(key_of(id)).has_value();
 }
 
 bool FinishedBlocks::restore(const BlockId& id, MatrixSpan out) {
-  const auto found = work_.find(key_of(id));
+  const auto found = work_->find(key_of(id));
   if (!found) return false;
   MessageReader message(*found);
   if (message.remaining() < 2 * sizeof(std::size_t)) return false;
@@ -54,7 +56,7 @@ bool FinishedBlocks::restore(const BlockId& id, MatrixSpan out) {
 }
 
 bool FinishedBlocks::restore(const SideId& id, std::span<GramMoments> moments, std::span<std::size_t> ranks) {
-  const auto found = work_.find(key_of(id));
+  const auto found = work_->find(key_of(id));
   if (!found || found->size() != moments.size_bytes() + ranks.size_bytes()) return false;
   MessageReader message(*found);
   message.take_all(moments);
@@ -70,14 +72,14 @@ void FinishedBlocks::keep(const BlockId& id, MatrixView values) {
   for (std::size_t i = 0; i < values.rows(); ++i) {
     message.put_all(std::span(values.data() + i * values.row_stride(), values.columns()));
   }
-  work_.keep(key_of(id), message.bytes());
+  work_->keep(key_of(id), message.bytes());
 }
 
 void FinishedBlocks::keep(const SideId& id, std::span<const GramMoments> moments, std::span<const std::size_t> ranks) {
   MessageWriter message;
   message.put_all(moments);
   message.put_all(ranks);
-  work_.keep(key_of(id), message.bytes());
+  work_->keep(key_of(id), message.bytes());
 }
 
 }  // namespace headscope

@@ -93,7 +93,7 @@ FactorWeights load_weights(const Model& model, std::size_t layer, const FactorKe
     loaded.inner = model.load_heads(layer, inner_role(key), weights, std::move(recycled.inner));
   }
   const bool rotated = key.side == Side::kTarget && (key.role == Role::kQ || key.role == Role::kK);
-  if (info(key.metric).factor == FactorKind::kRotaryProduct && rotated) loaded.rotary = rotary_of(model);
+  if (info(key.metric).factor == FactorKind::kRotaryProduct && rotated) loaded.rotary = rotary_of(model, layer);
   loaded.heads = heads;
   if (heads.empty()) {
     loaded.heads.resize(factor_heads(key, sizes));

@@ -28,6 +28,15 @@ double on_null_scale(const MetricInfo& metric, float value) {
   return metric.root ? wide * wide : wide;
 }
 
+// The inverse for the moments of a law.
+PairNull on_scale_of_metric(const Judged& judged, const MetricInfo& metric) {
+  if (judged.law == NullLaw::kNone) return {};
+  const NullMoments& moments = judged.moments;
+  if (!metric.root) return {judged.law, moments.mean, moments.deviation};
+  const double mean = std::sqrt(std::max(0.0, moments.mean));
+  return {judged.law, mean, mean > 0 ? moments.deviation / (2 * mean) : std::numeric_limits<double>::quiet_NaN()};
+}
+
 double standardize(double value, const NullMoments& moments) {
   return moments.deviation > 0 ? (value - moments.mean) / moments.deviation : 0;
 }
@@ -43,7 +52,7 @@ Judge judge_isotropic(const Affinities& affinities, std::size_t n) {
     const double z = standardize(value, moments);
     if (!(moments.deviation > 0)) return {z, 0};
     // A law with negative skewness ends at a finite value, beyond which p would be 0.
-    return {z, log_pearson3_upper_tail(z, std::max(0.0, moments.skewness))};
+    return {z, log_pearson3_upper_tail(z, std::max(0.0, moments.skewness)), NullLaw::kPearson3, moments};
   };
 }
 
@@ -86,7 +95,8 @@ Judge judge_matched(const Affinities& affinities, std::size_t n, const MatchedLa
     if (p != law.source.full_rank || q != law.target.full_rank || law.sample.empty()) return {};
     const double z = standardize(value, law.moments) * (metric.distance ? -1 : 1);
     const double skewness = law.moments.skewness * (metric.distance ? -1 : 1);
-    return {z, law.moments.deviation > 0 ? log_sample_tail(z, law, std::max(0.0, skewness)) : 0};
+    return {z, law.moments.deviation > 0 ? log_sample_tail(z, law, std::max(0.0, skewness)) : 0, NullLaw::kSample,
+            law.moments};
   };
 }
 
@@ -114,8 +124,9 @@ Judge judge_span(const Affinities& affinities) {
   }
   return [&affinities, &metric, moments = std::move(moments), distance](std::size_t i, std::size_t j) -> Judged {
     const double value = on_null_scale(metric, affinities.values(i, j));
-    const double z = standardize(value, moments[distance(i, j)]) * (metric.distance ? -1 : 1);
-    return {z, log_normal_upper_tail(z)};
+    const NullMoments& own = moments[distance(i, j)];
+    const double z = standardize(value, own) * (metric.distance ? -1 : 1);
+    return {z, log_normal_upper_tail(z), NullLaw::kNormal, own};
   };
 }
 
@@ -147,6 +158,11 @@ void fill_q(const Affinities& affinities, Significance& result) {
 
 std::string_view to_string(NullModel null) noexcept {
   return kNames[static_cast<std::size_t>(null)];
+}
+
+std::string_view to_string(NullLaw law) noexcept {
+  constexpr std::array<std::string_view, 5> kLaws = {"", "beta", "pearson3", "sample", "normal"};
+  return kLaws[static_cast<std::size_t>(law)];
 }
 
 std::optional<NullModel> parse_null_model(std::string_view name) noexcept {
@@ -193,7 +209,8 @@ Judged judge_pk(double value, std::size_t p, std::size_t q, std::size_t n, const
   // Values are floats: identical spaces are below the limit by rounding.
   const double inside = std::min(value, upper - 1e-6 * (upper - lower));
   return {standardize(value, moments),
-          log_scaled_beta_upper_tail(inside - lower, upper - lower, moments.mean - lower, moments.deviation)};
+          log_scaled_beta_upper_tail(inside - lower, upper - lower, moments.mean - lower, moments.deviation),
+          NullLaw::kBeta, moments};
 }
 
 double upper_tail(double z) noexcept {
@@ -206,7 +223,8 @@ NullJudge null_judge(const Affinities& affinities, NullModel null, std::size_t d
       [&affinities, judge = judge_of(affinities, null, dimension, matched)](std::size_t i, std::size_t j) -> PairScore {
         const bool empty = affinities.source.ranks[i] == 0 || affinities.target.ranks[j] == 0;
         const Judged found = judge(i, j);
-        return {static_cast<float>(found.z), empty ? 0 : static_cast<float>(found.log_p / kLn10)};
+        return {static_cast<float>(found.z), empty ? 0 : static_cast<float>(found.log_p / kLn10),
+                on_scale_of_metric(found, info(affinities.metric))};
       };
 }
 

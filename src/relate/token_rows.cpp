@@ -55,8 +55,6 @@ const StoredTensor& find(const Model& model, TokenMatrix matrix) {
 
 TokenRows::TokenRows(const Model& model, const TokenProfileOptions& options)
     : checkpoint_(model.checkpoint()), tensor_(find(model, options.matrix)), d_(tensor_.shape[1]) {
-  const DTypeInfo& type = info(tensor_.dtype);
-  row_bytes_ = d_ / type.block_elements * type.block_bytes;
   count_ = tensor_.shape[0];
   if (options.vocabulary_size != 0) count_ = std::min(count_, options.vocabulary_size);
   find_mean();
@@ -74,7 +72,7 @@ void TokenRows::read_centered(std::size_t first, std::size_t count, float* out) 
 }
 
 void TokenRows::decode_row(std::size_t token, std::span<float> row) const {
-  decode(tensor_.dtype, tensor_.bytes.subspan(token * row_bytes_, row_bytes_), row);
+  decode_part(tensor_, token * d_, row);
 }
 
 // Sums each strip separately, then the strips in order: the same for any number of threads.

@@ -29,7 +29,6 @@ class TokenRows {
   const Checkpoint& checkpoint_;
   const StoredTensor& tensor_;
   std::size_t d_;
-  std::size_t row_bytes_ = 0;
   std::size_t count_ = 0;
   std::vector<double> mean_;
   double least_square_ = 0;  // squared; a row at most this far from the mean is the mean

@@ -81,9 +81,10 @@ Json packed_axis(PageData& page, const std::string& name) {
   const std::vector<float> values = npy_values<float>(file.array(), page.run.where(name + ".npy"));
   const std::vector<std::size_t> order(tree.order().begin(), tree.order().end());
   const std::size_t side = (n + kMaxSideLength - 1) / kMaxSideLength;
-  const std::size_t length = (n + side - 1) / side;
+  const std::vector<std::size_t> starts = uniform_starts(n, side);
   Json entry = {{"side", side}, {"tree", packed_tree(tree, document.root().find("names"))}};
-  entry["array"] = page.add_quantized(pooled_map({values.data(), n, n, n}, side, order, order), {length, length}, 8);
+  const std::vector<float> pooled = pooled_map({values.data(), n, n, n}, starts, starts, order, order);
+  entry["array"] = page.add_quantized(pooled, {starts.size(), starts.size()}, 8);
   return entry;
 }
 

@@ -51,6 +51,8 @@ void add_trees(PageData& page);
 void add_axes(PageData& page);
 /// pattern.npy, scores.npy and tokens.json, at the top level and in inputs/N. After `add_axes`.
 void add_maps(PageData& page);
+/// thumbnail.npy of every input that is in the page. `add_maps` calls it.
+void add_thumbnails(PageData& page);
 /// paraproduct/<head>.npz.
 void add_paraproducts(PageData& page);
 /// prune.json; its tables are added by `add_tables`.

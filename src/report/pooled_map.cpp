@@ -6,22 +6,38 @@
 
 namespace headscope::report {
 
-std::vector<float> pooled_map(MatrixView map, std::size_t side, std::span<const std::size_t> rows,
+namespace {
+
+// The block of each of `count` elements.
+std::vector<std::size_t> blocks_of(std::span<const std::size_t> starts, std::size_t count) {
+  std::vector<std::size_t> blocks(count);
+  for (std::size_t block = 0; block < starts.size(); ++block) {
+    const std::size_t end = block + 1 < starts.size() ? starts[block + 1] : count;
+    for (std::size_t i = starts[block]; i < end; ++i) blocks[i] = block;
+  }
+  return blocks;
+}
+
+}  // namespace
+
+std::vector<float> pooled_map(MatrixView map, std::span<const std::size_t> row_starts,
+                              std::span<const std::size_t> column_starts, std::span<const std::size_t> rows,
                               std::span<const std::size_t> columns) {
   const std::size_t row_count = rows.empty() ? map.rows() : rows.size();
   const std::size_t column_count = columns.empty() ? map.columns() : columns.size();
-  const std::size_t height = (row_count + side - 1) / side;
-  const std::size_t width = (column_count + side - 1) / side;
-  std::vector<double> sums(height * width);
-  std::vector<std::size_t> counts(height * width);
+  const std::size_t width = column_starts.size();
+  const std::vector<std::size_t> row_blocks = blocks_of(row_starts, row_count);
+  const std::vector<std::size_t> column_blocks = blocks_of(column_starts, column_count);
+  std::vector<double> sums(row_starts.size() * width);
+  std::vector<std::size_t> counts(sums.size());
   for (std::size_t i = 0; i < row_count; ++i) {
     const std::size_t row = rows.empty() ? i : rows[i];
-    const std::size_t begin = i / side * width;
+    const std::size_t begin = row_blocks[i] * width;
     for (std::size_t j = 0; j < column_count; ++j) {
       const float value = map(row, columns.empty() ? j : columns[j]);
       if (std::isnan(value)) continue;
-      sums[begin + j / side] += value;
-      ++counts[begin + j / side];
+      sums[begin + column_blocks[j]] += value;
+      ++counts[begin + column_blocks[j]];
     }
   }
   std::vector<float> means(sums.size());
@@ -30,6 +46,12 @@ std::vector<float> pooled_map(MatrixView map, std::size_t side, std::span<const 
                              : std::numeric_limits<float>::quiet_NaN();
   }
   return means;
+}
+
+std::vector<std::size_t> uniform_starts(std::size_t length, std::size_t side) {
+  std::vector<std::size_t> starts;
+  for (std::size_t i = 0; i < length; i += side) starts.push_back(i);
+  return starts;
 }
 
 PatternSummary summarize_pattern(MatrixView pattern) {

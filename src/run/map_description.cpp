@@ -54,6 +54,8 @@ MapDescription parse_map_description(JsonValue root, const std::string& where) {
   MapDescription maps;
   maps.kind = text_entry(root, "kind", where);
   maps.source = text_entry(root, "source", where);
+  maps.name = text_entry(root, "name", where);
+  maps.file = text_entry(root, "file", where);
   maps.causal = causal_entry(root, where);
   for (const JsonValue window : list_entry(root, "windows", where)) {
     if (!window.as_unsigned()) fail(where, "'windows' are not numbers of tokens");

@@ -226,6 +226,10 @@ void RunFolder::add_array(const RunFile& file, std::span<const std::int64_t> val
   add_npy(file, npy_type<std::int64_t>(), "int64", values.size(), std::as_bytes(values));
 }
 
+void RunFolder::add_array(const RunFile& file, std::span<const std::uint8_t> values) {
+  add_npy(file, npy_type<std::uint8_t>(), "uint8", values.size(), std::as_bytes(values));
+}
+
 void RunFolder::add_npy(RunFile file, const NpyType& type, std::string_view dtype, std::size_t count,
                         std::span<const std::byte> bytes) {
   if (element_count(file.shape) != count) {

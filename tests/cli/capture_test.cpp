@@ -282,10 +282,52 @@ TEST(Capture, ReadsPicturesAndPixels) {
   EXPECT_EQ(tokens["kind"], "image");
   EXPECT_EQ(tokens["mask"], "none");
   EXPECT_EQ(tokens["image"], Json({{"height", 32}, {"width", 64}, {"grid", {4, 4}}}));
+  EXPECT_EQ(tokens["file"], "picture.png");  // no folder
+  EXPECT_EQ(tokens["source"], "picture.png");
+  EXPECT_EQ(read_json(run / "inputs/2/tokens.json")["name"], "pixels.npy[1]");
+  for (const char* input : {"", "inputs/1", "inputs/2"}) {
+    EXPECT_EQ(shape_of(run / input / "thumbnail.npy"), (Shape{16, 16, 3}));
+  }
+  EXPECT_EQ(read_json(run / "manifest.json")["files"]["thumbnail.npy"]["dtype"], "uint8");
   ASSERT_EQ(tokens["tokens"].size(), 17u);
   EXPECT_EQ(tokens["tokens"][0]["text"], "[class]");
   EXPECT_EQ(tokens["tokens"][7]["text"], "patch 1,2");
   EXPECT_EQ(tokens["tokens"][7]["box"], Json({8.0, 32.0, 16.0, 48.0}));
+}
+
+TEST(Capture, KeepsNoThumbnailsIfToldSoOrIfItCannotUndoTheNormalization) {
+  const ImageDesk desk;
+  const fs::path run = desk.folder.path() / "run";
+  const fs::path array = desk.folder.path() / "pixels.npy";
+  write_npy<float>(array, test::normals(3 * 16 * 16, 1), Shape{3, 16, 16});
+  ASSERT_EQ(run_program(desk.command({"--pixels", array.string()})).code, 0);
+  EXPECT_TRUE(fs::exists(run / "thumbnail.npy"));
+  ASSERT_EQ(run_program(desk.command({"--pixels", array.string(), "--no-thumbnails", "--force"})).code, 0);
+  EXPECT_FALSE(fs::exists(run / "thumbnail.npy"));
+  fs::remove(desk.folder.path() / "preprocessor_config.json");
+  ASSERT_EQ(run_program(desk.command({"--pixels", array.string(), "--force"})).code, 0);
+  EXPECT_FALSE(fs::exists(run / "thumbnail.npy"));
+}
+
+TEST(Capture, ReadsSeveralFilesAndFolders) {
+  const ImageDesk desk;
+  const std::string image = test::png_file(test::png_header(1, 1, 8, 2), std::string(4, '\0'));
+  for (const char* name : {"photos/10.png", "photos/9.PNG", "photos/notes.txt"}) desk.folder.write(name, image);
+  const std::string one = desk.folder.write("9.PNG", image).string();
+  const std::string photos = (desk.folder.path() / "photos").string();
+  const Outcome outcome = run_program(desk.command({"--image", one, photos, "--no-output", "--image", one}));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  std::vector<std::string> names;
+  for (const char* input : {"", "inputs/1", "inputs/2", "inputs/3"}) {
+    names.push_back(read_json(desk.folder.path() / "run" / input / "tokens.json")["name"]);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"9.PNG", "9.PNG (2)", "10.png", "9.PNG (3)"}));
+
+  desk.folder.write("broken/3.png", "not an image");
+  expect_failure(desk.command({"--image", (desk.folder.path() / "broken").string()}), 3, "broken/3.png");
+  fs::create_directory(desk.folder.path() / "empty");
+  expect_failure(desk.command({"--image", (desk.folder.path() / "empty").string()}), 3, "has no PNG or JPEG file");
+  expect_failure(desk.command({"--image", photos + "/*.jpg"}), 3, "matches no file");
 }
 
 TEST(Capture, RefusesWrongInputInOneLine) {

@@ -39,6 +39,29 @@ TEST(Inspect, PrintsATableForPeople) {
   }
 }
 
+TEST(Families, AreListedAsATableAndAsJson) {
+  const Outcome table = run_program({"families"});
+  EXPECT_EQ(table.code, 0) << table.err;
+  EXPECT_THAT(table.out, HasSubstr("gpt2"));
+  EXPECT_THAT(table.out, HasSubstr(" families. inspect MODEL says what works for a model and why.\n"));
+  const auto json = nlohmann::json::parse(run_program({"families", "--json"}).out)["families"];
+  ASSERT_GE(json.size(), 20u);
+  for (const auto& family : json) {
+    EXPECT_EQ(family["relate"], true);
+    EXPECT_EQ(family["capture"], family["patch"]);
+    if (family["family"] == "llama") EXPECT_EQ(family["gguf_architecture"], "llama");
+    if (family["family"] == "opt") EXPECT_EQ(family["gguf_architecture"], nullptr);
+  }
+}
+
+TEST(Inspect, NamesTheNearestFamilyOfAnUnknownModel) {
+  const TemporaryFolder folder;
+  folder.write("config.json", R"({"model_type": "mistrall"})");
+  folder.write("model.safetensors", SafetensorsWriter().add("x", {4}).str());
+  expect_failure({"inspect", folder.path().string()}, 3,
+                 "model_type 'mistrall' is unknown; the nearest known is mistral; 'headscope families' lists all");
+}
+
 TEST(Inspect, PrintsJsonForMachines) {
   const TemporaryFolder folder;
   TinyGpt2 tiny;

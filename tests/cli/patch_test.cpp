@@ -7,6 +7,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "headscope/io/csv_reader.h"
 #include "headscope/io/npy.h"
@@ -34,7 +36,9 @@ const std::string kForward = kSource + "/tests/golden/forward/";
 class PatchTest : public testing::Test {
  protected:
   // Runs the command in a folder of its own.
-  Outcome patch(const std::string& run, std::vector<std::string> words) { return run_program(all_words(run, words)); }
+  Outcome patch(const std::string& run, std::vector<std::string> words) {
+    return run_program(all_words(run, std::move(words)));
+  }
   void expect_patch_fails(const std::string& run, const std::vector<std::string>& words, int code,
                           const std::string& message) {
     expect_failure(all_words(run, words), code, message);
@@ -102,9 +106,11 @@ TEST_F(PatchTest, GivenEdgesHaveTheEffectsOfChosenOnes) {
   ASSERT_EQ(patch("given", words).code, 0);
   const CsvRows given = table("given", "patch.csv");
   ASSERT_EQ(given.rows(), 2u);
-  for (std::size_t c = 0; c < 7; ++c) {
-    EXPECT_EQ(given.cell(0, c), all.cell(0, c));
-    EXPECT_EQ(given.cell(1, c), all.cell(all.rows() - 1, c));
+  for (const auto& [row, chosen] : {std::pair(0UL, 0UL), std::pair(1UL, all.rows() - 1)}) {
+    for (std::size_t c = 0; c < 6; ++c) EXPECT_EQ(given.cell(row, c), all.cell(chosen, c));
+    // Cuts in other batches: BLAS kernels of some processors round a row differently beside others.
+    const auto effect = [](std::string_view cell) { return std::stod(std::string(cell)); };
+    EXPECT_NEAR(effect(given.cell(row, 6)), effect(all.cell(chosen, 6)), 1e-5);
   }
   EXPECT_EQ(given.cell(0, 7), "given");
 }

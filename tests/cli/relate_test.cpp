@@ -51,7 +51,8 @@ TEST(Relate, WritesEverythingTheManifestLists) {
   EXPECT_THAT(read(run / "edges.csv"),
               testing::StartsWith("pair,source,target,score,rank,z_isotropic,z_matched,z_span,"));
   EXPECT_THAT(read(run / "edges.csv"),
-              HasSubstr(",log10_p_isotropic,log10_p_matched,log10_p_span,beyond_chance,stands_out\n"));
+              HasSubstr(",log10_p_isotropic,log10_p_matched,log10_p_span,beyond_chance,stands_out,mean_isotropic,"));
+  EXPECT_THAT(read(run / "edges.csv"), HasSubstr(",law_isotropic,law_matched,law_span\n"));
   EXPECT_THAT(read(run / "edges.csv"), HasSubstr(",L1KV"));
   EXPECT_EQ(read(run / "wiring.csv"),
             "pair,pairs,beyond_chance,stands_out\nOQ,16,0,0\nOK,8,0,0\nOV,8,0,0\nall,32,0,0\n");
@@ -183,6 +184,11 @@ TEST(Relate, SaysHowManyPairsAreBeyondChanceAndPrintsNoTinyProbability) {
   EXPECT_EQ(edge["beyond_chance"], true);
   EXPECT_EQ(edge["p_isotropic"], 1e-12);
   EXPECT_LT(edge["log10_p_isotropic"], -20);
+  for (const std::string null : {"isotropic", "matched", "span"}) {
+    const double mean = edge["mean_" + null];
+    const double z = (edge["score"].get<double>() - mean) / edge["sd_" + null].get<double>();
+    EXPECT_NEAR(z, edge["z_" + null].get<double>(), 1e-5 * z) << null;
+  }
   std::vector<std::string> hubs;
   for (const auto& hub : found["hubs"]) {
     if (hub["significant"] == true) hubs.push_back(hub["head"]);

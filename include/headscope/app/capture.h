@@ -33,6 +33,7 @@ struct CaptureRequest {
   HeadSelection selection = {};
   std::optional<IndexRange> queries = {};  ///< Rows of the maps; nothing: all.
   bool with_output = true;                 ///< Keep the model's output (logits or hidden state).
+  bool thumbnails = true;                  ///< Keep a small copy of each image.
   std::vector<HeadId> ablated = {};        ///< Query heads to leave out; their effect is measured.
   Ablation ablation = Ablation::kZero;
   OutputTarget output = {};

@@ -14,7 +14,9 @@
 
 namespace headscope {
 
-/// What a model is run on: texts, files, or token ids and pixels in memory.
+/// What a model is run on: texts, files, or token ids and pixels in memory. A folder stands for its files of the right
+/// type (.txt, .text, .md; .npy; .png, .jpg, .jpeg), a name with * or ? for the files that it matches, both in natural
+/// order.
 struct InputSources {
   std::vector<std::string> texts = {};
   std::vector<std::filesystem::path> text_files = {};
@@ -30,12 +32,12 @@ struct InputSources {
     return texts.empty() && text_files.empty() && ids.empty() && images.empty() && pixels.empty() && in_memory.empty();
   }
 };
-/// --text, --text-file, --ids, --image, --pixels (each may be repeated), --lines, --no-special, --max-tokens
+/// --text, --text-file, --ids, --image, --pixels (each may be repeated, and several files may follow), --lines, --no-special, --max-tokens
 void describe(InputSources& inputs, OptionList& options);
 
 /// Reads the inputs in the order texts, text files, ids, images, pixels, in memory.
-/// \throws Error  as `InputReader`; kInvalidArgument if there are none; kResource if they do not fit the budget.
-[[nodiscard]] std::vector<DescribedInput> read_inputs(const Model& model, const InputSources& inputs,
+/// \throws Error  as `InputReader`; kInvalidArgument if there are none; kIo if a folder or a pattern yields no file; kResource if they do not fit the budget.
+[[nodiscard]] std::vector<DescribedInput> read_inputs(const Model& model, const InputSources& given,
                                                       const Context& context);
 
 /// Bytes that inputs take.

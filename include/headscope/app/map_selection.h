@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headscope/app/option.h"
@@ -12,10 +13,14 @@
 
 namespace headscope {
 
+inline constexpr std::string_view kAllInputs = "all";
+
 /// The maps that a command works on: some heads, queries and keys of an array.
 struct MapSelection {
   /// A folder with the maps that `capture` wrote, a .npy, .npz or .safetensors file, or an array in memory.
   ArrayInput source = {};
+  /// Of a folder with the maps of several inputs: all of them, or the name, the file or the number of one.
+  std::string input = std::string(kAllInputs);
   std::string description = {};  ///< Of an array in memory: the text of its tokens.json; may be empty.
   MapKind what = MapKind::kPattern;
   std::string axes = "hqk";  ///< Of an array: hqk, lhqk, qkh or qk. A folder has hqk.
@@ -29,7 +34,7 @@ struct MapSelection {
   std::optional<IndexRange> keys = {};
   std::size_t skip_first = 0;  ///< Number of first tokens that are left out, as queries and as keys.
 };
-/// SOURCE, --axes, --array, --mask, --skip-first, --layers, --heads, --queries, --keys
+/// SOURCE, --input, --axes, --array, --mask, --skip-first, --layers, --heads, --queries, --keys
 void describe(MapSelection& maps, OptionList& options);
 /// Returns the fingerprint of an array as it is in the identity of a command that works on it, under the key "source".
 /// \throws Error  as reading the array.

@@ -21,6 +21,13 @@ enum class PatchMetric {
   kLogitDifference,  ///< Mean of logit(answer) - logit(other).
 };
 
+/// An edge by its names, as in the columns of patch.csv.
+struct NamedEdge {
+  std::string pair;
+  std::string source;
+  std::string target;
+};
+
 /// Which edges between heads matter.
 struct PatchRequest {
   static constexpr CommandInfo kCommand = {
@@ -34,9 +41,10 @@ struct PatchRequest {
   std::vector<ModelInput> paired_in_memory = {};       ///< The same; used if not empty.
   std::optional<Replacement> replace = {};             ///< Nothing: kPair if there are paired inputs, else kMean.
   std::vector<RolePair> pairs = {{Role::kO, Role::kQ}, {Role::kO, Role::kK}, {Role::kO, Role::kV}};
-  std::filesystem::path edges = {};          ///< CSV file of edges to cut; empty: chosen by kernel and screen.
-  std::size_t top = 20;                      ///< Edges per pair of roles, of each list.
-  std::optional<std::size_t> controls = {};  ///< Random edges per edge; nothing: 1, or 0 for given edges.
+  std::filesystem::path edges = {};             ///< CSV file of edges to cut; empty: chosen by kernel and screen.
+  std::vector<NamedEdge> edges_in_memory = {};  ///< The same; used if not empty.
+  std::size_t top = 20;                         ///< Edges per pair of roles, of each list.
+  std::optional<std::size_t> controls = {};     ///< Random edges per edge; nothing: 1, or 0 for given edges.
   PatchMetric metric = PatchMetric::kLoss;
   /// First position whose prediction counts. Nothing: 0 for the loss over all next tokens; the last position if answers
   /// are given.
@@ -49,8 +57,7 @@ struct PatchRequest {
   WeightProcessing weights = WeightProcessing::kFolded;
   std::size_t draws = 32;
   std::size_t seed = 0;
-  bool resume = true;
-  double save_every = 10;
+  Resumption resumption = {};
   OutputTarget output = {};
   Resources resources = {};
 };

@@ -48,8 +48,7 @@ struct RelateRequest {
   bool sensitivity = false;  ///< Also compare with other weight processings.
   std::size_t draws = 32;
   std::size_t seed = 0;
-  bool resume = true;
-  double save_every = 10;
+  Resumption resumption = {};
   OutputTarget output = {};
   Resources resources = {};
 };

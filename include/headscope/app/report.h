@@ -22,6 +22,8 @@ struct ReportRequest {
   std::filesystem::path page = {};
   std::string title = {};                      ///< Empty: the name of the folder.
   std::size_t max_data = PageOptions().bytes;  ///< Bytes of affinities and, separately, of maps; see PageOptions.
+  bool thumbnails = true;                      ///< Images behind their patches.
+  std::vector<HeadId> keep = {};               ///< Heads whose maps are not averaged; see PageOptions.
   bool force = false;
   std::size_t memory = kDefaultMemory;  ///< Budget; see base/memory.h.
 };

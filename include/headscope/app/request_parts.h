@@ -39,6 +39,13 @@ struct OutputTarget {
 };
 void describe(OutputTarget& output, OptionList& options);
 
+/// How a long command deals with an interruption.
+struct Resumption {
+  bool resume = true;      ///< Continue from what an interrupted run of the same command has finished.
+  double save_every = 10;  ///< Seconds between saves of what is finished.
+};
+void describe(Resumption& resumption, OptionList& options);
+
 /// What a request may use of the machine.
 struct Resources {
   std::size_t memory = kDefaultMemory;      ///< Budget; see base/memory.h.

@@ -17,6 +17,7 @@ struct CaptureOptions {
   bool pattern = true;
   bool scores = true;
   bool output = true;
+  bool thumbnail = true;
   RunFloat element = RunFloat::kF32;  ///< Type of the maps; the output is always float32.
   std::vector<HeadId> heads = {};     ///< Query heads, in strictly ascending order; all if empty.
   std::size_t first_query = 0;
@@ -52,7 +53,8 @@ struct CaptureResult {
 
 /// Runs the model on the inputs and adds to the RUN, for each input: pattern.npy and scores.npy [head, query, key],
 /// tokens.json, output.npy (logits [token, vocabulary], class logits, or the last hidden state). The first input's
-/// files are at the top level, those of input i in inputs/i/. attention.csv summarizes every head.
+/// files are at the top level, those of input i in inputs/i/. For images also thumbnail.npy, if the model's preprocessing
+/// is known. attention.csv summarizes every head.
 ///
 /// Maps are written to the files as they are computed; no map is ever held whole. The forward pass counts against the
 /// memory budget, as in `run_forward`.

@@ -37,7 +37,9 @@ struct InputToken {
 /// An input and its description.
 struct DescribedInput {
   ModelInput input;
-  std::string source;  ///< The text itself, or the file name.
+  std::string source;  ///< The text itself, or the name of the file.
+  std::string file;    ///< Name of the file it came from, without its folder; empty if there is none.
+  std::string name;    ///< Unique among the inputs of a run, see `name_inputs`.
   std::vector<InputToken> tokens;
   ImageSize picture;  ///< For images: size before preprocessing.
 };
@@ -45,6 +47,10 @@ struct DescribedInput {
 /// Returns a sentence if the tokenizer does not know much of the text: more than 10 % of the tokens of an input are
 /// [UNK] or <unk>. Nothing otherwise.
 [[nodiscard]] std::optional<std::string> unknown_tokens_warning(std::span<const DescribedInput> inputs);
+
+/// Names inputs by their files, by `source` if they are rows of an array, or else "input 0", "input 1", ... If several
+/// have the same name, all but the first get a number: "cat.png", "cat.png (2)".
+void name_inputs(std::span<DescribedInput> inputs);
 
 struct InputOptions {
   SpecialTokens special = SpecialTokens::kAdd;

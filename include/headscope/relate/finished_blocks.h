@@ -2,11 +2,7 @@
 
 #include <compare>
 #include <cstddef>
-#include <filesystem>
 #include <span>
-#include <string>
-#include <string_view>
-#include <utility>
 
 #include "headscope/base/matrix.h"
 #include "headscope/io/finished_work.h"
@@ -36,15 +32,14 @@ struct SideId {
   friend auto operator<=>(const SideId&, const SideId&) = default;  // NOLINT(modernize-use-nullptr): a false alarm
 };
 
-/// Blocks of affinities finished by a long run of `relate`; see `FinishedWork`.
+/// Blocks of affinities finished by a long run of `relate`: a view of its `FinishedWork`, which must outlive it.
 class FinishedBlocks {
  public:
   static constexpr std::size_t kMostPending = FinishedWork::kMostPending;
 
-  /// `key` describes everything besides the BlockId that affects the bits of a block: the model, the processing of its
-  /// weights, the selected heads, the engine, the version.
-  FinishedBlocks(const std::filesystem::path& run, std::string key, std::size_t rank = 0, double seconds_between = 10)
-      : work_(run, kCommand, std::move(key), rank, seconds_between) {}
+  /// The key of `work` describes everything besides the BlockId that affects the bits of a block: the model, the
+  /// processing of its weights, the selected heads, the engine, the version.
+  explicit FinishedBlocks(FinishedWork& work) : work_(&work) {}
 
   /// Whether an earlier run stored this block.
   [[nodiscard]] bool has(const BlockId& id) const;
@@ -53,22 +48,14 @@ class FinishedBlocks {
   /// The same for one side. `moments` may be empty, for metrics without moments.
   [[nodiscard]] bool restore(const SideId& id, std::span<GramMoments> moments, std::span<std::size_t> ranks);
 
-  /// Copies the values. They reach the disk with a later `keep` or `save`.
+  /// Copies the values. They reach the disk as `FinishedWork::keep` says.
   void keep(const BlockId& id, MatrixView values);
   void keep(const SideId& id, std::span<const GramMoments> moments, std::span<const std::size_t> ranks);
-  /// As `FinishedWork::save`.
-  void save() { work_.save(); }
 
-  [[nodiscard]] std::size_t restored() const noexcept { return restored_; }      ///< Blocks.
-  [[nodiscard]] bool is_on_disk() const noexcept { return work_.is_on_disk(); }  ///< Whether a later run will find any.
-
-  /// Removes everything that runs of `relate` left in the run.
-  static void remove(const std::filesystem::path& run) noexcept { FinishedWork::remove(run, kCommand); }
+  [[nodiscard]] std::size_t restored() const noexcept { return restored_; }  ///< Blocks.
 
  private:
-  static constexpr std::string_view kCommand = "relate";
-
-  FinishedWork work_;
+  FinishedWork* work_;
   std::size_t restored_ = 0;
 };
 

@@ -11,12 +11,15 @@ namespace headscope {
 struct PairScore {
   float z = 0;
   float log10_p = 0;
+  PairNull null = {};
 };
 
-/// z, and the natural logarithm of p.
+/// z, the natural logarithm of p, and what they come from, on the scale of the law.
 struct Judged {
   double z = 0;
   double log_p = 0;
+  NullLaw law = NullLaw::kNone;
+  NullMoments moments = {};
 };
 
 /// The score of a projection kernel of ranks p and q in n dimensions under a Beta law with the given mean and deviation,

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -40,6 +41,26 @@ struct NullMoments {
   double mean = 0;
   double deviation = 0;
   double skewness = 0;
+};
+
+/// The law that p comes from.
+enum class NullLaw {
+  kNone,      ///< There is nothing to compare the pair with: p is 1.
+  kBeta,      ///< Beta on [max(0, p + q - n), min(p, q)], with mean and deviation of the null.
+  kPearson3,  ///< Pearson's type III, with mean, deviation and skewness of the null.
+  kSample,    ///< Monte Carlo, with a fitted tail beyond the draws.
+  kNormal,    ///< Normal, with median and scaled median absolute deviation of the observed affinities.
+};
+/// "", "beta", "pearson3", "sample", "normal"
+[[nodiscard]] std::string_view to_string(NullLaw law) noexcept;
+
+/// What a null says about one pair, apart from its affinity.
+struct PairNull {
+  NullLaw law = NullLaw::kNone;
+  /// On the scale of the affinity. For metrics that are roots the law is that of the square: the mean is then the root of
+  /// its mean, and the deviation is that of the root to first order. NaN without a law.
+  double mean = std::numeric_limits<double>::quiet_NaN();
+  double deviation = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// The dimension in which the heads are compared with random ones: d_model, or d_model - 1 where the weight processing

@@ -40,6 +40,7 @@ struct EdgeScore {
   double p = 1;  ///< At least `kSmallestP`; `log10_p` has the value.
   double q = 1;  ///< Within the role pair; at least `kSmallestP`.
   double log10_p = 0;
+  PairNull null = {};  ///< What the score was compared with.
 };
 
 /// An affinity that was selected, from an earlier head to a later one.

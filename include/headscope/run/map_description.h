@@ -13,7 +13,9 @@ namespace headscope {
 /// that is added there is read here.
 struct MapDescription {
   std::string kind;    ///< "text" or "image"; empty if it is not stated.
-  std::string source;  ///< Where the input came from, e.g. the name of a file.
+  std::string source;  ///< The text, or what it came from, e.g. the name of a file.
+  std::string name;    ///< Unique among the inputs of a run; empty in older runs.
+  std::string file;    ///< Name of the file it came from, without its folder; empty if there is none.
   bool causal = false;
   std::vector<std::size_t> windows;        ///< By layer of the model, 0: none. Empty if no layer has one.
   std::vector<std::string> heads;          ///< Along the first axis of the maps; not necessarily names like L4H7.

@@ -123,6 +123,7 @@ class RunFolder {
   /// Adds an array that is written piece by piece.
   [[nodiscard]] RunArray add_array(const RunFile& file, RunFloat element);
   void add_array(const RunFile& file, std::span<const std::int64_t> values);
+  void add_array(const RunFile& file, std::span<const std::uint8_t> values);
   /// Adds a table as CSV, or in memory as it is.
   void add_table(const FileSchema& file, Table table);
   /// The same with another sentence about it.

@@ -81,6 +81,9 @@ using Placeholders = std::vector<std::pair<std::string_view, std::string>>;
 namespace run_files {
 
 inline constexpr std::string_view kManifest = "manifest.json";
+/// In the circumstances of organize and softmax: the folder of the input whose trees and tables they wrote, e.g.
+/// "inputs/2/"; empty or absent for the first one.
+inline constexpr std::string_view kMainInput = "input_folder";
 
 // relate
 
@@ -126,6 +129,17 @@ inline constexpr std::array kEdgeColumns = std::to_array<ColumnSchema>({
      "Whether q <= 0.05 for the larger p of isotropic and matched, over all pairs of heads of all pairs of roles",
      false, "", 2},
     {"stands_out", ColumnType::kFlag, "Whether it is beyond chance and q_span <= 0.05", false, "", 2},
+    {"mean_<null>", ColumnType::kDouble,
+     "Mean of the null model for heads of these ranks, on the scale of score; for span the median at this layer "
+     "distance; for metrics that are roots (cs, rope-cs, simple-cs, coupling) the root of the mean square",
+     false, "", 2},
+    {"sd_<null>", ColumnType::kDouble,
+     "Standard deviation of it; for span 1.4826 median absolute deviations; for metrics that are roots to first order",
+     false, "", 2},
+    {"law_<null>", ColumnType::kText,
+     "Law of p: beta (between 0 and the smaller rank), pearson3, sample (Monte Carlo) or normal; empty if there is "
+     "nothing to compare with",
+     false, "", 2},
 });
 inline constexpr FileSchema kEdges = {
     .command = "relate",
@@ -458,6 +472,14 @@ inline constexpr FileSchema kTokens = {.command = "capture",
                                        .kind = "tokens",
                                        .about = "The tokens or patches of the maps' axes, their heads and their mask.",
                                        .per_input = true};
+inline constexpr FileSchema kThumbnail = {
+    .command = "capture",
+    .path = "thumbnail.npy",
+    .kind = "array",
+    .about = "The image that the patches cover, as the model sees it, at most 320 pixels a side; 0 to 255 (images only).",
+    .dtype = "uint8",
+    .axes = {"row", "column", "color"},
+    .per_input = true};
 inline constexpr std::array kAttentionColumns = std::to_array<ColumnSchema>({
     {"head", ColumnType::kText, "Name"},
     {"layer", ColumnType::kInteger, "Layer, from 0"},

@@ -154,7 +154,8 @@ TEST(Detectors, SpreadIsTheDeviationOverSequences) {
         const double before = i > 1 ? mean(i - 1) * static_cast<double>(i - 1) : 0;
         squares += std::pow(mean(i) * static_cast<double>(i) - before - mean(5), 2);
       }
-      EXPECT_NEAR(*prefixes[4].heads[head].spread[d], std::sqrt(squares / 4), 1e-9);
+      // Scores are float32 products, whose kernel depends on the number of rows: 4e-8 on a processor with AVX-512.
+      EXPECT_NEAR(*prefixes[4].heads[head].spread[d], std::sqrt(squares / 4), 1e-6);
     }
   }
 }

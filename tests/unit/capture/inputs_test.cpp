@@ -27,5 +27,19 @@ TEST(Inputs, WarnsIfMoreThanATenthOfTheTokensIsUnknown) {
               testing::StartsWith("up to 50 % of the tokens of 1 of 3 inputs are unknown"));
 }
 
+TEST(Inputs, HaveUniqueNames) {
+  std::vector<DescribedInput> inputs(6);
+  inputs[1].file = inputs[2].file = "a.png";
+  inputs[3].file = "a.png (2)";
+  inputs[4].file = "ids.npy";
+  inputs[4].source = "ids.npy[0]";
+  inputs[5].file = "text.txt";
+  inputs[5].source = "Some text.";
+  name_inputs(inputs);
+  std::vector<std::string> names;
+  for (const DescribedInput& input : inputs) names.push_back(input.name);
+  EXPECT_THAT(names, testing::ElementsAre("input 0", "a.png", "a.png (2)", "a.png (2) (2)", "ids.npy[0]", "text.txt"));
+}
+
 }  // namespace
 }  // namespace headscope

@@ -23,6 +23,8 @@ TEST(TokensJson, IsReadBack) {
   const std::vector<HeadId> heads = {{0, 3}, {2, 1}};
   DescribedInput input;
   input.source = "a \"quoted\"\nname";
+  input.name = "cat.png (2)";
+  input.file = "cat.png";
   input.tokens.resize(3);
   input.tokens[0].text = "a";
   input.tokens[1].text = "\xff";
@@ -31,6 +33,8 @@ TEST(TokensJson, IsReadBack) {
       read_back(input, {.heads = heads, .first_query = 1, .queries = 2, .causal = true, .windows = {0, 4, 0}});
   EXPECT_EQ(text.kind, "text");
   EXPECT_EQ(text.source, input.source);
+  EXPECT_EQ(text.name, input.name);
+  EXPECT_EQ(text.file, input.file);
   EXPECT_TRUE(text.causal);
   EXPECT_THAT(text.windows, ElementsAre(0, 4, 0));
   EXPECT_THAT(text.heads, ElementsAre("L0H3", "L2H1"));

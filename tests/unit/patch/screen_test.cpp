@@ -103,7 +103,10 @@ TEST(Screen, ARoleAloneGivesWhatItGivesAmongOthers) {
     const std::vector<Screen> alone = screen(record, change, std::vector{among.role});
     ASSERT_EQ(alone.size(), 1u);
     EXPECT_EQ(alone[0].role, among.role);
-    EXPECT_TRUE(std::ranges::equal(alone[0].values.values(), among.values.values()));
+    ASSERT_EQ(alone[0].values.values().size(), among.values.values().size());
+    for (std::size_t i = 0; i < among.values.values().size(); ++i) {
+      EXPECT_NEAR(alone[0].values.values()[i], among.values.values()[i], 1e-6);  // BLAS kernels differ in the last bits
+    }
   }
   EXPECT_TRUE(screen(record, change, {}).empty());
 }

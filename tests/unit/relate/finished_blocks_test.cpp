@@ -38,13 +38,15 @@ class FinishedBlocksTest : public testing::Test {
  protected:
   // Writes one block and one description, under the key "a".
   void keep_some() const {
-    FinishedBlocks finished(folder_.path(), "a", 0, 0);
+    FinishedWork work(folder_.path(), "relate", "a", 0, 0);
+    FinishedBlocks finished(work);
     const Matrix block = numbers(2, 3);
     finished.keep(kSide, std::vector<GramMoments>{{1, 2, 7}, {3, 4, 8}}, std::vector<std::size_t>{5, 6});
     finished.keep(kBlock, block.view());
   }
   [[nodiscard]] bool has_block(const std::string& key = "a") const {
-    FinishedBlocks finished(folder_.path(), key);
+    FinishedWork work(folder_.path(), "relate", key);
+    FinishedBlocks finished(work);
     Matrix out(2, 3);
     return finished.restore(kBlock, out.span());
   }
@@ -54,8 +56,9 @@ class FinishedBlocksTest : public testing::Test {
 
 TEST_F(FinishedBlocksTest, ALaterRunFindsWhatAnEarlierOneKept) {
   keep_some();
-  FinishedBlocks finished(folder_.path(), "a", 7);
-  EXPECT_TRUE(finished.is_on_disk());
+  FinishedWork work(folder_.path(), "relate", "a", 7);
+  FinishedBlocks finished(work);
+  EXPECT_TRUE(work.is_on_disk());
   Matrix out(4, 5);  // a block of a larger matrix
   ASSERT_TRUE(finished.restore(kBlock, out.span().block(1, 2, 2, 3)));
   EXPECT_EQ(out(1, 2), 0.5F);
@@ -74,7 +77,8 @@ TEST_F(FinishedBlocksTest, OtherBlocksKeysAndShapesAreNotThere) {
   keep_some();
   EXPECT_TRUE(has_block());
   EXPECT_FALSE(has_block("b"));
-  FinishedBlocks finished(folder_.path(), "a");
+  FinishedWork work(folder_.path(), "relate", "a");
+  FinishedBlocks finished(work);
   Matrix out(2, 4);
   BlockId other = kBlock;
   other.target_layer = 4;
@@ -90,7 +94,8 @@ TEST_F(FinishedBlocksTest, AFileUnderTheWrongKeyIsNotTrusted) {
   keep_some();
   const fs::path file = files(folder_.path()).front();
   {
-    FinishedBlocks other(folder_.path(), "b", 0, 0);
+    FinishedWork work_of_other(folder_.path(), "relate", "b", 0, 0);
+    FinishedBlocks other(work_of_other);
     other.keep(kBlock, numbers(2, 3).view());
   }
   for (const fs::path& path : files(folder_.path())) {
@@ -116,30 +121,32 @@ TEST_F(FinishedBlocksTest, ADamagedFileIsNotTrustedWhereverItIsDamaged) {
 }
 
 TEST_F(FinishedBlocksTest, AShortRunWritesNothing) {
-  FinishedBlocks finished(folder_.path(), "a", 0, 1000);
+  FinishedWork work(folder_.path(), "relate", "a", 0, 1000);
+  FinishedBlocks finished(work);
   finished.keep(kBlock, numbers(2, 3).view());
-  finished.save();
-  EXPECT_FALSE(finished.is_on_disk());
+  work.save();
+  EXPECT_FALSE(work.is_on_disk());
   EXPECT_TRUE(fs::is_empty(folder_.path()));
 }
 
 TEST_F(FinishedBlocksTest, WhereNothingCanBeWrittenTheRunGoesOn) {
   const fs::path file = folder_.write("file", "not a folder");
-  FinishedBlocks finished(file, "a", 0, 0);
+  FinishedWork work(file, "relate", "a", 0, 0);
+  FinishedBlocks finished(work);
   finished.keep(kBlock, numbers(2, 3).view());
   finished.keep(kBlock, numbers(2, 3).view());
-  EXPECT_FALSE(finished.is_on_disk());
+  EXPECT_FALSE(work.is_on_disk());
 }
 
 TEST_F(FinishedBlocksTest, RemoveTakesAwayWhatIsOursAndNothingElse) {
   keep_some();
-  FinishedBlocks::remove(folder_.path() / "absent");
+  FinishedWork::remove(folder_.path() / "absent", "relate");
   const fs::path mine = folder_.write("unfinished/notes.txt", "mine");
-  FinishedBlocks::remove(folder_.path());
+  FinishedWork::remove(folder_.path(), "relate");
   EXPECT_EQ(files(folder_.path()), std::vector<fs::path>{mine});
   fs::remove(mine);
   keep_some();
-  FinishedBlocks::remove(folder_.path());
+  FinishedWork::remove(folder_.path(), "relate");
   EXPECT_TRUE(fs::is_empty(folder_.path()));
 }
 
@@ -147,10 +154,11 @@ TEST_F(FinishedBlocksTest, NothingIsRemovedOrWrittenThroughALink) {
   const fs::path precious = folder_.write("elsewhere/relate-1/precious.blocks", "keep");
   fs::create_directories(folder_.path() / "run");
   fs::create_directory_symlink(folder_.path() / "elsewhere", folder_.path() / "run/unfinished");
-  FinishedBlocks finished(folder_.path() / "run", "a", 0, 0);
+  FinishedWork work(folder_.path() / "run", "relate", "a", 0, 0);
+  FinishedBlocks finished(work);
   finished.keep(kBlock, numbers(2, 3).view());
-  EXPECT_FALSE(finished.is_on_disk());
-  FinishedBlocks::remove(folder_.path() / "run");
+  EXPECT_FALSE(work.is_on_disk());
+  FinishedWork::remove(folder_.path() / "run", "relate");
   EXPECT_EQ(read(precious), "keep");
   EXPECT_TRUE(fs::is_symlink(folder_.path() / "run/unfinished"));
   EXPECT_EQ(files(folder_.path() / "elsewhere"), std::vector<fs::path>{precious});

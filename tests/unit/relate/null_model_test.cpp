@@ -10,6 +10,7 @@
 #include "headscope/base/random.h"
 #include "headscope/linalg/orthonormal_basis.h"
 #include "headscope/relate/informativeness.h"
+#include "headscope/relate/null_judge.h"
 #include "support/expect_error.h"
 
 namespace headscope {
@@ -188,6 +189,26 @@ TEST_F(NullModelTest, TheMatchedMeanOfPkIsTheMeanOverAllPairsOfDifferentHeads) {
     EXPECT_EQ(matched[p].source.full_rank, 6U);
     EXPECT_EQ(matched[p].target.mean_rank, 6);
   }
+}
+
+TEST_F(NullModelTest, StatesTheLawWithWhichAPairIsCompared) {
+  const auto pk = compute_affinities(model_, Metric::kPk, pairs_).value().front();
+  const PairScore isotropic = null_judge(pk, NullModel::kIsotropic, sizes_.d_model, {})(0, pk.values.columns() - 1);
+  const NullMoments moments = isotropic_moments(pk.source.moments.front(), pk.target.moments.back(), sizes_.d_model);
+  EXPECT_EQ(to_string(isotropic.null.law), "beta");
+  EXPECT_DOUBLE_EQ(isotropic.null.mean, moments.mean);
+  EXPECT_DOUBLE_EQ(isotropic.null.deviation, moments.deviation);
+  EXPECT_EQ(to_string(null_judge(pk, NullModel::kSpan, sizes_.d_model, {})(0, pk.values.columns() - 1).null.law),
+            "normal");
+
+  // The law of a root is that of its square.
+  const std::vector<RolePair> circuit = {{Role::kO, Role::kQ}};
+  const auto cs = compute_affinities(model_, Metric::kCs, circuit).value().front();
+  const PairScore root = null_judge(cs, NullModel::kIsotropic, sizes_.d_model, {})(0, cs.values.columns() - 1);
+  const NullMoments squared = isotropic_moments(cs.source.moments.front(), cs.target.moments.back(), sizes_.d_model);
+  EXPECT_EQ(to_string(root.null.law), "pearson3");
+  EXPECT_DOUBLE_EQ(root.null.mean, std::sqrt(squared.mean));
+  EXPECT_DOUBLE_EQ(root.null.deviation, squared.deviation / (2 * root.null.mean));
 }
 
 TEST_F(NullModelTest, IsDefinedWhereTheFormulaMakesSense) {

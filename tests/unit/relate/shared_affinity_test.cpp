@@ -118,7 +118,8 @@ TEST_P(SharedAffinity, ARunThatWasStoppedGoesOnWhereItWas) {
   for (const std::size_t ranks_before : {1U, 3U}) {
     const test::TemporaryFolder folder;
     const auto stopped = [&](Ranks& ranks) {
-      FinishedBlocks finished(folder.path(), "key", ranks.rank(), 0);
+      FinishedWork work(folder.path(), "relate", "key", ranks.rank(), 0);
+      FinishedBlocks finished(work);
       int calls = 0;
       const auto stop = [&](std::string_view, double) {
         if (++calls == 12) throw 1;
@@ -127,14 +128,16 @@ TEST_P(SharedAffinity, ARunThatWasStoppedGoesOnWhereItWas) {
     };
     EXPECT_THROW(test::on_ranks(ranks_before, stopped), int);
     const auto rest = std::make_shared<CountingEngine>();
-    FinishedBlocks finished(folder.path(), "key", 0, 0);
+    FinishedWork work(folder.path(), "relate", "key", 0, 0);
+    FinishedBlocks finished(work);
     expect_same(compute({}, {.affinity_engine = rest}, &finished).value(), expected);
     EXPECT_GT(finished.restored(), 0U);
     if (!info(GetParam()).angles()) {
       EXPECT_EQ(rest->blocks + finished.restored(), whole->blocks);
     }
     // And when all is there nothing is computed at all, by however many.
-    FinishedBlocks all(folder.path(), "key", 0, 0);
+    FinishedWork work_of_all(folder.path(), "relate", "key", 0, 0);
+    FinishedBlocks all(work_of_all);
     const auto none = std::make_shared<CountingEngine>();
     expect_same(compute({}, {.affinity_engine = none}, &all).value(), expected);
     EXPECT_EQ(none->blocks + none->prepared, 0U);

@@ -51,11 +51,13 @@ TEST(WorkPlan, DoesNotCountWhatIsFinished) {
   const test::TemporaryFolder folder;
   const Matrix block(4, 4);
   {
-    FinishedBlocks earlier(folder.path(), "key", 0, 0);
+    FinishedWork work_of_earlier(folder.path(), "relate", "key", 0, 0);
+    FinishedBlocks earlier(work_of_earlier);
     earlier.keep(BlockId{Metric::kPk, Role::kO, Role::kQ, 0, 2}, block.view());
     earlier.keep(BlockId{Metric::kPk, Role::kO, Role::kQ, 2, 0}, block.view());  // not asked for
   }
-  const FinishedBlocks finished(folder.path(), "key");
+  FinishedWork work(folder.path(), "relate", "key");
+  const FinishedBlocks finished(work);
   const auto left = plan_work(sizes, options, nulls, &finished);
   EXPECT_EQ(left[0], (2 * 4 * 4 + 3 * 4 * 2) * flops);
   EXPECT_EQ(left[1], 3 * (4 * 4 + 4 * 2) * flops);

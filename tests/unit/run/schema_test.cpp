@@ -131,7 +131,7 @@ TEST(Schema, GivesTablesTheirTypesAndPresentNames) {
 
 TEST(Schema, ReadsBackWhatATableWrites) {
   Table table = make_table(run_files::kEdges, {{"null", {"span"}}});
-  table.add_row({"OQ", "L0H0", "L1H1", 0.1F, 1, 1.0 / 3, 1e-12, std::nan(""), -300.5, true, false});
+  table.add_row({"OQ", "L0H0", "L1H1", 0.1F, 1, 1.0 / 3, 1e-12, std::nan(""), -300.5, true, false, 0.5, 0.25, "beta"});
   EXPECT_EQ(read(table.csv(), run_files::kEdges).csv(), table.csv());
   Table flags = make_table(run_files::kComparison);
   flags.add_row({"1.0", "1", "l1", 1.0, 2.0, 3.0, std::nan(""), 0.5, 1.0, true, "none"});
