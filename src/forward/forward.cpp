@@ -7,6 +7,7 @@
 
 #include "forward/attention.h"
 #include "forward/embed.h"
+#include "forward/latent.h"
 #include "forward/memory_plan.h"
 #include "forward/output.h"
 #include "forward/parallel_rows.h"
@@ -243,9 +244,15 @@ class Pass {
 
   void attention(std::size_t index, const NetworkLayer& layer, const std::optional<Norm>& norm,
                  const std::vector<Member>& batch) {
-    const std::vector<const StoredLinear*> distinct = projections(layer);
+    std::vector<const StoredLinear*> distinct = projections(layer);
     std::vector<Matrix> projected;
     std::array<HeadColumns, 3> columns;
+    if (layer.latent) {
+      LatentHeads latent = project_latent(checkpoint_, layer, sizes_, read_.view(), scratch_);
+      projected = std::move(latent.held);
+      columns = latent.columns;
+      distinct.clear();
+    }
     for (const StoredLinear* linear : distinct) {
       Matrix& result = projected.emplace_back(stream_.rows(), linear->out());
       apply_linear(checkpoint_, *linear, read_.view(), result.span(), scratch_);
@@ -367,15 +374,16 @@ class Pass {
                                                       load_norm(checkpoint_, layer.k_norm)};
     const std::array<std::size_t, 2> heads = {sizes_.heads, sizes_.kv_heads};
     if (!norms[0] && !norms[1] && table.empty() && network_.query_growth <= 0) return;
+    const std::size_t width = sizes_.width(Role::kQ);
     parallel_for_rows(member.tokens, [&](std::size_t t) {
       for (std::size_t r = 0; r < 2; ++r) {
         if (norms[r] && network_.joint_head_norms) {  // the heads of such a family are next to each other
-          const std::span<float> all(columns[r].at(t, 0), heads[r] * sizes_.d_head);
+          const std::span<float> all(columns[r].at(t, 0), heads[r] * width);
           norms[r]->apply_row(all, all);
         }
         for (std::size_t a = 0; a < heads[r]; ++a) {
           float* head = columns[r].at(t, a);
-          const std::span<float> components(head, sizes_.d_head);
+          const std::span<float> components(head, width);
           if (norms[r] && !network_.joint_head_norms) norms[r]->apply_head(a, components);
           table.rotate(t, head);
           if (r == 0) grow_query(network_, t, components);
@@ -392,7 +400,8 @@ class Pass {
                        .out = rows(heads_, member),
                        .heads = sizes_.heads,
                        .kv_heads = sizes_.kv_heads,
-                       .d_head = sizes_.d_head,
+                       .d_key = sizes_.width(index, Role::kQ),
+                       .d_value = sizes_.width(index, Role::kV),
                        .scale = layer.score_scale,
                        .cap = network_.score_cap,
                        .causal = network_.causal,

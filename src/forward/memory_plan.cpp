@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "forward/attention.h"
+#include "forward/latent.h"
 #include "forward/output.h"
 #include "headscope/io/decode.h"
 #include "headscope/model/read_weights.h"
@@ -39,6 +40,11 @@ std::vector<const StoredTensor*> tensors_of(const NetworkLayer& layer) {
   for (const StoredLinear& linear : layer.linear) all.insert(all.end(), {linear.weight, linear.bias});
   all.insert(all.end(), {layer.up.weight, layer.up.bias, layer.down.weight, layer.down.bias});
   if (layer.gate) all.insert(all.end(), {layer.gate->weight, layer.gate->bias});
+  if (layer.latent) {
+    const LatentProjections& latent = *layer.latent;
+    all.insert(all.end(), {latent.kv_down.weight, latent.kv_down.bias, latent.kv_norm.gain});
+    if (latent.q_down) all.insert(all.end(), {latent.q_down->weight, latent.q_down->bias, latent.q_norm->gain});
+  }
   for (const auto* norm : {&layer.norm, &layer.q_norm, &layer.k_norm, &layer.norm_after_attention, &layer.mlp_norm,
                            &layer.norm_after_mlp}) {
     if (!*norm) continue;
@@ -61,6 +67,7 @@ MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size
   for (const NetworkLayer& layer : network.layers) {
     std::size_t width = 0;
     for (const StoredLinear* linear : projections(layer)) width += linear->out();
+    if (layer.latent) width = latent_width(layer, sizes);
     projected = std::max(projected, width);
     inside = std::max(inside, hidden_width(layer));
     for (const StoredTensor* tensor : tensors_of(layer)) matrix = std::max(matrix, decoded_size(tensor));

@@ -7,7 +7,7 @@
 namespace headscope {
 
 RotaryTable::RotaryTable(const Rotary& rotary, std::size_t length)
-    : interleaved_(rotary.interleaved), cosine_(length, rotary.width / 2), sine_(length, rotary.width / 2) {
+    : interleaved_(rotary.interleaved), first_(rotary.first), cosine_(length, rotary.width / 2), sine_(length, rotary.width / 2) {
   if (rotary.width == 0) return;
   const std::vector<float> frequencies = rotary_frequencies(rotary, length);
   const auto amplitude = static_cast<float>(rotary.amplitude);
@@ -22,7 +22,7 @@ RotaryTable::RotaryTable(const Rotary& rotary, std::size_t length)
 }
 
 void RotaryTable::rotate(std::size_t position, float* head) const {
-  if (!empty()) rotate_pairs(cosine_.row(position), sine_.row(position), interleaved_, head);
+  if (!empty()) rotate_pairs(cosine_.row(position), sine_.row(position), interleaved_, head + first_);
 }
 
 void grow_query(const Network& network, std::size_t position, std::span<float> query) {

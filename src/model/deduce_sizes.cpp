@@ -27,6 +27,10 @@ class Deduction {
     sizes.layers = layers();
     const auto [residual, width] = extents_of_o(sizes.layers);
     sizes.d_model = stated(keys().d_model, "embedding_length").value_or(residual);
+    if (!match_.layout->latent.empty()) {
+      latent(width, sizes);
+      return sizes;
+    }
     heads_and_width(width, sizes);
     sizes.kv_heads = kv_heads(sizes);
     if (sizes.heads % sizes.kv_heads != 0) {
@@ -175,6 +179,37 @@ class Deduction {
                        checkpoint_.is_gguf() ? match_.gguf_keys + ".attention.head_count" : keys().heads.front(),
                        checkpoint_.is_gguf() ? match_.gguf_keys + ".attention.key_length" : keys().head_dim.front()));
     }
+  }
+
+  // Latent attention: Q, K and V have widths of their own, and every head has its own K and V.
+  void latent(std::size_t width, HeadSizes& sizes) const {
+    const MaybeSize heads = stated(keys().heads, "attention.head_count");
+    if (!heads) {
+      fail(fmt::format("does not have the number of heads ('{}')",
+                       checkpoint_.is_gguf() ? match_.gguf_keys + ".attention.head_count" : keys().heads.front()));
+    }
+    sizes.heads = sizes.kv_heads = *heads;
+    sizes.d_head = stated({"v_head_dim"}, "attention.value_length_mla").value_or(divide(width, *heads, "heads"));
+    const std::size_t down = outputs(match_.layout->latent.kv_down, sizes.layers);
+    const std::size_t rank = outputs(match_.layout->latent.kv_norm, sizes.layers);
+    sizes.d_rotary = stated({"qk_rope_head_dim"}, "rope.dimension_count").value_or(down > rank ? down - rank : 0);
+    const std::size_t both = outputs(match_.layout->k, sizes.layers) / *heads;
+    const std::size_t key = both > sizes.d_head ? both - sizes.d_head : 0;
+    if (checkpoint_.is_gguf()) {
+      const std::size_t query = stated({}, "attention.key_length_mla").value_or(key + sizes.d_rotary);
+      sizes.d_key = query > sizes.d_rotary ? query - sizes.d_rotary : 0;
+    } else {
+      sizes.d_key = stated({"qk_nope_head_dim"}, "").value_or(key);
+    }
+    if (sizes.d_rotary == 0 || sizes.d_key == 0) {
+      fail("does not say how wide the keys are ('qk_nope_head_dim', 'qk_rope_head_dim'), and neither do the tensors");
+    }
+  }
+
+  // Number of outputs of a module, or of numbers of a norm; 0 if no layer has it.
+  std::size_t outputs(const std::string& module, std::size_t layers) const {
+    const StoredTensor* found = first_tensor(module, layers);
+    return found == nullptr || found->shape.empty() ? 0 : found->shape.front();
   }
 
   MaybeSize stated_heads() const {

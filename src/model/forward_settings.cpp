@@ -248,7 +248,7 @@ ForwardSettings from_config(const Checkpoint& checkpoint, const FamilyMatch& mat
   if (!rules.parallel_key.empty()) settings.parallel = config.boolean(rules.parallel_key).value_or(rules.parallel);
 
   const double width = rules.query_scalar > 0 ? config.positive({"query_pre_attn_scalar"}).value_or(rules.query_scalar)
-                                              : static_cast<double>(sizes.d_head);
+                                              : static_cast<double>(sizes.width(Role::kQ));
   const bool scaled = !rules.unscaled && config.boolean("scale_attn_weights").value_or(true);
   settings.score_scale = scaled ? 1 / std::sqrt(width) : 1;
   set_factors(config, rules, settings);

@@ -244,6 +244,7 @@ class Resolver {
 
   [[nodiscard]] std::string no_patch() const {
     if (!network_.relative.empty()) return "its scores compare queries and keys with relative positions";
+    if (sizes_.d_rotary > 0) return "its heads share a rotary key, and their other keys and values come from one latent";
     if (network_.joint_head_norms) return "its queries and keys are normalized over all heads together";
     if (!network_.bias.empty()) return "its scores have a bias by distance";
     if (network_.clip > 0) return "its queries, keys and values are clipped";
@@ -399,12 +400,33 @@ class Resolver {
                                                        fused ? &layout_.q : &layout_.v, &layout_.o};
     for (const Role role : kRoles) {
       const auto r = static_cast<std::size_t>(role);
-      const std::size_t in = role == Role::kO ? sizes_.heads * sizes_.d_head : width_;
+      const bool reads_latent = heads.latent && role != Role::kO && heads.latent->of(role).rank > 0;
+      const std::size_t in = role == Role::kO ? sizes_.heads * sizes_.d_head
+                             : reads_latent   ? heads.latent->of(role).rank
+                                              : width_;
       layer.linear[r] = linear(named(*modules[r], i), in, role == Role::kO ? width_ : 0, layout_.storage);
       layer.slices[r] = heads.slices[r];
     }
+    if (heads.latent) latent(i, *heads.latent, layer);
     layer.q_norm = head_norm(layout_.q_norm, i, sizes_.heads, /*required=*/false);
     layer.k_norm = head_norm(names_.k_norm, i, sizes_.kv_heads, layer.q_norm.has_value());
+  }
+
+  void latent(std::size_t i, const LatentTensors& tensors, NetworkLayer& layer) const {
+    const LatentNames& names = layout_.latent;
+    LatentProjections& latent = layer.latent.emplace();
+    const auto inner_norm = [&](const std::string& module, std::size_t rank) {
+      StoredNorm found = *norm(named(module, i), rank, /*required=*/true);
+      if (!checkpoint_.is_gguf()) found.epsilon = 1e-6;  // whatever `rms_norm_eps` is
+      return found;
+    };
+    if (tensors.query.rank > 0) {
+      latent.q_down = linear(named(names.q_down, i), width_, tensors.query.rank);
+      latent.q_norm = inner_norm(names.q_norm, tensors.query.rank);
+    }
+    const std::size_t rank = tensors.key_value.rank;
+    latent.kv_down = linear(named(names.kv_down, i), width_, rank + sizes_.d_rotary);
+    latent.kv_norm = inner_norm(names.kv_norm, rank);
   }
 
   void mlp(std::size_t i, NetworkLayer& layer) const {

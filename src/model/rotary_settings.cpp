@@ -78,13 +78,17 @@ Rotary rotary_from(const ConfigReader& config, const FamilyMatch& match, const H
   Rotary rotary;
   rotary.interleaved = match.position == PositionKind::kRotaryInterleaved;
   rotary.base = parameters.positive(base_keys).value_or(base);
-  if (rules.rotary_width > 0) {
+  if (sizes.d_rotary > 0) {
+    rotary.first = sizes.d_key;
+    rotary.width = sizes.d_rotary;
+    rotary.interleaved = config.boolean("rope_interleave").value_or(rotary.interleaved);
+  } else if (rules.rotary_width > 0) {
     rotary.width = config.size({"rotary_dim"}).value_or(rules.rotary_width);
   } else {
     const double share = parameters.positive(rules.rotary_share_keys).value_or(rules.rotary_share);
     if (share > 1)
       config.malformed(fmt::format("rotary positions rotate a share of {} of a head, expected at most 1", share));
-    rotary.width = static_cast<std::size_t>(share * static_cast<double>(sizes.d_head));
+    rotary.width = static_cast<std::size_t>(share * static_cast<double>(sizes.width(Role::kK)));
   }
   set_scaling(config, parameters, *match.family, rotary);
   return rotary;
@@ -104,9 +108,9 @@ void check_rotary(const Rotary& rotary, const HeadSizes& sizes, const std::strin
   const auto fail = [&](const std::string& what) {
     throw Error(ErrorKind::kFormat, fmt::format("{}: {}", where, what));
   };
-  if (rotary.width == 0 || rotary.width > sizes.d_head || rotary.width % 2 != 0) {
-    fail(fmt::format("rotary positions rotate {} components, expected an even number up to {}", rotary.width,
-                     sizes.d_head));
+  const std::size_t most = sizes.d_rotary > 0 ? sizes.d_rotary : sizes.width(Role::kQ);
+  if (rotary.width == 0 || rotary.width > most || rotary.width % 2 != 0) {
+    fail(fmt::format("rotary positions rotate {} components, expected an even number up to {}", rotary.width, most));
   }
   const bool listed = rotary.scaling == RotaryScaling::kLongRope || rotary.scaling == RotaryScaling::kFactors;
   const bool both = rotary.scaling == RotaryScaling::kLongRope;
@@ -135,6 +139,10 @@ void set_rotary(const ConfigReader& config, const FamilyMatch& match, const Head
   if (!before.is_null()) global = before;
   settings.rotary = rotary_from(config, match, sizes, global, rules.rotary_base_keys, rules.rotary_base);
   check_rotary(settings.rotary, sizes, where);
+  if (rules.yarn_scores && settings.rotary.scaling != RotaryScaling::kNone) {
+    const double m = config.inside(global).positive({"mscale_all_dim"}).value_or(0);
+    settings.score_scale *= m > 0 ? std::pow(yarn_amplitude(settings.rotary.factor, m), 2) : 1;
+  }
   if (rules.growing_queries) {
     settings.query_growth = config.inside(global).positive({"llama_4_scaling_beta"}).value_or(0);
     settings.query_period = settings.rotary.trained_length > 0 ? settings.rotary.trained_length : 1;

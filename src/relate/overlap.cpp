@@ -86,8 +86,11 @@ class Plan {
   // Bytes of a prepared item, and besides while it is prepared.
   [[nodiscard]] DensityMemory memory(const Item& item) const {
     const HeadSizes& sizes = model_.info().sizes;
-    const std::size_t stack = item.count * sizes.d_head * sizes.d_model * sizeof(float);
-    if (item.heads) return {stack, 3 * sizes.heads * sizes.d_head * sizes.d_model * sizeof(float)};
+    const std::size_t stack = item.count * sizes.width(item.role) * sizes.d_model * sizeof(float);
+    if (item.heads) {
+      const std::size_t layer = sizes.heads * sizes.width(item.role) * sizes.d_model * sizeof(float);
+      return {stack, 3 * layer + model_.info().loading_memory};
+    }
     return density_memory(matrix(item), result.d);
   }
 
@@ -121,7 +124,7 @@ class Plan {
     const HeadSizes& sizes = model_.info().sizes;
     std::size_t target = 0;
     for (const Item& item : targets) target = std::max(target, memory(item).kept + memory(item).making);
-    return target + std::max(sizes.heads * sizes.d_head, sizes.d_model) * sizes.d_model * sizeof(float);
+    return target + std::max(sizes.heads * sizes.widest(), sizes.d_model) * sizes.d_model * sizeof(float);
   }
 
   std::vector<Item> sources;

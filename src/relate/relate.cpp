@@ -31,12 +31,12 @@ bool is_quantized(DType stored) {
 // that is not zero is stored so: its other singular values are below the rounding errors.
 void warn_of_low_ranks(const Model& model, const Affinities& affinities, std::set<std::string>& seen,
                        std::vector<std::string>& warnings) {
-  const std::size_t width = model.info().sizes.d_head;
   const auto look = [&](const AffinitySide& side, Role role) {
     constexpr std::size_t kNamed = 5;
     std::vector<std::string> low;
     std::set<std::string_view> quantized;
     for (std::size_t i = 0; i < side.heads.size(); ++i) {
+      const std::size_t width = model.info().sizes.width(side.heads[i].layer, role);
       if (side.ranks[i] >= width) continue;
       low.push_back(fmt::format("{} ({} of {})", to_string(side.heads[i]), side.ranks[i], width));
       const DType stored = model.stored_type(side.heads[i].layer, role);
@@ -248,8 +248,11 @@ std::optional<RelateResult> relate(const Model& model, const RelateOptions& opti
   stages.back().report(1);
 
   for (const Affinities& one : result.affinities) {
-    if (one.metric == Metric::kPk && sizes.layers > 1 && !result.edges.empty() && sizes.d_head < dimension) {
-      result.informativeness.push_back(informativeness(one, dimension, sizes.d_head, options.bootstrap));
+    const std::size_t source = sizes.width(one.pair.source);
+    const std::size_t target = sizes.width(one.pair.target);
+    const bool fills = std::max(source, target) >= dimension;
+    if (one.metric == Metric::kPk && sizes.layers > 1 && !result.edges.empty() && !fills) {
+      result.informativeness.push_back(informativeness(one, dimension, source, target, options.bootstrap));
     }
     if (options.labels) {
       result.labels.push_back({one.metric, one.pair, label_scores(one, *options.labels, sizes, options.top)});

@@ -148,6 +148,8 @@ struct ForwardRules {
   double local_rotary_base = 0;  ///< Base in layers with a window; 0: the same base.
   std::vector<std::string> local_rotary_base_keys = {"rope_local_base_freq"};
   RotaryLayers rotary_layers = RotaryLayers::kAll;
+  /// Scores are multiplied by the square of YaRN's amplitude for `mscale_all_dim`, if that is set (DeepSeek).
+  bool yarn_scores = false;
   /// Queries grow with their position: times 1 + b ln(1 + floor(position / trained length)), where b is
   /// `llama_4_scaling_beta` (Ministral 3).
   bool growing_queries = false;

@@ -33,11 +33,20 @@ struct StoredNorm {
   double epsilon = 0;
 };
 
+/// What latent attention computes before Q, K and V, whose `linear` then read a latent.
+struct LatentProjections {
+  std::optional<StoredLinear> q_down;  ///< nothing if Q reads the stream.
+  std::optional<StoredNorm> q_norm;
+  StoredLinear kv_down;  ///< The latent of K and V, then the rotary key that all heads share.
+  StoredNorm kv_norm;
+};
+
 /// One block: the tensors it reads, in order of use.
 struct NetworkLayer {
   std::optional<StoredNorm> norm;      ///< Before attention.
   std::array<StoredLinear, 4> linear;  ///< Indexed by Role; in fused families Q, K and V name the same tensor.
   std::array<HeadSlice, 4> slices;     ///< Location of each role's heads in the output of `linear`.
+  std::optional<LatentProjections> latent;
   std::optional<StoredNorm> q_norm;    ///< Over the components of a head, or of all heads (`joint_head_norms`).
   std::optional<StoredNorm> k_norm;
   std::optional<StoredLinear> relative_key;  ///< From relative positions to what queries are compared with, all heads.

@@ -17,10 +17,11 @@ enum class RotaryScaling {
   kFactors,   ///< Each frequency is divided by its own factor, for any input.
 };
 
-/// Rotary positions: pair i of a head's first `width` components is rotated by position * f_i, where
+/// Rotary positions: pair i of `width` of a head's components, from `first` on, is rotated by position * f_i, where
 /// f_i = base^(-2i/width) before scaling (arXiv 2104.09864).
 struct Rotary {
   std::size_t width = 0;     ///< Number of rotated components; 0: no rotary positions.
+  std::size_t first = 0;     ///< The first of them; in latent attention those of the shared key, which are the last.
   bool interleaved = false;  ///< Pairs are (2i, 2i+1); otherwise (i, i + width/2).
   double base = 10000;
   RotaryScaling scaling = RotaryScaling::kNone;
