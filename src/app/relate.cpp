@@ -53,6 +53,7 @@ TextForm<NullModel> null_form() {
 
 TextForm<GraphNodes> nodes_form() {
   return named_values<GraphNodes>({{GraphNodes::kHeads, "heads"},
+                                   {GraphNodes::kRotaryKey, "rotary-key"},
                                    {GraphNodes::kMlp, "mlp"},
                                    {GraphNodes::kEmbedding, "embedding"},
                                    {GraphNodes::kPosition, "position"},
@@ -64,7 +65,8 @@ ComponentChoice components_of(const RelateRequest& request) {
   if (!has(GraphNodes::kHeads)) {
     throw Error(ErrorKind::kInvalidArgument, "--nodes: expected heads among the nodes, such as heads,mlp");
   }
-  return {.mlp = has(GraphNodes::kMlp),
+  return {.rotary_key = has(GraphNodes::kRotaryKey),
+          .mlp = has(GraphNodes::kMlp),
           .embedding = has(GraphNodes::kEmbedding),
           .position = has(GraphNodes::kPosition),
           .unembedding = has(GraphNodes::kUnembedding)};

@@ -222,9 +222,12 @@ Pooling pooling(const ConfigReader& config, const ForwardRules& rules) {
 
 void reject_relatives(const ConfigReader& config, const Family& family) {
   if (!family.causal && config.boolean("is_decoder").value_or(false)) config.unsupported("'is_decoder' is true");
-  if (config.boolean("use_bidirectional_attention").value_or(false)) {
-    config.unsupported("'use_bidirectional_attention' is true");
+  // Gemma 4 has "all", or "vision" for images only.
+  const JsonValue both_ways = config.scope().find("use_bidirectional_attention");
+  if (both_ways.as_bool().value_or(false) || both_ways.as_string() == "all") {
+    config.unsupported("'use_bidirectional_attention' is set");
   }
+  if (config.boolean("enable_moe_block").value_or(false)) config.unsupported("its MLPs are beside mixtures of experts");
   const auto kind = config.word({"position_embedding_type"});
   if (family.forward.token_dropout && kind.value_or("absolute") != "rotary") {
     config.unsupported(fmt::format("position_embedding_type '{}'", printable(kind.value_or("absolute"))));

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "model/gguf_layout.h"
 #include "model/llama_layout.h"
 
 namespace headscope {
@@ -20,6 +21,21 @@ inline constexpr const char* kSharedKey =
                      .kv_norm = "layers.{i}.self_attn.kv_a_layernorm"};
   Layout plain = composed;
   plain.q = "layers.{i}.self_attn.q_proj";
+  plain.latent.q_down = plain.latent.q_norm = "";
+  return {composed, plain};
+}
+
+[[nodiscard]] inline std::vector<Layout> gguf_latent_layouts() {
+  Layout composed = gguf_layout(Fusion::kNone);
+  composed.q = "blk.{i}.attn_q_b";
+  composed.k = composed.v = "blk.{i}.attn_kv_b";
+  composed.q_norm = composed.forward.k_norm = "";
+  composed.latent = {.q_down = "blk.{i}.attn_q_a",
+                     .q_norm = "blk.{i}.attn_q_a_norm",
+                     .kv_down = "blk.{i}.attn_kv_a_mqa",
+                     .kv_norm = "blk.{i}.attn_kv_a_norm"};
+  Layout plain = composed;
+  plain.q = "blk.{i}.attn_q";
   plain.latent.q_down = plain.latent.q_norm = "";
   return {composed, plain};
 }

@@ -48,6 +48,7 @@ class Mapper {
 
  private:
   HeadSlice slice(Role role) {
+    if (sizes_.heads_of(layer_, role) == 0) return {};
     const bool latent = role == Role::kQ ? !layout_.latent.q_down.empty() : !layout_.latent.empty();
     if (latent && role != Role::kO) return {};  // see `latent`
     const std::size_t h = sizes_.width(layer_, role);
@@ -64,6 +65,8 @@ class Mapper {
       name = &layout_.o;
     } else if (layout_.fusion == Fusion::kNone) {
       name = role == Role::kQ ? &layout_.q : role == Role::kK ? &layout_.k : &layout_.v;
+      const bool has_value = layout_.v.empty() || find(layout_.v) != nullptr;
+      if (role == Role::kV && layout_.value_is_key && !has_value) name = &layout_.k;
       if (role == Role::kQ && layout_.query_gates) {
         extent = 2 * query;
         found.stride = 2 * h;
@@ -173,6 +176,10 @@ class Mapper {
 
   const StoredTensor* vector(const std::string& pattern, bool required) {
     return checked(pattern, {sizes_.d_model}, required);
+  }
+
+  const StoredTensor* find(const std::string& module) const {
+    return checkpoint_.find(prefix_ + layer_name(module + ".weight", match_.stored(layer_)));
   }
 
   // Returns the layer's tensor of that name, after checking its shape and type.

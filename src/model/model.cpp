@@ -151,6 +151,7 @@ const LayerTensors& Model::layer_tensors(std::size_t layer) const {
 
 DType Model::stored_type(std::size_t layer, Role role) const {
   const HeadSlice& slice = layer_tensors(layer).slices[static_cast<std::size_t>(role)];
+  if (slice.tensor == nullptr) check_complete(layer, role, WeightProcessing::kRaw);
   if (slice.tensor == nullptr) reject_incomplete(checkpoint_, layer, map_.layers[layer].missing);
   return slice.tensor->dtype;
 }
@@ -169,10 +170,15 @@ std::array<HeadWeights, 4> Model::load_layer(std::size_t layer, WeightProcessing
   const auto& slices = layer_tensors(layer).slices;
   std::array<bool, 4> done = {};
   for (std::size_t i = 0; i < 4; ++i) {
+    if (info_.sizes.heads_of(layer, kRoles[i]) == 0) {
+      all[i] = {};
+      continue;
+    }
     if (done[i]) continue;
     std::vector<Role> roles;
     for (std::size_t j = i; j < 4; ++j) {
-      if (slices[j].tensor == slices[i].tensor) roles.push_back(kRoles[j]);
+      const bool exists = info_.sizes.heads_of(layer, kRoles[j]) > 0;
+      if (exists && slices[j].tensor == slices[i].tensor) roles.push_back(kRoles[j]);
     }
     load_roles(layer, roles, processing, all);
     for (const Role role : roles) done[static_cast<std::size_t>(role)] = true;
@@ -208,6 +214,11 @@ HeadWeights Model::load_rotary_key(std::size_t layer, WeightProcessing processin
 
 void Model::check_complete(std::size_t layer, Role role, WeightProcessing processing) const {
   const LayerTensors& tensors = layer_tensors(layer);
+  if (info_.sizes.heads_of(layer, role) == 0) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{}: layer {} has no {} of its own: its queries use those of layer {}",
+                            checkpoint_.path().string(), layer, letter(role), info_.sizes.kv_layer(layer)));
+  }
   const bool folded = steps_of(processing, info_).gain && tensors.normed && map_.gain_required;
   const auto lacks_factor = [&] {
     if (!tensors.latent || role == Role::kO) return false;

@@ -149,11 +149,12 @@ class Resolver {
   [[nodiscard]] std::optional<StoredNorm> head_norm(const std::string& pattern, std::size_t i, std::size_t heads,
                                                     bool required) const {
     const std::string module = named(pattern, i);
+    const std::size_t d_head = sizes_.width(i, Role::kK);
     const auto place = module.find("{h}");
     if (place == std::string::npos) {
       const StoredTensor* gain = find(module + ".weight");
-      if (gain == nullptr || gain->shape != Shape{heads, sizes_.d_head}) {
-        return norm(module, (layout_.joint_head_norms ? heads : 1) * sizes_.d_head, required);
+      if (gain == nullptr || gain->shape != Shape{heads, d_head}) {
+        return norm(module, (layout_.joint_head_norms ? heads : 1) * d_head, required);
       }
       StoredNorm result{.kind = match_.family->norm, .gain = readable(gain), .epsilon = settings_.epsilon};
       result.offset = layout_.norm_offset;
@@ -161,7 +162,7 @@ class Resolver {
     }
     std::optional<StoredNorm> all;
     for (std::size_t head = 0; head < heads; ++head) {
-      const auto one = norm(std::string(module).replace(place, 3, std::to_string(head)), sizes_.d_head, required);
+      const auto one = norm(std::string(module).replace(place, 3, std::to_string(head)), d_head, required);
       if (!one) return std::nullopt;
       if (head == 0) all = one;
       if (head > 0) all->other_gains.push_back(one->gain);
@@ -249,6 +250,8 @@ class Resolver {
     if (!network_.bias.empty()) return "its scores have a bias by distance";
     if (network_.clip > 0) return "its queries, keys and values are clipped";
     if (network_.branch_factor != 1) return "the outputs of its branches are multiplied by a constant";
+    if (!sizes_.by_layer.empty()) return "its layers have heads of different sizes, or share keys and values";
+    if (network_.input.token_inputs != nullptr) return "its layers have token embeddings of their own";
     const auto own_gains = [&](const std::optional<StoredNorm>& one) {
       return one && one->gain != nullptr && (one->gain->shape.size() > 1 || !one->other_gains.empty());
     };
@@ -288,6 +291,7 @@ class Resolver {
       in.narrow = names_.narrow_embedding;
       in.token_types = table(names_.token_types, placed_width());
     }
+    if (!names_.token_inputs.empty()) token_inputs();
     in.positions = table(names_.positions, placed_width());
     const bool learned = match_.position == PositionKind::kLearned || match_.position == PositionKind::kLearnedOffset ||
                          match_.position == PositionKind::kRelativeBias;
@@ -296,6 +300,19 @@ class Resolver {
     in.position_offset = settings_.position_offset;
     in.padding = settings_.padding;
     in.norm = norm(names_.embedding_norm, placed_width(), /*required=*/!names_.embedding_norm.empty());
+  }
+
+  void token_inputs() {
+    NetworkInput& in = network_.input;
+    in.token_inputs = readable(find(names_.token_inputs));
+    if (in.token_inputs == nullptr) return;
+    const Shape& shape = in.token_inputs->shape;
+    if (shape.size() != 2 || shape[1] == 0 || shape[1] % sizes_.layers != 0) {
+      wrong_shape(*in.token_inputs, fmt::format("[vocabulary, a multiple of {} layers]", sizes_.layers));
+    }
+    if (find_block_scale(checkpoint_, *in.token_inputs) != nullptr) unsupported("has an embedding in FP8 blocks");
+    in.token_projection = linear(names_.token_projection, width_, shape[1]);
+    in.token_norm = norm(names_.token_norm, shape[1] / sizes_.layers, /*required=*/true);
   }
 
   void embedding_tables() {
@@ -383,6 +400,12 @@ class Resolver {
       }
     }
     mlp(i, layer);
+    if (network_.input.token_inputs != nullptr) {
+      const std::size_t width = network_.input.token_inputs->shape[1] / sizes_.layers;
+      layer.token_input = {linear(named(names_.token_gate, i), width_, width), linear(named(names_.token_out, i), width, width_),
+                           *layer_norm(names_.token_out_norm, i, width_, /*required=*/true)};
+    }
+    if (!names_.block_scale.empty()) layer.block_scale = vector(named(names_.block_scale, i), 1);
     if (settings_.relative) relative(i, layer);
     layer.window = settings_.windows[i];
     layer.rotary = settings_.rotated[i];
@@ -401,15 +424,21 @@ class Resolver {
     for (const Role role : kRoles) {
       const auto r = static_cast<std::size_t>(role);
       const bool reads_latent = heads.latent && role != Role::kO && heads.latent->of(role).rank > 0;
-      const std::size_t in = role == Role::kO ? sizes_.heads * sizes_.d_head
+      const std::size_t in = role == Role::kO ? sizes_.heads * sizes_.width(i, Role::kO)
                              : reads_latent   ? heads.latent->of(role).rank
                                               : width_;
-      layer.linear[r] = linear(named(*modules[r], i), in, role == Role::kO ? width_ : 0, layout_.storage);
       layer.slices[r] = heads.slices[r];
+      if (sizes_.heads_of(i, role) == 0) continue;
+      const bool is_key = layout_.value_is_key && role == Role::kV && heads.slices[r].tensor == heads.slices[1].tensor;
+      const std::string& module = is_key ? layout_.k : *modules[r];
+      layer.linear[r] = linear(named(module, i), in, role == Role::kO ? width_ : 0, layout_.storage);
     }
+    layer.own_keys = sizes_.kv_layer(i) == i;
     if (heads.latent) latent(i, *heads.latent, layer);
     layer.q_norm = head_norm(layout_.q_norm, i, sizes_.heads, /*required=*/false);
-    layer.k_norm = head_norm(names_.k_norm, i, sizes_.kv_heads, layer.q_norm.has_value());
+    if (!layer.own_keys) return;
+    layer.k_norm = head_norm(names_.k_norm, i, sizes_.heads_of(i, Role::kK), layer.q_norm.has_value());
+    if (names_.bare_value_norm) layer.v_norm = StoredNorm{.kind = match_.family->norm, .epsilon = settings_.epsilon};
   }
 
   void latent(std::size_t i, const LatentTensors& tensors, NetworkLayer& layer) const {

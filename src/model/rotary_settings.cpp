@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "headscope/base/error.h"
@@ -28,7 +29,7 @@ class Parameters {
 RotaryScaling scaling_kind(const ConfigReader& inner, const Family& family) {
   const std::string_view kind = inner.word({"rope_type", "type"}).value_or("default");
   if (kind == "default" || kind == "none") return RotaryScaling::kNone;
-  if (kind == "linear") return RotaryScaling::kLinear;
+  if (kind == "linear" || kind == "proportional") return RotaryScaling::kLinear;
   if (kind == "dynamic") return RotaryScaling::kDynamic;
   if (kind == "llama3") return RotaryScaling::kLlama3;
   // Early Phi-3 files call long rope "su", or "yarn", meaning the same.
@@ -72,7 +73,7 @@ void set_scaling(const ConfigReader& config, const Parameters& parameters, const
 }
 
 Rotary rotary_from(const ConfigReader& config, const FamilyMatch& match, const HeadSizes& sizes, JsonValue scope,
-                   const std::vector<std::string>& base_keys, double base) {
+                   const std::vector<std::string>& base_keys, double base, std::size_t head_width) {
   const ForwardRules& rules = match.family->forward;
   const Parameters parameters(config, scope);
   Rotary rotary;
@@ -88,10 +89,23 @@ Rotary rotary_from(const ConfigReader& config, const FamilyMatch& match, const H
     const double share = parameters.positive(rules.rotary_share_keys).value_or(rules.rotary_share);
     if (share > 1)
       config.malformed(fmt::format("rotary positions rotate a share of {} of a head, expected at most 1", share));
-    rotary.width = static_cast<std::size_t>(share * static_cast<double>(sizes.width(Role::kK)));
+    const std::size_t head = head_width > 0 ? head_width : sizes.width(Role::kK);
+    rotary.width = static_cast<std::size_t>(share * static_cast<double>(head));
+    if (parameters.inner().word({"rope_type", "type"}) == "proportional") {  // frequencies as of the whole head
+      rotary.turning = std::max<std::size_t>(rotary.width / 2, 1);
+      rotary.width = head;
+    }
   }
   set_scaling(config, parameters, *match.family, rotary);
   return rotary;
+}
+
+// Width of the heads of layers with or without a window, if layers differ; 0 if they do not.
+std::size_t width_of(const ForwardSettings& settings, const HeadSizes& sizes, bool local) {
+  for (std::size_t i = 0; i < std::min(settings.local.size(), sizes.by_layer.size()); ++i) {
+    if (settings.local[i] == local) return sizes.width(i, Role::kK);
+  }
+  return 0;
 }
 
 }  // namespace
@@ -137,7 +151,8 @@ void set_rotary(const ConfigReader& config, const FamilyMatch& match, const Head
   const bool by_layer_type = now.find("full_attention").is_object() || now.find("sliding_attention").is_object();
   JsonValue global = by_layer_type ? now.find("full_attention") : now;
   if (!before.is_null()) global = before;
-  settings.rotary = rotary_from(config, match, sizes, global, rules.rotary_base_keys, rules.rotary_base);
+  settings.rotary = rotary_from(config, match, sizes, global, rules.rotary_base_keys, rules.rotary_base,
+                                width_of(settings, sizes, false));
   check_rotary(settings.rotary, sizes, where);
   if (rules.yarn_scores && settings.rotary.scaling != RotaryScaling::kNone) {
     const double m = config.inside(global).positive({"mscale_all_dim"}).value_or(0);
@@ -152,7 +167,7 @@ void set_rotary(const ConfigReader& config, const FamilyMatch& match, const Head
   const auto stated = config.inside(local).positive({"rope_theta"});
   const double base =
       stated ? *stated : config.positive(rules.local_rotary_base_keys).value_or(rules.local_rotary_base);
-  settings.local_rotary = rotary_from(config, match, sizes, local, {}, base);
+  settings.local_rotary = rotary_from(config, match, sizes, local, {}, base, width_of(settings, sizes, true));
   check_rotary(settings.local_rotary, sizes, where);
 }
 

@@ -113,7 +113,8 @@ class AngleAffinity {
     std::size_t count = 0;
     for (std::size_t s = 0; s < layers; ++s) {
       for (std::size_t t = 0; rows_.is_own(s) && t < layers; ++t) {
-        const bool asked_for = !options_.earlier_only || s < t;
+        const bool none = rows_.heads(Side::kSource).of(s).empty() || rows_.heads(Side::kTarget).of(t).empty();
+        const bool asked_for = !none && (!options_.earlier_only || s < t);
         missing_[s * layers + t] = asked_for && !rows_.restore(s, t);
         count += missing_[s * layers + t] ? 1 : 0;
       }

@@ -131,7 +131,7 @@ FactorWeights load_weights(const Model& model, std::size_t layer, const FactorKe
     loaded.heads.resize(factor_heads(key, sizes));
     std::iota(loaded.heads.begin(), loaded.heads.end(), std::size_t{0});
   }
-  loaded.queries_per_kv = sizes.heads / sizes.kv_heads;
+  loaded.queries_per_kv = sizes.queries_per_kv(layer);
   loaded.rank_tolerance = rank_tolerance(model.stored_type(layer, key.role), sizes.d_model, loaded.outer.d_head());
   model.release_layer(layer);  // read once, in any order of layers; the file may be larger than memory
   return loaded;

@@ -109,7 +109,9 @@ class ProductAffinity {
 
   // Whether a block is requested. Of a symmetric pair, only the half above the diagonal, which is mirrored at the end.
   [[nodiscard]] bool is_wanted(const Pair& pair, std::size_t source, std::size_t target) const noexcept {
-    return !(options_.earlier_only && source >= target) && !(pair.symmetric && source > target);
+    const bool none =
+        pair.rows.heads(Side::kSource).of(source).empty() || pair.rows.heads(Side::kTarget).of(target).empty();
+    return !none && !(options_.earlier_only && source >= target) && !(pair.symmetric && source > target);
   }
 
   void plan(Group& group) {

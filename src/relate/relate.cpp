@@ -107,7 +107,7 @@ PartitionTree communities(const std::vector<HeadId>& heads, std::span<const Affi
 // A KV head is labeled if a query head that uses it is.
 bool is_labeled(const HeadLabels& labels, HeadId id, const HeadSizes& sizes) {
   if (!id.key_value) return labels.is_labeled(id);
-  const std::size_t share = sizes.heads / sizes.kv_heads;
+  const std::size_t share = sizes.queries_per_kv(id.layer);
   for (std::size_t i = 0; i < share; ++i) {
     if (labels.is_labeled({id.layer, id.head * share + i, false})) return true;
   }
@@ -251,7 +251,8 @@ std::optional<RelateResult> relate(const Model& model, const RelateOptions& opti
     const std::size_t source = sizes.width(one.pair.source);
     const std::size_t target = sizes.width(one.pair.target);
     const bool fills = std::max(source, target) >= dimension;
-    if (one.metric == Metric::kPk && sizes.layers > 1 && !result.edges.empty() && !fills) {
+    const bool one_law = sizes.by_layer.empty() || sizes.one_width();  // of random heads
+    if (one.metric == Metric::kPk && sizes.layers > 1 && !result.edges.empty() && !fills && one_law) {
       result.informativeness.push_back(informativeness(one, dimension, source, target, options.bootstrap));
     }
     if (options.labels) {
@@ -269,7 +270,7 @@ namespace {
 // The head that owns the role's matrix: with grouped queries, K and V belong to the KV head.
 HeadRole native(HeadId id, Role role, const HeadSizes& sizes) {
   if (is_key_value(role) && !id.key_value && sizes.kv_heads != sizes.heads) {
-    id = {id.layer, id.head / (sizes.heads / sizes.kv_heads), true};
+    id = {sizes.kv_layer(id.layer), id.head / sizes.queries_per_kv(id.layer), true};
   }
   return {id, role};
 }

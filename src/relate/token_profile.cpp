@@ -44,12 +44,12 @@ void check(const Model& model, const HeadRole& subspace) {
   const HeadSizes& sizes = model.info().sizes;
   const HeadId id = subspace.head;
   const bool key_value = is_key_value(subspace.role) && sizes.kv_heads != sizes.heads;
-  const std::size_t heads = id.key_value ? sizes.kv_heads : sizes.heads;
+  const std::size_t heads = id.key_value ? sizes.heads_of(id.layer, Role::kK) : sizes.heads;
   std::string trouble;
   if (id.layer >= sizes.layers || id.head >= heads) {
     trouble = fmt::format("the model has {} layers of {} {}heads", sizes.layers, heads, id.key_value ? "KV " : "");
   } else if (key_value && !id.key_value) {
-    const HeadId own{id.layer, id.head / (sizes.heads / sizes.kv_heads), true};
+    const HeadId own{sizes.kv_layer(id.layer), id.head / sizes.queries_per_kv(id.layer), true};
     trouble = fmt::format("it shares its {} with {}", letter(subspace.role), to_string(own));
   } else if (key_value != id.key_value) {
     trouble = fmt::format("query heads have that role, such as {}", to_string(HeadId{id.layer, id.head}));

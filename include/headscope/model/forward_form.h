@@ -50,6 +50,7 @@ struct ForwardNames {
   std::string relative_norm = {};
 
   // A block. What the heads read is in Layout.
+  bool bare_value_norm = false;           ///< Values are divided by their root mean square, head by head (Gemma 4).
   std::string k_norm = {};                ///< Norm over the components of a key head; for queries see Layout::q_norm.
   std::string norm_after_attention = {};  ///< Pre-norm: of the output of attention. Post-norm: of the sum.
   /// kDisentangled: projections of relative positions to keys and queries, if the heads' own are not used.
@@ -61,6 +62,15 @@ struct ForwardNames {
   bool mlp_norm_if_sequential = false;  ///< A parallel block reuses the heads' norm, although mlp_norm has a name.
   std::string norm_after_mlp = {};      ///< Same as norm_after_attention, for the MLP.
   std::vector<MlpNames> mlp = {};       ///< Forms found in files; empty if this layout has no forward pass.
+  /// Embeddings of the tokens for each layer, by name: the full name of the table, and the modules that map the tokens'
+  /// embeddings to them and normalize them; then, in a block, the modules of `TokenInput` (Gemma 4).
+  std::string token_inputs = {};
+  std::string token_projection = {};
+  std::string token_norm = {};
+  std::string token_gate = {};
+  std::string token_out = {};
+  std::string token_out_norm = {};
+  std::string block_scale = {};         ///< Full name of the tensor with one factor on the stream after the block.
   std::string mlp_scale = {};           ///< Full name of the tensor of per-channel factors on the MLP's output.
 
   // Out of the residual stream. These names may occur with or without the prefix.

@@ -84,8 +84,8 @@ class Model {
   /// Reads the role's bytes once and holds nothing but the result, as floats, and `ModelInfo::loading_memory`. Passing the previous layer's weights as
   /// `recycled` reuses their memory and takes a third of the time; the rest goes into faulting in new pages.
   ///
-  /// \throws Error  kInvalidArgument if there is no such layer, kFormat if the file lacks the tensor, kNumeric if it
-  ///                holds a NaN or an infinity; the message gives its index.
+  /// \throws Error  kInvalidArgument if there is no such layer, or if it has no K and V of its own; kFormat if the file
+  ///                lacks the tensor, kNumeric if it holds a NaN or an infinity; the message gives its index.
   [[nodiscard]] HeadWeights load_heads(std::size_t layer, Role role,
                                        WeightProcessing processing = WeightProcessing::kFolded,
                                        HeadWeights recycled = {}) const;
@@ -100,7 +100,7 @@ class Model {
   /// memory. The layer can be loaded again as before.
   void release_layer(std::size_t layer) const;
 
-  /// Loads Q, K, V and O of one layer, indexed by Role. A tensor that holds several of them is read once. Reuses the
+  /// Loads Q, K, V and O of one layer, indexed by Role; K and V are empty if the layer has none of its own. A tensor that holds several of them is read once. Reuses the
   /// memory of `recycled`.
   /// \throws Error  as `load_heads`.
   [[nodiscard]] std::array<HeadWeights, 4> load_layer(std::size_t layer,

@@ -22,6 +22,7 @@ enum class RotaryScaling {
 struct Rotary {
   std::size_t width = 0;     ///< Number of rotated components; 0: no rotary positions.
   std::size_t first = 0;     ///< The first of them; in latent attention those of the shared key, which are the last.
+  std::size_t turning = 0;   ///< Pairs after this many are not rotated; 0: all are.
   bool interleaved = false;  ///< Pairs are (2i, 2i+1); otherwise (i, i + width/2).
   double base = 10000;
   RotaryScaling scaling = RotaryScaling::kNone;

@@ -3,7 +3,8 @@
 
 namespace headscope::families {
 
-// Also Kimi K2, whose layers are those of DeepSeek V3.
+// Also Kimi K2, whose layers are those of DeepSeek V3. llama.cpp writes all families with latent attention under one
+// name.
 Family deepseek_v3() {
   return {.name = "deepseek_v3",
           .model_types = {"deepseek_v3", "kimi_k2"},
@@ -14,7 +15,8 @@ Family deepseek_v3() {
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryInterleaved,
           .forward = latent_rules(),
-          .layouts = latent_layouts()};
+          .layouts = latent_layouts(),
+          .gguf = GgufForm{"deepseek2", gguf_latent_layouts(), PositionKind::kRotaryInterleaved}};
 }
 
 }  // namespace headscope::families
