@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "forward/attention.h"
 #include "forward/embed.h"
 #include "forward/latent.h"
 #include "forward/memory_plan.h"
+#include "forward/mixer.h"
 #include "forward/output.h"
 #include "forward/parallel_rows.h"
 #include "forward/relative_scores.h"
@@ -147,9 +149,11 @@ class Pass {
     kept_keys_.clear();
     if (network_.input.token_inputs != nullptr) embed_inputs(batch);
     for (std::size_t i = options_.begin_layer; i < layers_; ++i) {
+      if (i == 0 || i > options_.begin_layer) run_mixers(i, batch);
       run_layer(i, batch);
       step();
     }
+    if (layers_ == sizes_.layers) run_mixers(layers_, batch);
     if (!options_.on_output) return;
     std::vector<OutputPart> parts;
     for (std::size_t k = 0; k < batch.size(); ++k) {
@@ -240,6 +244,24 @@ class Pass {
     for (float& value : stream_.values()) value *= factor;
   }
 
+  // The layers of a hybrid that have no attention and come before that layer.
+  void run_mixers(std::size_t before, const std::vector<Member>& batch) {
+    for (const MixerLayer& mixer : network_.mixers) {
+      if (mixer.before != before) continue;
+      read_stream(load_norm(checkpoint_, mixer.block.norm));
+      for (const Member& member : batch) {
+        apply_mixer(checkpoint_, mixer, rows(read_, member).view(), rows(written_, member), scratch_);
+      }
+      add_branch(written_, nullptr, std::nullopt, /*post=*/false);
+      read_stream(load_norm(checkpoint_, mixer.block.mlp_norm));
+      mlp(mixer.block);
+      add_branch(written_, nullptr, std::nullopt, /*post=*/false);
+      check_finite(tensors_of(mixer), fmt::format("what precedes layer {}", before));
+      if (!releases_pages()) continue;
+      for (const StoredTensor* tensor : tensors_of(mixer)) checkpoint_.release(*tensor);
+    }
+  }
+
   // Computes a branch's input: the stream, normalized if the branch has a norm.
   void read_stream(const std::optional<Norm>& norm) {
     if (norm) {
@@ -311,6 +333,7 @@ class Pass {
       if (!network_.relative.empty()) relative.emplace(model_, network_, layer, member.tokens, scratch_);
       if (relative) one.relative = &*relative;
       attend(one);
+      if (layer.gated_output) gate_outputs(index, own[0], member);
       if (options_.on_heads) options_.on_heads({member.input, index, rows(heads_, member).view()});
       report(kAttended);
     }
@@ -318,6 +341,19 @@ class Pass {
     projected.clear();
     if (index + 1 == layers_) keep_requested_rows(batch);
     apply_linear(checkpoint_, layer.linear[3], heads_.view(), written_.span(), scratch_);
+  }
+
+  // Multiplies the heads' outputs by their gates, which follow the queries.
+  void gate_outputs(std::size_t index, const HeadColumns& queries, const Member& member) {
+    const std::size_t width = sizes_.width(index, Role::kO);
+    parallel_for_rows(member.tokens, [&](std::size_t t) {
+      for (std::size_t a = 0; a < sizes_.heads; ++a) {
+        if (!replacements_[index * sizes_.heads + a].empty()) continue;  // its mean output is gated already
+        const float* gate = queries.at(t, a) + width;
+        const std::span<float> out = heads_.row(member.first + t).subspan(a * width, width);
+        for (std::size_t j = 0; j < width; ++j) out[j] /= 1 + std::exp(-gate[j]);
+      }
+    });
   }
 
   // Whether a later layer uses the keys and values of this one.
@@ -357,6 +393,7 @@ class Pass {
 
   // Removes the rows that no output needs: after the last attention no token reads from another one.
   void keep_requested_rows(const std::vector<Member>& batch) {
+    if (!network_.mixers.empty() && network_.mixers.back().before == sizes_.layers) return;  // it mixes tokens
     if (!options_.on_output || options_.on_norm || !network_.output.classifiers.empty()) return;
     std::vector<KeptRows> kept;
     std::size_t count = 0;

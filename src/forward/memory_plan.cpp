@@ -4,6 +4,7 @@
 
 #include "forward/attention.h"
 #include "forward/latent.h"
+#include "forward/mixer.h"
 #include "forward/output.h"
 #include "headscope/io/decode.h"
 #include "headscope/model/read_weights.h"
@@ -60,6 +61,21 @@ std::vector<const StoredTensor*> tensors_of(const NetworkLayer& layer) {
   return all;
 }
 
+std::vector<const StoredTensor*> tensors_of(const MixerLayer& mixer) {
+  std::vector<const StoredTensor*> all = tensors_of(mixer.block);
+  if (mixer.convolution) {
+    const ShortConvolution& one = *mixer.convolution;
+    all.insert(all.end(), {one.in.weight, one.in.bias, one.kernel, one.bias, one.out.weight, one.out.bias});
+  }
+  if (mixer.delta) {
+    const GatedDelta& one = *mixer.delta;
+    for (const StoredLinear& in : one.in) all.push_back(in.weight);
+    all.insert(all.end(), {one.kernel, one.decay, one.step_bias, one.norm.gain, one.out.weight});
+  }
+  std::erase(all, nullptr);
+  return all;
+}
+
 MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size_t longest) {
   // Stream, branch input, branch output, heads, sines and cosines.
   const std::size_t written = network.parallel ? 2 : 1;
@@ -78,6 +94,11 @@ MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size
     projected = std::max(projected, width);
     inside = std::max(inside, hidden_width(layer));
     for (const StoredTensor* tensor : tensors_of(layer)) matrix = std::max(matrix, decoded_size(tensor));
+  }
+  for (const MixerLayer& mixer : network.mixers) {
+    projected = std::max(projected, mixer_width(mixer));
+    inside = std::max(inside, hidden_width(mixer.block));
+    for (const StoredTensor* tensor : tensors_of(mixer)) matrix = std::max(matrix, decoded_size(tensor));
   }
   // Of each kind of layer, with and without a window, one lends its keys and values.
   const auto borrows = [](const NetworkLayer& layer) { return !layer.own_keys; };

@@ -74,8 +74,9 @@ std::vector<bool> windowed(const ConfigReader& config, const ForwardRules& rules
   std::vector<bool> result(layers);
   const bool knows_types = rules.windows != Windows::kNone && rules.windows != Windows::kAll;
   for (const char* key : {"layer_types", "attention_layers"}) {
+    if (!knows_types) continue;
     const std::vector<JsonValue> types = by_layer(config, key, layers);
-    if (!knows_types || types.empty()) continue;
+    if (types.empty()) continue;
     for (std::size_t i = 0; i < layers; ++i) {
       const std::string_view type = types[i].as_string().value_or("not a string");
       const bool local = type == "sliding_attention" || type == "local";

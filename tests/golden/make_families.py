@@ -259,8 +259,7 @@ def rope(kind: str = "default", **keys: Any) -> dict[str, Any]:
 YARN = {"factor": 4.0, "original_max_position_embeddings": 5, "beta_fast": 4.0, "beta_slow": 1.0}
 LAYERS = {"layer_types": ["sliding_attention", "full_attention"], "sliding_window": 4}
 HYBRID = GROUPED | {"num_hidden_layers": 4, "layer_types": 2 * ["linear_attention", "full_attention"], "head_dim": 8}
-HYBRID |= {f"linear_{x}": 1 for x in ("num_key_heads", "num_value_heads")}
-HYBRID |= {f"linear_{x}": 4 for x in ("key_head_dim", "value_head_dim")}
+HYBRID |= {"linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 2, "linear_value_head_dim": 3}
 QWEN = split(offset=1.0, gated=True)
 LATENT = TEXT | {"num_key_value_heads": 2, "kv_lora_rank": 6, "q_lora_rank": 7, "qk_nope_head_dim": 4}
 LATENT |= {"qk_rope_head_dim": 4, "v_head_dim": 3, "first_k_dense_replace": 2, "n_routed_experts": 4}
@@ -310,12 +309,11 @@ CASES: dict[str, Case] = {
         TEXT | {"relative_attention": True, "pos_att_type": "c2p", "max_relative_positions": 6, "type_vocab_size": 2},
         split("deberta.encoder.layer", DEBERTA, ""), "post",
     ),
-    "qwen3_next": causal("Qwen3Next", HYBRID | {"num_experts": 0, "mlp_only_layers": [0, 1, 2, 3]}, QWEN, runs=False),
-    "qwen3_5": Case("Qwen3_5ForCausalLM", "Qwen3_5TextConfig", HYBRID, QWEN, runs=False),
+    "qwen3_next": causal("Qwen3Next", HYBRID | {"num_experts": 0, "mlp_only_layers": [0, 1, 2, 3]}, QWEN),
+    "qwen3_5": Case("Qwen3_5ForCausalLM", "Qwen3_5TextConfig", HYBRID, QWEN),
     "lfm2": causal(
-        "Lfm2", GROUPED | {"num_hidden_layers": 3, "full_attn_idxs": [1, 2], "block_auto_adjust_ff_dim": False},
+        "Lfm2", GROUPED | {"num_hidden_layers": 4, "full_attn_idxs": [1, 2], "block_auto_adjust_ff_dim": False},
         split(names="self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.out_proj", norm="operator_norm"),
-        runs=False,
     ),
     "jamba": causal(
         "Jamba", GROUPED | {"num_hidden_layers": 4, "attn_layer_period": 2, "attn_layer_offset": 1, "num_experts": 1,

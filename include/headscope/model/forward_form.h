@@ -26,6 +26,16 @@ struct MlpNames {
   bool fused = false;
 };
 
+/// Names of what a hybrid's layers without attention have in its place: a short convolution or the gated delta rule.
+struct MixerNames {
+  std::vector<std::vector<std::string>> in = {};  ///< Forms found in files, each a list of modules.
+  std::string kernel = {};                        ///< Module.
+  std::string decay = {};                         ///< Full name; empty for a convolution.
+  std::string step_bias = {};                     ///< Full name.
+  std::string norm = {};
+  std::string out = {};
+};
+
 /// Names of what a forward pass reads besides the heads' own matrices. A name refers to a module with a weight and a
 /// bias, unless the comment says that it is the full name of a tensor. An empty name means that there is no such step.
 struct ForwardNames {
@@ -72,6 +82,8 @@ struct ForwardNames {
   std::string token_out_norm = {};
   std::string block_scale = {};         ///< Full name of the tensor with one factor on the stream after the block.
   std::string mlp_scale = {};           ///< Full name of the tensor of per-channel factors on the MLP's output.
+
+  MixerNames mixer = {};
 
   // Out of the residual stream. These names may occur with or without the prefix.
   std::string final_norm = {};

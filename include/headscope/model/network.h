@@ -76,7 +76,41 @@ struct NetworkLayer {
   std::size_t window = 0;  ///< Number of tokens a query sees, itself included; 0: all.
   bool rotary = true;      ///< Whether queries and keys are rotated, if the model has rotary positions.
   bool local_rotary = false;
+  bool gated_output = false;  ///< Each head's output is multiplied by sigmoid(gate), the numbers after its query.
   float score_scale = 1;
+};
+
+/// A convolution over the last tokens: out(c * (kernel over b * x + bias)), with [b | c | x] = in of the stream (LFM2).
+struct ShortConvolution {
+  StoredLinear in;
+  const StoredTensor* kernel = nullptr;  ///< [width, 1, taps], the last tap for the token itself.
+  const StoredTensor* bias = nullptr;    ///< nullptr if there is none.
+  StoredLinear out;
+};
+
+/// Linear attention by the gated delta rule (arXiv 2412.06464): each value head keeps a memory that keys write to and
+/// queries read from (Qwen3-Next).
+struct GatedDelta {
+  /// Four maps, to [queries | keys | values], the output's gate, the rate of writing, the rate of decay; or two, in groups
+  /// of key heads: [query | key | values | gates], [rates of writing | of decay].
+  std::vector<StoredLinear> in;
+  const StoredTensor* kernel = nullptr;     ///< Convolution of queries, keys and values, [width, 1, taps].
+  const StoredTensor* decay = nullptr;      ///< Its logarithm, by value head.
+  const StoredTensor* step_bias = nullptr;  ///< Added to the rate of decay.
+  StoredNorm norm;                          ///< Of each value head's output, before its gate.
+  StoredLinear out;
+  std::size_t key_heads = 0;
+  std::size_t value_heads = 0;
+  std::size_t d_key = 0;
+  std::size_t d_value = 0;
+};
+
+/// A layer of a hybrid without attention: one of the two mixers in its place, then the MLP of `block`.
+struct MixerLayer {
+  std::size_t before = 0;  ///< The layer with attention that it precedes, as these are numbered.
+  NetworkLayer block;
+  std::optional<ShortConvolution> convolution = {};
+  std::optional<GatedDelta> delta = {};
 };
 
 /// What is added to the scaled scores by head and distance.
@@ -168,6 +202,7 @@ struct Network {
   Rotary local_rotary;  ///< For layers with `local_rotary`.
   NetworkInput input;
   std::vector<NetworkLayer> layers;
+  std::vector<MixerLayer> mixers;  ///< In order; empty unless the model is a hybrid.
   NetworkOutput output;
 };
 

@@ -12,7 +12,6 @@ Family qwen3_5() {
           .architectures = {"Qwen3_5"},
           .nested_config = "text_config",
           .defaults = {.head_dim = 256},
-          .no_forward = kLinearLayers,
           .remark = kGatedOutput,
           .tied = false,
           .norm = NormKind::kRmsNorm,

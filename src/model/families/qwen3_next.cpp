@@ -10,7 +10,6 @@ Family qwen3_next() {
           .architectures = {"Qwen3NextFor", "Qwen3NextModel"},
           .defaults = {.head_dim = 256},
           .bias_key = "attention_bias",
-          .no_forward = kLinearLayers,
           .remark = kGatedOutput,
           .tied = false,
           .norm = NormKind::kRmsNorm,
