@@ -7,6 +7,7 @@
 
 #include "forward/attention.h"
 #include "forward/embed.h"
+#include "forward/experts.h"
 #include "forward/memory_plan.h"
 #include "forward/output.h"
 #include "forward/parallel_rows.h"
@@ -256,14 +257,14 @@ class Pass {
       report(kProjected);
     }
     if (options_.edits && index == options_.begin_layer) edit_reads(layer, norm, columns, batch);
-    if (network_.clip > 0) {
-      for (Matrix& one : projected) clip(one);
-    }
+    std::vector<float> sinks;
+    if (layer.sinks != nullptr) sinks = read_vector(checkpoint_, *layer.sinks);
     for (const Member& member : batch) {
       std::array<HeadColumns, 3> own = columns;
       for (HeadColumns& one : own) one.data += member.first * one.row_stride;
       place(layer, own, member);
       AttentionTask one = task(index, layer, own, member);
+      one.sinks = sinks;
       std::optional<RelativeScores> relative;
       if (!network_.relative.empty()) relative.emplace(model_, network_, layer, member.tokens, scratch_);
       if (relative) one.relative = &*relative;
@@ -353,21 +354,17 @@ class Pass {
                             edit.change.rows(), edit.change.columns(), member.tokens, sizes_.d_model));
   }
 
-  void clip(Matrix& matrix) const {
-    parallel_for_rows(matrix.rows(), [&](std::size_t i) {
-      for (float& value : matrix.row(i)) value = std::clamp(value, -network_.clip, network_.clip);
-    });
-  }
-
-  // Applies norms and rotary positions to queries and keys.
+  // Applies norms and rotary positions to queries and keys, and clips them and values.
   void place(const NetworkLayer& layer, const std::array<HeadColumns, 3>& columns, const Member& member) const {
     static const RotaryTable kNone;
     const RotaryTable& table = !layer.rotary ? kNone : (layer.local_rotary ? local_tables_ : tables_).at(member.tokens);
     const std::array<std::optional<Norm>, 2> norms = {load_norm(checkpoint_, layer.q_norm),
                                                       load_norm(checkpoint_, layer.k_norm)};
     const std::array<std::size_t, 2> heads = {sizes_.heads, sizes_.kv_heads};
-    if (!norms[0] && !norms[1] && table.empty() && network_.query_growth <= 0) return;
+    const bool grows = layer.growing_queries && network_.query_growth > 0;
+    if (!norms[0] && !norms[1] && table.empty() && !grows && network_.clip <= 0) return;
     parallel_for_rows(member.tokens, [&](std::size_t t) {
+      for (std::size_t a = 0; a < sizes_.kv_heads; ++a) clip({columns[2].at(t, a), sizes_.d_head});
       for (std::size_t r = 0; r < 2; ++r) {
         if (norms[r] && network_.joint_head_norms) {  // the heads of such a family are next to each other
           const std::span<float> all(columns[r].at(t, 0), heads[r] * sizes_.d_head);
@@ -377,11 +374,17 @@ class Pass {
           float* head = columns[r].at(t, a);
           const std::span<float> components(head, sizes_.d_head);
           if (norms[r] && !network_.joint_head_norms) norms[r]->apply_head(a, components);
+          clip(components);
           table.rotate(t, head);
-          if (r == 0) grow_query(network_, t, components);
+          if (r == 0 && grows) grow_query(network_, t, components);
         }
       }
     });
+  }
+
+  void clip(std::span<float> values) const {
+    if (network_.clip <= 0) return;
+    for (float& value : values) value = std::clamp(value, -network_.clip, network_.clip);
   }
 
   AttentionTask task(std::size_t index, const NetworkLayer& layer, const std::array<HeadColumns, 3>& columns,
@@ -397,6 +400,8 @@ class Pass {
                        .cap = network_.score_cap,
                        .causal = network_.causal,
                        .window = layer.window,
+                       .chunk = layer.chunk,
+                       .sinks = {},
                        .relative = nullptr,
                        .bias = network_.bias.empty() ? nullptr : &biases_.at(member.tokens),
                        .replacements = std::span(replacements_).subspan(index * sizes_.heads, sizes_.heads),
@@ -425,6 +430,12 @@ class Pass {
   }
 
   void mlp(const NetworkLayer& layer) {
+    if (layer.experts) {
+      const ExpertRun run{
+          .activation = network_.activation, .release = releases_pages(), .poll = [&] { report(kAttended); }};
+      run_experts(checkpoint_, *layer.experts, run, read_.view(), written_.span(), scratch_);
+      return;
+    }
     const std::size_t inner = layer.down.in();
     for (std::size_t first = 0; first < stream_.rows(); first += kMlpRows) {
       const std::size_t count = std::min(kMlpRows, stream_.rows() - first);

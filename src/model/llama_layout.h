@@ -78,6 +78,17 @@ inline constexpr const char* kGatedOutput = "the output of each head is multipli
   return {.activation = Activation::kSilu, .epsilon_keys = {"rms_norm_eps"}, .epsilon = epsilon};
 }
 
+/// Granite: constant factors on embeddings, scores, branches and logits.
+[[nodiscard]] inline ForwardRules granite_rules() {
+  ForwardRules rules = llama_rules();
+  rules.factors = {.embedding = "embedding_multiplier",
+                   .scores = "attention_multiplier",
+                   .branches = "residual_multiplier",
+                   .logits = "",
+                   .logits_divisor = "logits_scaling"};
+  return rules;
+}
+
 /// Qwen3-Next and Qwen3.5 rotate a quarter of a head's components.
 [[nodiscard]] inline ForwardRules gated_rules() {
   ForwardRules rules = llama_rules();
