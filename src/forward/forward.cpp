@@ -8,6 +8,7 @@
 
 #include "forward/attention.h"
 #include "forward/embed.h"
+#include "forward/experts.h"
 #include "forward/latent.h"
 #include "forward/memory_plan.h"
 #include "forward/mixer.h"
@@ -321,14 +322,14 @@ class Pass {
     }
     share_keys(index, layer, projected, columns);
     if (options_.edits && index == options_.begin_layer) edit_reads(layer, norm, columns, batch);
-    if (network_.clip > 0) {
-      for (Matrix& one : projected) clip(one);
-    }
+    std::vector<float> sinks;
+    if (layer.sinks != nullptr) sinks = read_vector(checkpoint_, *layer.sinks);
     for (const Member& member : batch) {
       std::array<HeadColumns, 3> own = columns;
       for (HeadColumns& one : own) one.data += member.first * one.row_stride;
       place(index, layer, own, member);
       AttentionTask one = task(index, layer, own, member);
+      one.sinks = sinks;
       std::optional<RelativeScores> relative;
       if (!network_.relative.empty()) relative.emplace(model_, network_, layer, member.tokens, scratch_);
       if (relative) one.relative = &*relative;
@@ -469,22 +470,25 @@ class Pass {
                             edit.change.rows(), edit.change.columns(), member.tokens, sizes_.d_model));
   }
 
-  void clip(Matrix& matrix) const {
-    parallel_for_rows(matrix.rows(), [&](std::size_t i) {
-      for (float& value : matrix.row(i)) value = std::clamp(value, -network_.clip, network_.clip);
-    });
-  }
-
-  // Applies norms and rotary positions to queries and keys.
-  void place(std::size_t index, const NetworkLayer& layer, const std::array<HeadColumns, 3>& columns, const Member& member) const {
+  // Applies norms and rotary positions to queries and keys, norms to values, and clips them all.
+  void place(std::size_t index, const NetworkLayer& layer, const std::array<HeadColumns, 3>& columns,
+             const Member& member) const {
     static const RotaryTable kNone;
     const RotaryTable& table = !layer.rotary ? kNone : (layer.local_rotary ? local_tables_ : tables_).at(member.tokens);
-    const std::array<std::optional<Norm>, 3> norms = {
-        load_norm(checkpoint_, layer.q_norm), load_norm(checkpoint_, layer.k_norm), load_norm(checkpoint_, layer.v_norm)};
+    const std::array<std::optional<Norm>, 3> norms = {load_norm(checkpoint_, layer.q_norm),
+                                                      load_norm(checkpoint_, layer.k_norm),
+                                                      load_norm(checkpoint_, layer.v_norm)};
     const std::array<std::size_t, 2> heads = {sizes_.heads, sizes_.heads_of(index, Role::kK)};  // 0: already placed
-    if (!norms[0] && !norms[1] && table.empty() && network_.query_growth <= 0) return;
+    const bool grows = layer.growing_queries && network_.query_growth > 0;
+    if (!norms[0] && !norms[1] && !norms[2] && table.empty() && !grows && network_.clip <= 0) return;
     const std::size_t width = sizes_.width(index, Role::kQ);
+    const std::size_t value_width = sizes_.width(index, Role::kV);
     parallel_for_rows(member.tokens, [&](std::size_t t) {
+      for (std::size_t a = 0; a < heads[1]; ++a) {
+        const std::span<float> value(columns[2].at(t, a), value_width);
+        clip(value);
+        if (norms[2]) norms[2]->apply_row(value, value);
+      }
       for (std::size_t r = 0; r < 2; ++r) {
         if (norms[r] && network_.joint_head_norms && heads[r] > 0) {  // the heads of such a family are next to each other
           const std::span<float> all(columns[r].at(t, 0), heads[r] * width);
@@ -494,15 +498,17 @@ class Pass {
           float* head = columns[r].at(t, a);
           const std::span<float> components(head, width);
           if (norms[r] && !network_.joint_head_norms) norms[r]->apply_head(a, components);
+          clip(components);
           table.rotate(t, head);
-          if (r == 0) grow_query(network_, t, components);
+          if (r == 0 && grows) grow_query(network_, t, components);
         }
       }
-      for (std::size_t a = 0; norms[2] && a < heads[1]; ++a) {
-        const std::span<float> components(columns[2].at(t, a), sizes_.width(index, Role::kV));
-        norms[2]->apply_row(components, components);
-      }
     });
+  }
+
+  void clip(std::span<float> values) const {
+    if (network_.clip <= 0) return;
+    for (float& value : values) value = std::clamp(value, -network_.clip, network_.clip);
   }
 
   AttentionTask task(std::size_t index, const NetworkLayer& layer, const std::array<HeadColumns, 3>& columns,
@@ -519,6 +525,8 @@ class Pass {
                        .cap = network_.score_cap,
                        .causal = network_.causal,
                        .window = layer.window,
+                       .chunk = layer.chunk,
+                       .sinks = {},
                        .relative = nullptr,
                        .bias = network_.bias.empty() ? nullptr : &biases_.at(member.tokens),
                        .replacements = std::span(replacements_).subspan(index * sizes_.heads, sizes_.heads),
@@ -547,6 +555,12 @@ class Pass {
   }
 
   void mlp(const NetworkLayer& layer) {
+    if (layer.experts) {
+      const ExpertRun run{
+          .activation = network_.activation, .release = releases_pages(), .poll = [&] { report(kAttended); }};
+      run_experts(checkpoint_, *layer.experts, run, read_.view(), written_.span(), scratch_);
+      return;
+    }
     const std::size_t inner = layer.down.in();
     for (std::size_t first = 0; first < stream_.rows(); first += kMlpRows) {
       const std::size_t count = std::min(kMlpRows, stream_.rows() - first);

@@ -10,6 +10,7 @@
 #include "headscope/model/model.h"
 #include "model/block_scale.h"
 #include "model/config_reader.h"
+#include "model/expert_tensors.h"
 #include "model/find_family.h"
 #include "model/forward_settings.h"
 #include "model/layer_names.h"
@@ -41,6 +42,8 @@ class Resolver {
     network_.joint_head_norms = layout_.joint_head_norms;
     network_.query_growth = settings_.query_growth;
     network_.query_period = settings_.query_period;
+    network_.query_shift = settings_.query_shift;
+    if (!names_.experts.routers.empty()) experts_ = expert_settings(checkpoint_, match_);
     bias();
     relative();
     network_.rotary = settings_.rotary;
@@ -65,7 +68,7 @@ class Resolver {
 
   void reject_relatives() const {
     if (!match_.family->no_forward.empty()) unsupported(match_.family->no_forward);
-    if (names_.mlp.empty()) {
+    if (names_.mlp.empty() && names_.experts.routers.empty()) {
       unsupported(
           fmt::format("no forward pass for {}{}", match_.family->name, checkpoint_.is_gguf() ? " in GGUF" : ""));
     }
@@ -410,9 +413,14 @@ class Resolver {
     }
     if (!names_.block_scale.empty()) layer.block_scale = vector(named(names_.block_scale, i), 1);
     if (settings_.relative) relative(i, layer);
-    layer.window = settings_.windows[i];
+    const ForwardRules& rules = match_.family->forward;
+    (rules.chunks ? layer.chunk : layer.window) = settings_.windows[i];
     layer.rotary = settings_.rotated[i];
-    layer.local_rotary = layer.window > 0 && match_.family->forward.local_rotary_base > 0;
+    layer.growing_queries = !rules.tempered_queries || !layer.rotary;
+    if (settings_.bare_head_norms && layer.rotary) {
+      layer.q_norm = layer.k_norm = StoredNorm{.kind = NormKind::kRmsNorm, .epsilon = settings_.epsilon};
+    }
+    layer.local_rotary = layer.window > 0 && rules.local_rotary_base > 0;
     const double divisor = settings_.scale_by_layer ? static_cast<double>(i + 1) : 1;
     layer.score_scale = static_cast<float>(settings_.score_scale / divisor);
     return layer;
@@ -440,9 +448,48 @@ class Resolver {
     layer.gated_output = layout_.query_gates;
     if (heads.latent) latent(i, *heads.latent, layer);
     layer.q_norm = head_norm(layout_.q_norm, i, sizes_.heads, /*required=*/false);
-    if (!layer.own_keys) return;
-    layer.k_norm = head_norm(names_.k_norm, i, sizes_.heads_of(i, Role::kK), layer.q_norm.has_value());
-    if (names_.bare_value_norm) layer.v_norm = StoredNorm{.kind = match_.family->norm, .epsilon = settings_.epsilon};
+    if (layer.own_keys) {
+      layer.k_norm = head_norm(names_.k_norm, i, sizes_.heads_of(i, Role::kK), layer.q_norm.has_value());
+      if (names_.bare_value_norm) layer.v_norm = StoredNorm{.kind = match_.family->norm, .epsilon = settings_.epsilon};
+    }
+    if (!names_.sinks.empty()) {
+      layer.sinks = vector(named(names_.sinks, i), sizes_.heads);
+      if (layer.sinks == nullptr) lacks(match_.prefix + named(names_.sinks, i));
+    }
+  }
+
+  // The router's module; empty if the layer has none.
+  [[nodiscard]] std::string router(std::size_t i) const {
+    for (const std::string& module : names_.experts.routers) {
+      if (find(layer_name(module, i) + ".weight") != nullptr) return layer_name(module, i);
+    }
+    return "";
+  }
+
+  [[nodiscard]] StoredExperts experts(std::size_t i) const {
+    const ExpertNames& names = names_.experts;
+    StoredExperts result = experts_;
+    result.router.linear = linear(router(i), width_, 0);
+    const std::size_t count = result.router.linear.out();
+    check_router(checkpoint_, result.router, count);
+    if (!names.correction.empty()) result.router.correction = vector(layer_name(names.correction, i), count);
+    find_experts({.checkpoint = checkpoint_,
+                  .named = [&](const std::string& pattern) { return layer_name(pattern, i); },
+                  .find = [&](const std::string& name) { return readable(find(name)); },
+                  .lacks = [&](const std::string& name) { lacks(match_.prefix + name); }},
+                 names, count, width_, result);
+    if (names.shared_up.empty() || find(layer_name(names.shared_up, i) + ".weight") == nullptr) return result;
+    SharedExpert shared;
+    shared.up = linear(layer_name(names.shared_up, i), width_, 0);
+    shared.gate = linear(layer_name(names.shared_gate, i), width_, shared.up.out());
+    shared.down = linear(layer_name(names.shared_down, i), shared.up.out(), width_);
+    shared.switched = readable(names.shared_switch.empty() ? nullptr : find(layer_name(names.shared_switch, i) + ".weight"));
+    const Shape row = {1, width_};
+    if (shared.switched != nullptr && shared.switched->shape != row && shared.switched->shape != Shape{width_}) {
+      wrong_shape(*shared.switched, to_string(row));
+    }
+    result.shared = shared;
+    return result;
   }
 
   void latent(std::size_t i, const LatentTensors& tensors, NetworkLayer& layer) const {
@@ -551,17 +598,17 @@ class Resolver {
   // `i` is the layer's number in the file.
   void mlp(std::size_t i, NetworkLayer& layer) const {
     const auto named = [](const std::string& pattern, std::size_t stored) { return layer_name(pattern, stored); };
+    if (!router(i).empty()) {
+      layer.experts = experts(i);
+      return;
+    }
+    if (names_.mlp.empty()) lacks(match_.prefix + named(names_.experts.routers.front(), i) + ".weight");
     const MlpNames* chosen = nullptr;
     for (const MlpNames& form : names_.mlp) {
       const std::string& first = form.gate.empty() ? form.up : form.gate;
       if (chosen == nullptr && find(named(first, i) + ".weight") != nullptr) chosen = &form;
     }
-    if (chosen == nullptr) {
-      const std::string up = named(names_.mlp.front().up, i);
-      const std::string module = up.substr(0, up.rfind('.') + 1);
-      if (find(module + "gate.weight") != nullptr) unsupported("its MLPs are mixtures of experts");
-      lacks(match_.prefix + up + ".weight");
-    }
+    if (chosen == nullptr) lacks(match_.prefix + named(names_.mlp.front().up, i) + ".weight");
     layer.up = linear(named(chosen->up, i), width_, 0, layout_.storage);
     layer.gate_in_up = chosen->fused;
     if (chosen->fused && layer.up.out() % 2 != 0) wrong_shape(*layer.up.weight, "an even number of outputs");
@@ -635,6 +682,7 @@ class Resolver {
   const HeadSizes& sizes_;
   std::size_t width_;
   ForwardSettings settings_;
+  StoredExperts experts_;  // without tensors
   Network network_;
 };
 

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "headscope/model/expert_form.h"
+
 namespace headscope {
 
 /// The nonlinearity of an MLP.
@@ -81,7 +83,9 @@ struct ForwardNames {
   std::string token_out = {};
   std::string token_out_norm = {};
   std::string block_scale = {};         ///< Full name of the tensor with one factor on the stream after the block.
+  ExpertNames experts = {};             ///< Of the layers that have a mixture instead.
   std::string mlp_scale = {};           ///< Full name of the tensor of per-channel factors on the MLP's output.
+  std::string sinks = {};               ///< Full name of the scores of an extra key, by head (gpt-oss).
 
   MixerNames mixer = {};
 
@@ -107,6 +111,7 @@ enum class Windows {
   kAllButEveryNth,  ///< All but the last of every `sliding_window_pattern` layers.
   kAllButFirstOfN,  ///< All but the first of every `sliding_window_pattern` layers.
   kListed,          ///< Those that `layer_types` or `attention_layers` lists.
+  kRotated,         ///< Those with rotary positions (Llama 4).
 };
 
 /// Which layers have rotary positions, in a family that has them.
@@ -160,6 +165,8 @@ struct ForwardRules {
   std::string window_key = "sliding_window";
   std::size_t window_pattern = 6;  ///< Default of sliding_window_pattern.
   double window = 0;  ///< Default of the width. With attention in both directions half of it lies on each side.
+  bool windows_switched = false;  ///< There are none unless `use_sliding_window` is true.
+  bool chunks = false;            ///< A window is not the last tokens but the query's own chunk (Llama 4).
 
   std::size_t position_offset = 0;      ///< Row of the first position in the table of learned positions.
   bool positions_skip_padding = false;  ///< RoBERTa: positions start at `pad_token_id` + 1 and count only tokens other
@@ -175,10 +182,19 @@ struct ForwardRules {
   /// Queries grow with their position: times 1 + b ln(1 + floor(position / trained length)), where b is
   /// `llama_4_scaling_beta` (Ministral 3).
   bool growing_queries = false;
+  /// Queries of layers without rotary positions grow: b is `attn_scale`, the length `floor_scale`, and positions count
+  /// from 1, unless `attn_temperature_tuning` is false (Llama 4).
+  bool tempered_queries = false;
+  /// Queries and keys of layers with rotary positions are divided by their root mean square, unless `use_qk_norm` is
+  /// false (Llama 4).
+  bool bare_head_norms = false;
   std::vector<std::string> rotary_share_keys = {"partial_rotary_factor"};
-  double rotary_share = 1;       ///< Fraction of a head's components that are rotated.
-  std::size_t rotary_width = 0;  ///< GPT-J: default of `rotary_dim`, the number of rotated components; 0: use
-                                 ///< `rotary_share`.
+  double rotary_share = 1;         ///< Fraction of a head's components that are rotated.
+  bool whole_ramp_in_gguf = true;  ///< YaRN: the bounds of the ramp are whole pairs; config.json says it in `truncate`.
+  std::size_t rotary_width = 0;    ///< GPT-J: default of `rotary_dim`, the number of rotated components; 0: use
+                                   ///< `rotary_share`.
+
+  RouterRules router = {};
 
   Pooling pooling = Pooling::kFirst;
   bool interpolated_positions = false;  ///< The table of positions is interpolated for other image sizes (DINOv2).

@@ -16,7 +16,7 @@ Family qwen3_5() {
           .tied = false,
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,
-          .forward = gated_rules(),
+          .forward = gated_rules(8),
           .layouts = {layout}};
 }
 

@@ -14,7 +14,7 @@ Family qwen3_next() {
           .tied = false,
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,
-          .forward = gated_rules(),
+          .forward = gated_rules(10),
           .layouts = {gated_layout()}};
 }
 
