@@ -7,9 +7,11 @@
 
 #include "forward/attention.h"
 #include "forward/embed.h"
+#include "forward/grid_bias.h"
 #include "forward/memory_plan.h"
 #include "forward/output.h"
 #include "forward/parallel_rows.h"
+#include "forward/patch_grid.h"
 #include "forward/relative_scores.h"
 #include "forward/rotary_table.h"
 #include "forward/weights.h"
@@ -37,6 +39,7 @@ struct Member {
   std::size_t input;
   std::size_t first;
   std::size_t tokens;
+  PatchGrid grid;
 };
 
 // The rows of one input that are in the stream.
@@ -75,7 +78,8 @@ class Pass {
   void run() {
     std::vector<Member> members;
     for (std::size_t i = 0; i < inputs_.size() * options_.copies; ++i) {
-      members.push_back({i, 0, input_tokens(model_, network_, original(i), i % inputs_.size())});
+      members.push_back({i, 0, input_tokens(model_, network_, original(i), i % inputs_.size()),
+                         patch_grid(network_.input, original(i).pixels)});
       longest_ = std::max(longest_, members.back().tokens);
     }
     const std::vector<std::vector<Member>> batches = pack(members);
@@ -125,6 +129,7 @@ class Pass {
     heads_ = Matrix(tokens, sizes_.heads * sizes_.d_head);
     tables_.clear();
     local_tables_.clear();
+    grid_tables_.clear();
     kept_.clear();
     biases_.clear();
     for (const Member& member : batch) {
@@ -134,7 +139,10 @@ class Pass {
       } else {
         embed(model_, network_, original(member.input), rows(stream_, member));
       }
-      if (!tables_.contains(member.tokens)) {
+      if (network_.rotary.grid != RotaryGrid::kNone) {
+        const std::size_t before = member.tokens - member.grid.size();
+        grid_tables_.try_emplace(member.grid, RotaryTable(network_.rotary, member.grid, before));
+      } else if (!tables_.contains(member.tokens)) {
         tables_.emplace(member.tokens, RotaryTable(network_.rotary, member.tokens));
         local_tables_.emplace(member.tokens, RotaryTable(network_.local_rotary, member.tokens));
         if (!network_.bias.empty()) biases_.emplace(member.tokens, BiasTable(model_, network_, member.tokens));
@@ -267,6 +275,9 @@ class Pass {
       std::optional<RelativeScores> relative;
       if (!network_.relative.empty()) relative.emplace(model_, network_, layer, member.tokens, scratch_);
       if (relative) one.relative = &*relative;
+      std::optional<GridBias> grid_bias;
+      if (layer.grid_bias != nullptr) grid_bias.emplace(model_, *layer.grid_bias, member.grid);
+      if (grid_bias) one.grid_bias = &*grid_bias;
       attend(one);
       if (options_.on_heads) options_.on_heads({member.input, index, rows(heads_, member).view()});
       report(kAttended);
@@ -362,7 +373,10 @@ class Pass {
   // Applies norms and rotary positions to queries and keys.
   void place(const NetworkLayer& layer, const std::array<HeadColumns, 3>& columns, const Member& member) const {
     static const RotaryTable kNone;
-    const RotaryTable& table = !layer.rotary ? kNone : (layer.local_rotary ? local_tables_ : tables_).at(member.tokens);
+    const RotaryTable& table = !layer.rotary                               ? kNone
+                               : network_.rotary.grid != RotaryGrid::kNone ? grid_tables_.at(member.grid)
+                               : layer.local_rotary                        ? local_tables_.at(member.tokens)
+                                                                           : tables_.at(member.tokens);
     const std::array<std::optional<Norm>, 2> norms = {load_norm(checkpoint_, layer.q_norm),
                                                       load_norm(checkpoint_, layer.k_norm)};
     const std::array<std::size_t, 2> heads = {sizes_.heads, sizes_.kv_heads};
@@ -398,6 +412,7 @@ class Pass {
                        .causal = network_.causal,
                        .window = layer.window,
                        .relative = nullptr,
+                       .grid_bias = nullptr,
                        .bias = network_.bias.empty() ? nullptr : &biases_.at(member.tokens),
                        .replacements = std::span(replacements_).subspan(index * sizes_.heads, sizes_.heads),
                        .wanted = {},
@@ -506,6 +521,7 @@ class Pass {
   Buffer<float> scratch_;
   std::map<std::size_t, RotaryTable> tables_;  // by number of tokens, since some scalings depend on it
   std::map<std::size_t, RotaryTable> local_tables_;
+  std::map<PatchGrid, RotaryTable> grid_tables_;
   std::map<std::size_t, BiasTable> biases_;
 };
 
