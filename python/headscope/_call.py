@@ -134,7 +134,7 @@ def _integers(name: str, values: ArrayLike, axes: Sequence[int], expected: str) 
 def _give_model(request: _native.Request, model: Any, parameters: Mapping[str, Any]) -> bool:
     if not isinstance(model, Model):
         return False
-    for name in ("revision", "family"):
+    for name in ("revision", "family", "tower"):
         if parameters.get(name) is not None:
             raise ArgumentError(f"{name}: the model is already open; use it with headscope.load")
     request.give_model(model._native)

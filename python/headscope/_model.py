@@ -32,8 +32,13 @@ class Model:
         self.info: dict[str, Any] = native.info()
 
     @staticmethod
-    def open(path: str | PathLike[str], revision: str | None = None, family: str | None = None) -> Model:
-        return Model(_native.Model.open(fspath(path), revision or "", family or ""))
+    def open(
+        path: str | PathLike[str],
+        revision: str | None = None,
+        family: str | None = None,
+        tower: str | None = None,
+    ) -> Model:
+        return Model(_native.Model.open(fspath(path), revision or "", family or "", tower or ""))
 
     @property
     def path(self) -> str:
@@ -82,10 +87,16 @@ class Model:
         return f"<table>{rows}</table>"
 
 
-def load(path: str | PathLike[str], revision: str | None = None, family: str | None = None) -> Model:
+def load(
+    path: str | PathLike[str],
+    revision: str | None = None,
+    family: str | None = None,
+    tower: str | None = None,
+) -> Model:
     """Opens a folder with config.json and safetensors files, a .gguf file, or a model in the Hugging Face cache.
 
     A name (``openai-community/gpt2``, ``gpt2``) is looked up in the local cache, never on the network; ``revision`` is
     its branch, tag or commit. ``family`` reads the model as one of that family, whatever its configuration says.
+    ``tower`` selects the transformer of a model with several: ``text`` or ``vision`` of CLIP or LLaVA, ``stage3`` of Swin.
     """
-    return Model.open(path, revision, family)
+    return Model.open(path, revision, family, tower)

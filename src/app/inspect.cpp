@@ -105,6 +105,11 @@ std::string model_lines(const ModelInfo& info) {
                                                        : info.embedding;
   std::string lines = row("family", fmt::format("{} ({}, {})", info.family, to_string(info.modality),
                                                 info.causal ? "causal" : "bidirectional"));
+  if (!info.tower.empty()) {
+    const std::string others = fmt::format("{}", fmt::join(info.other_towers, ", "));
+    lines +=
+        row("tower", others.empty() ? info.tower : fmt::format("{} (--tower {} opens the other)", info.tower, others));
+  }
   lines += row("layers", std::to_string(sizes.layers));
   lines += row("heads", fmt::format("{} per layer, {} in total", sizes.heads, sizes.heads * sizes.layers));
   lines += row("KV heads", kv_heads);
@@ -175,6 +180,8 @@ std::string to_json(const InspectOutcome& outcome) {
                     {"format", outcome.is_gguf ? "gguf" : "safetensors"},
                     {"files", outcome.file_count},
                     {"family", info.family},
+                    {"tower", name_or_null(info.tower)},
+                    {"other_towers", info.other_towers},
                     {"modality", to_string(info.modality)},
                     {"causal", info.causal},
                     {"layers", info.sizes.layers},

@@ -120,9 +120,10 @@ std::string key_of_blocks(const RelateRequest& request, const Model& model, cons
   RelateRequest copy = request;
   const std::map<std::string, std::string> identity = options_of(copy).identity();
   const std::string family = model.info().family_overridden ? " as " + model.info().family : "";
-  return fmt::format("model {}{}; weights {}; layers {}; heads {}; engine {}; kernels {}; version {}", seen, family,
-                     identity.at("weights"), identity.at("layers"), identity.at("heads"), engine.name(), kernel_name(),
-                     version());
+  const std::string tower = model.info().tower.empty() ? "" : ", tower " + model.info().tower;
+  return fmt::format("model {}{}{}; weights {}; layers {}; heads {}; engine {}; kernels {}; version {}", seen, family,
+                     tower, identity.at("weights"), identity.at("layers"), identity.at("heads"), engine.name(),
+                     kernel_name(), version());
 }
 
 // The matrix of token vectors; null if the model has none.
@@ -288,9 +289,10 @@ std::optional<RelateOutcome> run(const RelateRequest& request, const Context& ca
   if (!request.labels.empty() && ranks.is_root()) outcome.options.labels = load_labels(request.labels);
   std::optional<RunOutput> output;
   if (ranks.is_root()) {
-    output.emplace(request.output, describe_run(request, model, seen, *context.affinity_engine), watch);
+    output.emplace(target_of(request.output, model), describe_run(request, model, seen, *context.affinity_engine),
+                   watch);
   }
-  Resumable resumable(request.output, request.resumption, RelateRequest::kCommand.name);
+  Resumable resumable(target_of(request.output, model), request.resumption, RelateRequest::kCommand.name);
   ranks.barrier();  // nothing is read before all ranks have removed what is not to be resumed
   std::optional<FinishedBlocks> finished;
   if (FinishedWork* work =

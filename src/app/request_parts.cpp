@@ -88,7 +88,7 @@ std::string format_size(std::size_t bytes) {
 
 std::shared_ptr<const Model> ModelSource::open() const {
   if (opened) return opened;
-  return std::make_shared<const Model>(Model::open(path, {.revision = revision, .family = family}));
+  return std::make_shared<const Model>(Model::open(path, {.revision = revision, .family = family, .tower = tower}));
 }
 
 void describe(ModelSource& model, OptionList& options) {
@@ -104,6 +104,14 @@ void describe(ModelSource& model, OptionList& options) {
   options
       .add("family", model.family,
            "Read the model as one of this family, whatever its configuration says; its tensors must fit")
+      .circumstantial();
+  options
+      .add("tower", model.tower,
+           "Which transformer of a model with several: text or vision; of a model like Swin: stage1, stage2, ... "
+           "Results "
+           "go to the folder of that name in RUN, so that it may hold all (default: the language model, the images' "
+           "side "
+           "of a model like CLIP, or the stage with the most layers)")
       .circumstantial();
 }
 

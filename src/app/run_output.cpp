@@ -50,10 +50,17 @@ void describe_resources(RunCommand& command, const Resources& resources) {
 void describe_model(RunCommand& command, const Model& model, const std::string& fingerprint) {
   command.identity["model"] = fingerprint;
   if (model.info().family_overridden) command.identity["family"] = model.info().family;
+  if (!model.info().tower.empty()) command.identity["tower"] = model.info().tower;
   const ModelLocation& location = model.checkpoint().location();
   if (!location.is_cached()) return;
   command.circumstances["repository"] = location.repository;
   command.circumstances["commit"] = location.commit;
+}
+
+OutputTarget target_of(const OutputTarget& output, const Model& model) {
+  OutputTarget target = output;
+  if (!target.run.empty() && model.info().tower_requested) target.run /= model.info().tower;
+  return target;
 }
 
 Context make_context(const Resources& resources, const Context& context) {

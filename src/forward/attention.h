@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "forward/bias_table.h"
+#include "forward/grid_bias.h"
 #include "headscope/base/matrix.h"
 #include "headscope/model/head_map.h"
 
@@ -40,6 +41,7 @@ struct AttentionTask {
   bool causal;
   std::size_t window;  ///< 0: none. A query sees that many tokens up to itself and, if not causal, from itself on.
   const RelativeScores* relative;  ///< nullptr: none.
+  const GridBias* grid_bias;       ///< nullptr: none.
   const BiasTable* bias;           ///< nullptr: none.
   /// By head: its replacement output, or empty.
   std::span<const std::vector<float>> replacements;

@@ -7,10 +7,12 @@
 
 #include "forward/attention.h"
 #include "forward/embed.h"
+#include "forward/grid_bias.h"
 #include "forward/latent.h"
 #include "forward/memory_plan.h"
 #include "forward/output.h"
 #include "forward/parallel_rows.h"
+#include "forward/patch_grid.h"
 #include "forward/relative_scores.h"
 #include "forward/rotary_table.h"
 #include "forward/token_inputs.h"
@@ -39,6 +41,7 @@ struct Member {
   std::size_t input;
   std::size_t first;
   std::size_t tokens;
+  PatchGrid grid;
 };
 
 // The rows of one input that are in the stream.
@@ -78,7 +81,8 @@ class Pass {
   void run() {
     std::vector<Member> members;
     for (std::size_t i = 0; i < inputs_.size() * options_.copies; ++i) {
-      members.push_back({i, 0, input_tokens(model_, network_, original(i), i % inputs_.size())});
+      members.push_back({i, 0, input_tokens(model_, network_, original(i), i % inputs_.size()),
+                         patch_grid(network_.input, original(i).pixels)});
       longest_ = std::max(longest_, members.back().tokens);
     }
     const std::vector<std::vector<Member>> batches = pack(members);
@@ -128,6 +132,7 @@ class Pass {
     heads_ = Matrix(tokens, sizes_.heads * sizes_.d_head);
     tables_.clear();
     local_tables_.clear();
+    grid_tables_.clear();
     kept_.clear();
     biases_.clear();
     for (const Member& member : batch) {
@@ -137,7 +142,10 @@ class Pass {
       } else {
         embed(model_, network_, original(member.input), rows(stream_, member));
       }
-      if (!tables_.contains(member.tokens)) {
+      if (network_.rotary.grid != RotaryGrid::kNone) {
+        const std::size_t before = member.tokens - member.grid.size();
+        grid_tables_.try_emplace(member.grid, RotaryTable(network_.rotary, member.grid, before));
+      } else if (!tables_.contains(member.tokens)) {
         tables_.emplace(member.tokens, RotaryTable(network_.rotary, member.tokens));
         local_tables_.emplace(member.tokens, RotaryTable(network_.local_rotary, member.tokens));
         if (!network_.bias.empty()) biases_.emplace(member.tokens, BiasTable(model_, network_, member.tokens));
@@ -216,8 +224,8 @@ class Pass {
   void embed_inputs(const std::vector<Member>& batch) {
     token_inputs_ = Matrix(stream_.rows(), network_.input.token_inputs->shape[1]);
     for (const Member& member : batch) {
-      const Matrix own = token_inputs(model_, network_.input, original(member.input).ids,
-                                      rows(stream_, member).view(), scratch_);
+      const Matrix own =
+          token_inputs(model_, network_.input, original(member.input).ids, rows(stream_, member).view(), scratch_);
       std::ranges::copy(own.values(), token_inputs_.row(member.first).begin());
     }
   }
@@ -310,6 +318,9 @@ class Pass {
       std::optional<RelativeScores> relative;
       if (!network_.relative.empty()) relative.emplace(model_, network_, layer, member.tokens, scratch_);
       if (relative) one.relative = &*relative;
+      std::optional<GridBias> grid_bias;
+      if (layer.grid_bias != nullptr) grid_bias.emplace(model_, *layer.grid_bias, member.grid);
+      if (grid_bias) one.grid_bias = &*grid_bias;
       attend(one);
       if (options_.on_heads) options_.on_heads({member.input, index, rows(heads_, member).view()});
       report(kAttended);
@@ -439,17 +450,23 @@ class Pass {
   }
 
   // Applies norms and rotary positions to queries and keys.
-  void place(std::size_t index, const NetworkLayer& layer, const std::array<HeadColumns, 3>& columns, const Member& member) const {
+  void place(std::size_t index, const NetworkLayer& layer, const std::array<HeadColumns, 3>& columns,
+             const Member& member) const {
     static const RotaryTable kNone;
-    const RotaryTable& table = !layer.rotary ? kNone : (layer.local_rotary ? local_tables_ : tables_).at(member.tokens);
-    const std::array<std::optional<Norm>, 3> norms = {
-        load_norm(checkpoint_, layer.q_norm), load_norm(checkpoint_, layer.k_norm), load_norm(checkpoint_, layer.v_norm)};
+    const RotaryTable& table = !layer.rotary                               ? kNone
+                               : network_.rotary.grid != RotaryGrid::kNone ? grid_tables_.at(member.grid)
+                               : layer.local_rotary                        ? local_tables_.at(member.tokens)
+                                                                           : tables_.at(member.tokens);
+    const std::array<std::optional<Norm>, 3> norms = {load_norm(checkpoint_, layer.q_norm),
+                                                      load_norm(checkpoint_, layer.k_norm),
+                                                      load_norm(checkpoint_, layer.v_norm)};
     const std::array<std::size_t, 2> heads = {sizes_.heads, sizes_.heads_of(index, Role::kK)};  // 0: already placed
     if (!norms[0] && !norms[1] && table.empty() && network_.query_growth <= 0) return;
     const std::size_t width = sizes_.width(index, Role::kQ);
     parallel_for_rows(member.tokens, [&](std::size_t t) {
       for (std::size_t r = 0; r < 2; ++r) {
-        if (norms[r] && network_.joint_head_norms && heads[r] > 0) {  // the heads of such a family are next to each other
+        if (norms[r] && network_.joint_head_norms &&
+            heads[r] > 0) {  // the heads of such a family are next to each other
           const std::span<float> all(columns[r].at(t, 0), heads[r] * width);
           norms[r]->apply_row(all, all);
         }
@@ -483,6 +500,7 @@ class Pass {
                        .causal = network_.causal,
                        .window = layer.window,
                        .relative = nullptr,
+                       .grid_bias = nullptr,
                        .bias = network_.bias.empty() ? nullptr : &biases_.at(member.tokens),
                        .replacements = std::span(replacements_).subspan(index * sizes_.heads, sizes_.heads),
                        .wanted = {},
@@ -591,6 +609,7 @@ class Pass {
   Buffer<float> scratch_;
   std::map<std::size_t, RotaryTable> tables_;  // by number of tokens, since some scalings depend on it
   std::map<std::size_t, RotaryTable> local_tables_;
+  std::map<PatchGrid, RotaryTable> grid_tables_;
   std::map<std::size_t, BiasTable> biases_;
 
   struct KeptKeys {

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "headscope/model/rotary.h"
+
 namespace headscope {
 
 /// The nonlinearity of an MLP.
@@ -73,11 +75,16 @@ struct ForwardNames {
   std::string block_scale = {};         ///< Full name of the tensor with one factor on the stream after the block.
   std::string mlp_scale = {};           ///< Full name of the tensor of per-channel factors on the MLP's output.
 
+  /// kGridBias: full name of the table [distances and 3, heads] of a layer, or of one that all layers share.
+  std::string grid_bias = {};
+  std::string shared_grid_bias = {};
+
   // Out of the residual stream. These names may occur with or without the prefix.
   std::string final_norm = {};
   std::string transform = {};         ///< Linear map and activation before the unembedding (BERT) ...
   std::string transform_norm = {};    ///< ... and the norm after it.
   std::string unembedding_bias = {};  ///< Full name.
+  std::string pooled_norm = {};       ///< Norm of the mean of the patches, before an image classifier.
   bool no_unembedding = false;        ///< The format omits the language model's head.
   /// Alternative forms of an image classifier: one module, or two whose outputs are averaged.
   std::vector<std::vector<std::string>> classify = {};
@@ -169,6 +176,9 @@ struct ForwardRules {
                                  ///< `rotary_share`.
 
   Pooling pooling = Pooling::kFirst;
+  /// Config key that, when true (the default), makes the pooling kMean and leaves out the final norm (BEiT).
+  std::string mean_pooling_key = {};
+  RotaryGrid rotary_grid = RotaryGrid::kNone;
   bool interpolated_positions = false;  ///< The table of positions is interpolated for other image sizes (DINOv2).
 };
 
