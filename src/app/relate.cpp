@@ -27,6 +27,8 @@ namespace {
 using namespace app;
 
 TextForm<RolePair> pair_form() {
+  std::vector<std::string> names = {"all"};
+  for (const RolePair& pair : all_role_pairs()) names.push_back(to_string(pair));
   return {.parse = [](const std::string& text) -> std::optional<std::vector<RolePair>> {
             if (text == "all") return all_role_pairs();
             const auto pair = parse_role_pair(text);
@@ -34,7 +36,8 @@ TextForm<RolePair> pair_form() {
             return std::vector{*pair};
           },
           .format = [](const RolePair& pair) { return to_string(pair); },
-          .expected = "a pair of the roles Q, K, V, O such as OQ, or all"};
+          .expected = "a pair of the roles Q, K, V, O such as OQ, or all",
+          .examples = std::move(names)};
 }
 
 TextForm<Metric> metric_form() {
@@ -78,7 +81,7 @@ RelateOptions relate_options(const RelateRequest& request) {
   options.metrics = request.metrics;
   options.nulls = request.nulls;
   options.top = request.top;
-  if (request.max_q && *request.max_q > 0) options.q_level = request.max_q;
+  if (request.max_q) options.q_level = request.max_q;
   options.matched = {.draws = request.draws, .seed = request.seed};
   options.bootstrap.seed = request.seed;
   options.sensitivity = request.sensitivity;
@@ -235,6 +238,7 @@ void describe(RelateRequest& request, OptionList& options) {
            "and "
            "the matched null, over all pairs of roles")
       .between(0, 1)
+      .above(0)
       .formerly("--q");
   options.add("nodes", request.nodes, nodes_form(),
               "Nodes of the graph; with others than heads, all components are compared by overlap");

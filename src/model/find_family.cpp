@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "headscope/base/error.h"
+#include "headscope/base/spelling.h"
 #include "headscope/model/family_table.h"
 #include "model/attention_names.h"
 #include "model/config_reader.h"
@@ -181,10 +182,10 @@ const Family& by_name(std::string_view name) {
   for (const Family& family : known_families()) {
     if (family.name == name) return family;
   }
-  std::vector<std::string_view> names;
+  std::vector<std::string> names;
   for (const Family& family : known_families()) names.push_back(family.name);
-  throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("unknown family '{}'; expected one of {}", printable(name), fmt::join(names, ", ")));
+  throw Error(ErrorKind::kInvalidArgument, fmt::format("unknown family '{}'{}; expected one of {}", printable(name),
+                                                       did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
 std::string gguf_architecture(const Checkpoint& checkpoint) {
