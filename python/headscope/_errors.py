@@ -31,3 +31,7 @@ class BackendError(Error, RuntimeError):
 
 class ResourceError(Error, MemoryError):
     """The memory budget or the disk space is exhausted."""
+
+
+class ParameterError(ArgumentError, TypeError):
+    """A parameter does not exist, is missing, or is given twice."""

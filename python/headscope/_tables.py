@@ -28,6 +28,9 @@ class Table:
         self.names: list[str] = native.names
         self._columns: dict[str, NDArray[Any]] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_native": self._native, "names": self.names, "_columns": {}}
+
     def __len__(self) -> int:
         return len(self._native)
 

@@ -62,7 +62,7 @@ def test_weights_stay_as_they_are_after_all_analyses() -> None:
     module = transformers.GPT2LMHeadModel(config).eval()
     before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
     live = headscope.from_torch(module)
-    headscope.relate(live, memory="8M")
+    headscope.relate(live, memory="12M")
     headscope.capture(live, ids=[1, 2, 3, 4], memory="8M")
     headscope.detect(live, sequences=2, memory="8M")
     for name, tensor in module.state_dict().items():
