@@ -26,14 +26,18 @@ def on_cpu(name: str, values: ArrayLike) -> Any:
         device = getattr(values, "device", None)
         if device is not None and getattr(device, "type", "cpu") != "cpu":
             values = values.cpu()
-        values = np.from_dlpack(values)
+        try:
+            values = np.from_dlpack(values)
+        except (TypeError, ValueError, RuntimeError, BufferError):
+            raise ArgumentError(f"{name}: NumPy cannot read {kind_of(values)} of {getattr(values, 'dtype', '?')}") from None
     return values
 
 
 def array_of(name: str, values: ArrayLike) -> NDArray[Any]:
     """An array of numbers, without a copy where that is possible."""
+    values = on_cpu(name, values)
     try:
-        array = np.asarray(on_cpu(name, values))
+        array = np.asarray(values)
     except (TypeError, ValueError, RuntimeError, BufferError):
         raise ArgumentError(f"{name}: {kind_of(values)} that is not an array: its parts differ in length or type"
                             ) from None
