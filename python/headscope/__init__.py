@@ -15,6 +15,7 @@ from ._enums import Metric, NullModel, Role
 from ._errors import (
     ArgumentError,
     BackendError,
+    ColumnError,
     Error,
     FileError,
     FormatError,
@@ -27,12 +28,13 @@ from ._functions import capture, compare, detect, organize, patch, prune, relate
 from ._graph import HeadGraph
 from ._model import Model, families, from_torch, load
 from ._native import better_kernels as _better_kernels
-from ._native import set_threads, threads
+from ._native import threads
 from ._native import version as __version__
 from ._result import Result
 from ._run import Run
 from ._run import open_run as open
 from ._tables import Table
+from ._threads import set_threads
 from ._torch import capture_torch
 from ._trees import Tree
 from ._view import view
@@ -48,7 +50,7 @@ from .results import (
 )
 
 __all__ = [
-    "ArgumentError", "BackendError", "Capture", "Comparison", "Detection", "Error", "FileError", "FormatError",
+    "ArgumentError", "BackendError", "Capture", "ColumnError", "Comparison", "Detection", "Error", "FileError", "FormatError",
     "HeadGraph", "Invariance", "Metric", "Model", "NullModel", "NumericError", "Organization", "ParameterError",
     "Patching", "Pruning", "Relation", "ResourceError", "Result", "Role", "Run", "Table", "Tree", "UnsupportedError", "__version__", "capture",
     "capture_torch", "compare", "detect", "families", "from_torch", "load", "open", "organize", "patch", "prune", "relate",

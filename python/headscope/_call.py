@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from enum import Enum
+from functools import cache
 from os import PathLike, fspath
 from typing import Any, TypeAlias, TypeVar
 
@@ -87,14 +88,29 @@ def _run(command: str, parameters: dict[str, Any]) -> _native.Outcome:
     objects = request.objects
     if objects.get("text") == "inputs":
         parameters = give_inputs(request, parameters)
+    paths = _paths_of(command)
     for name, value in parameters.items():
-        if name == "progress" or value is None:  # None is the default
+        kind = objects.get(name, "")
+        if name == "progress" or (value is None and kind not in _REQUIRED):  # None is the default
             continue
-        give = _GIVE.get(objects.get(name, ""))
+        give = _GIVE.get(kind)
         if give is None or not give(request, value, parameters):
-            request.set(name, _plain(name, value))
+            request.set(name, _checked_paths(name, value) if name in paths else _plain(name, value))
     with Bar(parameters.get("progress")) as bar:
         return request.run(bar, _log.info)
+
+
+@cache
+def _paths_of(command: str) -> frozenset[str]:
+    """The parameters that are paths."""
+    return frozenset(one.parameter for one in _native.Request(command).options if one.holds_paths)
+
+
+def _checked_paths(name: str, value: Any) -> _Value:
+    """A path, or paths. A number is none, although a folder may have its name."""
+    if isinstance(value, (list, tuple)):
+        return [path_of(name, one) for one in value]
+    return path_of(name, value)
 
 
 def _plain(name: str, value: Any) -> _Value:
@@ -221,6 +237,8 @@ def _give_maps(request: _native.Request, source: Any, parameters: Mapping[str, A
     if not (hasattr(source, "shape") or isinstance(source, (list, tuple))):
         raise ArgumentError("source: expected what capture returned, a folder of results, a file or an array, found "
                             f"{kind_of(source)}")
+    if isinstance(source, (list, tuple)) and not source:
+        raise ArgumentError("source: is empty, expected maps [head, query, key]")
     request.give_maps(float_array("source", source), description)
     return True
 
@@ -232,6 +250,8 @@ def _give_mask(request: _native.Request, mask: Any, _: Mapping[str, Any]) -> boo
     return True
 
 
+#: Objects that a function cannot do without.
+_REQUIRED = ("model", "maps")
 _GIVE: dict[str, Callable[[_native.Request, Any, Mapping[str, Any]], bool]] = {
     "model": _give_model,
     "head_labels": _give_head_labels,

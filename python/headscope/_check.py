@@ -35,7 +35,7 @@ def check_call(name: str, signature: inspect.Signature, args: tuple[Any, ...], k
     named = [one.name for one in parameters if one.kind is not one.VAR_KEYWORD]
     for key in kwargs:
         if key not in named and not any(one.kind is one.VAR_KEYWORD for one in parameters):
-            raise ParameterError(f"{name}: there is no parameter '{key}'{suggestion(key, named)}")
+            raise ParameterError(f"{name}: there is no parameter '{key}'; {suggestion(key, named)}")
     positional = [one for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
     if len(args) > len(positional):
         words = ", ".join(one.name for one in positional)
@@ -49,15 +49,15 @@ def check_call(name: str, signature: inspect.Signature, args: tuple[Any, ...], k
 
 
 def suggestion(wrong: str, names: Iterable[str]) -> str:
-    """The name that was probably meant, as the end of a sentence."""
+    """The name that was probably meant, or all of them."""
     flag = "--" + wrong.replace("_", "-")
     known = list(names)
     # What the command line calls it: no_special, output.
     translated = _native.with_parameter_names(flag)
     if translated != flag and translated.partition("=")[0] in known:
-        return f"; did you mean {translated}?"
+        return f"did you mean {translated}?"
     close = difflib.get_close_matches(wrong, known, n=1, cutoff=0.6)
-    return f"; did you mean {close[0]}?" if close else f"; there are {', '.join(known)}"
+    return f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
 
 
 def kind_of(value: Any) -> str:
@@ -67,6 +67,8 @@ def kind_of(value: Any) -> str:
     if isinstance(value, type):
         return f"the class {value.__name__}"
     name = type(value).__name__
+    if name == "bytes":
+        return name
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 

@@ -35,3 +35,9 @@ class ResourceError(Error, MemoryError):
 
 class ParameterError(ArgumentError, TypeError):
     """A parameter does not exist, is missing, or is given twice."""
+
+
+class ColumnError(ArgumentError, KeyError):
+    """A table has no column of this name."""
+
+    __str__ = Exception.__str__  # a KeyError shows its message in quotation marks

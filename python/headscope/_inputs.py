@@ -118,17 +118,23 @@ def _add_list(found: Inputs, name: str, values: list[Any], depth: int) -> None:
         raise ArgumentError(f"{name}: mixes token ids and {kind_of(other)}; give inputs of one kind")
     if depth == 0 and all(isinstance(one, (float, np.floating)) for one in values):
         raise ArgumentError(f"{name}: numbers with a point are not token ids, which are integers")
+    if isinstance(values[0], (list, tuple)) and _holds_floats(values):
+        found.pixels.append(_pixels_of(name, values))
+        return
     if depth > 0:
-        rows = {type(one) for one in values}
-        if rows <= {list, tuple, float}:
-            found.pixels.append(_pixels_of(name, values))
-            return
         raise ArgumentError(f"{name}: input {len(found.ids)} holds {kind_of(values[0])}, expected token ids")
     for one in values:
         if isinstance(one, (list, tuple)) or not isinstance(one, Iterable) or _is_input(one):
             _add(found, name, one, depth + 1)
         else:
             raise ArgumentError(f"{name}: expected {_EXPECTED}, found {kind_of(one)} in the list")
+
+
+def _holds_floats(values: Any) -> bool:
+    """Whether it is a list, of lists, of floats: pixels that were an array."""
+    while isinstance(values, (list, tuple)) and values:
+        values = values[0]
+    return isinstance(values, (float, np.floating))
 
 
 def _is_input(value: Any) -> bool:
@@ -178,6 +184,8 @@ def _add_array(found: Inputs, name: str, value: Any, depth: int) -> None:
 
 
 def _pixels_of(name: str, values: Any) -> NDArray[np.float32]:
+    if not (_is_array(values) or isinstance(values, (list, tuple))):
+        raise ArgumentError(f"{name}: expected normalized pixels, which are floats, found {kind_of(values)}")
     array = array_of(name, values)
     shape = f"{array.dtype} of shape {list(array.shape)}"
     if array.dtype.kind != "f":
@@ -278,6 +286,8 @@ def _without_padding(name: str, ids: Any, mask: Any) -> NDArray[np.int64]:
 
 def ids_of(name: str, value: Any) -> list[NDArray[np.int64]]:
     """Token ids, one array per input."""
+    if not (_is_array(value) or _is_batch(value) or _is_encoding(value) or isinstance(value, (list, tuple, range, Iterator))):
+        raise ArgumentError(f"{name}: expected integers [tokens] or [inputs, tokens], found {kind_of(value)}")
     array = array_of(name, value) if _is_array(value) else None
     if array is not None and (array.ndim not in (1, 2) or array.dtype.kind not in "iu" or array.size == 0):
         raise ArgumentError(f"{name}: expected integers [tokens] or [inputs, tokens], found {array.dtype} of shape "

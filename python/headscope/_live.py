@@ -31,6 +31,11 @@ def _is_a(value: Any, *names: str) -> bool:
     return any(kind.__name__ in names for kind in type(value).__mro__)
 
 
+def is_bridge(module: Any) -> bool:
+    """Whether it is a bridge of TransformerLens."""
+    return _is_a(module, "BridgeCore", "TransformerBridge")
+
+
 def _bare(module: Any, name: str) -> Any:
     """The Hugging Face module in what was given: compiled, on several devices, or in a bridge."""
     while True:
@@ -38,7 +43,7 @@ def _bare(module: Any, name: str) -> Any:
             module = module._orig_mod
         elif _is_a(module, "DataParallel", "DistributedDataParallel"):
             module = module.module
-        elif _is_a(module, "BridgeCore", "TransformerBridge"):
+        elif is_bridge(module):
             return _of_bridge(module, name)
         else:
             break
@@ -160,9 +165,12 @@ def native_model(module: Any, *, config: Any = None, path: str | None = None, na
     return _native.Model.from_arrays(path or _origin(bare), _tensors(bare, name), text)
 
 
-def check_is_module(name: str, value: Any) -> None:
+MODULES = "a Hugging Face module or a TransformerBridge"
+
+
+def check_is_module(name: str, value: Any, expected: str = f"a folder, a Hub name, a Model, {MODULES}") -> None:
     """Raises, with the name of what was given instead, unless it is a module."""
-    expected = "expected a folder, a Hub name, a Model, a Hugging Face module or a TransformerBridge"
+    expected = f"expected {expected}"
     if isinstance(value, type):
         raise ArgumentError(f"{name}: {kind_of(value)} has no weights, {expected}")
     if _is_a(value, "Result"):

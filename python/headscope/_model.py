@@ -15,7 +15,7 @@ from . import _native
 from ._check import checked, index_of, kind_of, path_of
 from ._enums import Role
 from ._errors import ArgumentError
-from ._live import Module, check_is_module, native_model
+from ._live import MODULES, Module, check_is_module, native_model
 
 
 def families() -> list[dict[str, Any]]:
@@ -141,5 +141,5 @@ def from_torch(module: Module, *, config: Any = None, name: str | None = None) -
     weights that were not copied are visible. ``name`` is the name in messages, and the folder of its tokenizer; default:
     the folder or the Hub name that the module was loaded from. ``config`` is needed for a module without one.
     """
-    check_is_module("from_torch", module)
+    check_is_module("from_torch", module, MODULES)
     return Model(native_model(module, config=config, path=name, name="from_torch"))

@@ -94,7 +94,11 @@ def wiring(relation: Relation, ax: Axes | None = None, pairs: list[str] | None =
 
     ax = _axes(ax, 8, 5)
     edges = relation.edges
-    shown = pairs if pairs is not None else list(dict.fromkeys(edges["pair"]))
+    known = list(dict.fromkeys(edges["pair"]))
+    shown = known if pairs is None else [pairs] if isinstance(pairs, str) else list(pairs)
+    for pair in shown:
+        if pair not in known:
+            raise ArgumentError(f"pairs: there is no edge of '{pair}', only of {', '.join(known)}")
     # Never the z of the isotropic null: any anisotropy exceeds it.
     headline = next((name for name in ("z_matched", "z_span") if name in edges), "score")
     strength = np.nan_to_num(np.asarray(edges[headline], dtype=float))

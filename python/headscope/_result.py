@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from numpy.typing import NDArray
 
-from ._check import check_call, path_of
+from ._check import check_call, kind_of, path_of
 from ._errors import ArgumentError
 from ._files import Files, Folder
 from ._tables import Table
@@ -109,6 +109,8 @@ class Result:
         chosen = kind if kind is not None else next(iter(drawn))
         if chosen not in drawn:
             raise ArgumentError(f"plot: '{chosen}' is none of {', '.join(drawn)}")
+        if ax is not None and not hasattr(ax, "add_collection"):
+            raise ArgumentError(f"ax: expected axes of matplotlib, found {kind_of(ax)}")
         draw = getattr(_plots, drawn[chosen])
         signature = inspect.signature(draw)
         own = signature.replace(parameters=list(signature.parameters.values())[2:])  # without the result and the axes

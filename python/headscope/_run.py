@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _native
-from ._check import kind_of, path_of
+from ._check import checked, kind_of, path_of
 from ._errors import ArgumentError
 from ._files import Folder
 from ._result import Result
@@ -115,6 +115,7 @@ def folder_of(source: str | PathLike[str] | Result | Iterable[Result]) -> Iterat
             yield run
 
 
+@checked
 def open_run(run: str | PathLike[str]) -> Run:
     """Opens a RUN folder that commands or ``save`` wrote to."""
     return Run(run)

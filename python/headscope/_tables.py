@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
+from ._check import suggestion
+from ._errors import ColumnError
 
 if TYPE_CHECKING:
     import pandas
@@ -36,7 +38,7 @@ class Table:
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         if name not in self.names:
-            raise KeyError(f"no column '{name}', only {', '.join(self.names)}")
+            raise ColumnError(f"there is no column '{name}'; {suggestion(str(name), self.names)}")
         if name not in self._columns:
             values = self._native.column(name)
             self._columns[name] = np.array(values, dtype=object) if isinstance(values, list) else values

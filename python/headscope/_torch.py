@@ -13,6 +13,7 @@ from . import _native
 from ._check import checked
 from ._errors import UnsupportedError
 from ._files import Held
+from ._live import check_is_module, is_bridge
 from .results import Capture
 
 
@@ -80,6 +81,10 @@ def capture_torch(module: Any, inputs: Any, *, tokenizer: Any = None) -> Capture
     ``inputs`` are what the module takes: a mapping, a tokenizer's result, or a tensor of ids or pixels. Fused attention
     is switched to eager for the pass. Padding is kept as it is. Only patterns and the output are known this way.
     """
+    check_is_module("capture_torch", module, "a Hugging Face module")
+    if is_bridge(module):
+        raise UnsupportedError("capture_torch: a bridge computes attention by itself; use headscope.capture, or its "
+                               "run_with_cache")
     arguments = _arguments(inputs)
     maps = _Maps()
     handles = [
