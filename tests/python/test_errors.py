@@ -119,8 +119,8 @@ def test_arguments_that_are_none_of_the_words(model: headscope.Model, captured: 
         headscope.patch(model, ids=IDS, edges=[("QK", "L0H0", "L1H3")])
     with pytest.raises(headscope.ArgumentError, match="plot: 'x' is none of"):
         captured.plot("x")
-    with pytest.raises(TypeError, match=r"^relate: there is no parameter 'nonsense'; there are model, revision, "):
-        headscope.relate(model, nonsense=1)  # type: ignore[call-arg, unused-ignore]
+    with pytest.raises(TypeError, match=r"^relate: there is no parameter 'qqqqqq'; there are model, revision, "):
+        headscope.relate(model, qqqqqq=1)  # type: ignore[call-arg, unused-ignore]
 
 
 def test_nothing_is_left_of_a_failed_call(model: headscope.Model, tmp_path: Path) -> None:
