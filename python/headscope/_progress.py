@@ -89,4 +89,6 @@ def _shown(stage: str) -> Any:
 
 
 def _has_viewer() -> bool:
-    return sys.stderr.isatty() or "ipykernel" in sys.modules
+    """Whether somebody looks: on a terminal, or in a notebook."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return sys.stderr.isatty() or hasattr(shell, "kernel")
