@@ -15,6 +15,7 @@
 #include "app/run_output.h"
 #include "app/shared_work.h"
 #include "headscope/base/error.h"
+#include "headscope/base/hash.h"
 #include "headscope/base/memory.h"
 #include "headscope/linalg/kernels.h"
 #include "headscope/model/fingerprint.h"
@@ -107,10 +108,23 @@ std::vector<Role> reading_roles(const RelateRequest& request) {
   return roles;
 }
 
+bool has_labels(const RelateRequest& request) {
+  return !request.labels.empty() || !request.labels_text.empty();
+}
+
+HeadLabels read_labels(const RelateRequest& request) {
+  return request.labels_text.empty() ? load_labels(request.labels) : HeadLabels::parse(request.labels_text, "--labels");
+}
+
 RunCommand describe_run(const RelateRequest& request, const Model& model, const std::string& seen,
                         const AffinityEngine& engine) {
   RunCommand command = describe_command(request);
   command.identity["engine"] = engine.name();
+  if (!request.labels_text.empty()) {
+    Hash hash;
+    hash.add(std::string_view(request.labels_text));
+    command.identity["labels_contents"] = hash.digits();
+  }
   describe_resources(command, request.resources);
   describe_model(command, model, seen);
   return command;
@@ -290,7 +304,7 @@ std::optional<RelateOutcome> run(const RelateRequest& request, const Context& ca
   // Ranks compare a sample; the whole is read once.
   check_same_everywhere(ranks, "model", sampled_fingerprint(model.checkpoint()));
   const std::string seen = broadcast_text(ranks, ranks.is_root() ? fingerprint(model) : "");
-  if (!request.labels.empty() && ranks.is_root()) outcome.options.labels = load_labels(request.labels);
+  if (has_labels(request) && ranks.is_root()) outcome.options.labels = read_labels(request);
   std::optional<RunOutput> output;
   if (ranks.is_root()) {
     output.emplace(target_of(request.output, model), describe_run(request, model, seen, *context.affinity_engine),
