@@ -66,6 +66,9 @@ class Block {
     if (task_.cap > 0) {
       for (std::size_t i = 0; i < count_; ++i) soft_cap(scores.row(i), task_.cap);
     }
+    for (std::size_t i = 0; task_.grid_bias != nullptr && i < count_; ++i) {
+      task_.grid_bias->add(head_, first_ + i, keys.first, scores.row(i));
+    }
     if (task_.bias == nullptr) return;
     for (std::size_t i = 0; i < count_; ++i) {
       add_scaled(task_.bias->row(head_, first_ + i).subspan(keys.first, scores.columns()), {}, scores.row(i));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "forward/bias_table.h"
+#include "forward/grid_bias.h"
 #include "headscope/base/matrix.h"
 #include "headscope/model/head_map.h"
 
@@ -42,6 +43,7 @@ struct AttentionTask {
   std::size_t chunk;   ///< 0: none. A query sees only keys of its own chunk of that many tokens.
   std::span<const float> sinks;    ///< By head: the score of one more key, whose value is 0; empty: none.
   const RelativeScores* relative;  ///< nullptr: none.
+  const GridBias* grid_bias;       ///< nullptr: none.
   const BiasTable* bias;           ///< nullptr: none.
   /// By head: its replacement output, or empty.
   std::span<const std::vector<float>> replacements;

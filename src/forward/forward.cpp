@@ -9,11 +9,13 @@
 #include "forward/attention.h"
 #include "forward/embed.h"
 #include "forward/experts.h"
+#include "forward/grid_bias.h"
 #include "forward/latent.h"
 #include "forward/memory_plan.h"
 #include "forward/mixer.h"
 #include "forward/output.h"
 #include "forward/parallel_rows.h"
+#include "forward/patch_grid.h"
 #include "forward/relative_scores.h"
 #include "forward/rotary_table.h"
 #include "forward/token_inputs.h"
@@ -42,6 +44,7 @@ struct Member {
   std::size_t input;
   std::size_t first;
   std::size_t tokens;
+  PatchGrid grid;
 };
 
 // The rows of one input that are in the stream.
@@ -81,7 +84,8 @@ class Pass {
   void run() {
     std::vector<Member> members;
     for (std::size_t i = 0; i < inputs_.size() * options_.copies; ++i) {
-      members.push_back({i, 0, input_tokens(model_, network_, original(i), i % inputs_.size())});
+      members.push_back({i, 0, input_tokens(model_, network_, original(i), i % inputs_.size()),
+                         patch_grid(network_.input, original(i).pixels)});
       longest_ = std::max(longest_, members.back().tokens);
     }
     const std::vector<std::vector<Member>> batches = pack(members);
@@ -131,6 +135,7 @@ class Pass {
     heads_ = Matrix(tokens, sizes_.heads * sizes_.d_head);
     tables_.clear();
     local_tables_.clear();
+    grid_tables_.clear();
     kept_.clear();
     biases_.clear();
     for (const Member& member : batch) {
@@ -140,7 +145,10 @@ class Pass {
       } else {
         embed(model_, network_, original(member.input), rows(stream_, member));
       }
-      if (!tables_.contains(member.tokens)) {
+      if (network_.rotary.grid != RotaryGrid::kNone) {
+        const std::size_t before = member.tokens - member.grid.size();
+        grid_tables_.try_emplace(member.grid, RotaryTable(network_.rotary, member.grid, before));
+      } else if (!tables_.contains(member.tokens)) {
         tables_.emplace(member.tokens, RotaryTable(network_.rotary, member.tokens));
         local_tables_.emplace(member.tokens, RotaryTable(network_.local_rotary, member.tokens));
         if (!network_.bias.empty()) biases_.emplace(member.tokens, BiasTable(model_, network_, member.tokens));
@@ -221,8 +229,8 @@ class Pass {
   void embed_inputs(const std::vector<Member>& batch) {
     token_inputs_ = Matrix(stream_.rows(), network_.input.token_inputs->shape[1]);
     for (const Member& member : batch) {
-      const Matrix own = token_inputs(model_, network_.input, original(member.input).ids,
-                                      rows(stream_, member).view(), scratch_);
+      const Matrix own =
+          token_inputs(model_, network_.input, original(member.input).ids, rows(stream_, member).view(), scratch_);
       std::ranges::copy(own.values(), token_inputs_.row(member.first).begin());
     }
   }
@@ -333,6 +341,9 @@ class Pass {
       std::optional<RelativeScores> relative;
       if (!network_.relative.empty()) relative.emplace(model_, network_, layer, member.tokens, scratch_);
       if (relative) one.relative = &*relative;
+      std::optional<GridBias> grid_bias;
+      if (layer.grid_bias != nullptr) grid_bias.emplace(model_, *layer.grid_bias, member.grid);
+      if (grid_bias) one.grid_bias = &*grid_bias;
       attend(one);
       if (layer.gated_output) gate_outputs(index, own[0], member);
       if (options_.on_heads) options_.on_heads({member.input, index, rows(heads_, member).view()});
@@ -474,7 +485,10 @@ class Pass {
   void place(std::size_t index, const NetworkLayer& layer, const std::array<HeadColumns, 3>& columns,
              const Member& member) const {
     static const RotaryTable kNone;
-    const RotaryTable& table = !layer.rotary ? kNone : (layer.local_rotary ? local_tables_ : tables_).at(member.tokens);
+    const RotaryTable& table = !layer.rotary                               ? kNone
+                               : network_.rotary.grid != RotaryGrid::kNone ? grid_tables_.at(member.grid)
+                               : layer.local_rotary                        ? local_tables_.at(member.tokens)
+                                                                           : tables_.at(member.tokens);
     const std::array<std::optional<Norm>, 3> norms = {load_norm(checkpoint_, layer.q_norm),
                                                       load_norm(checkpoint_, layer.k_norm),
                                                       load_norm(checkpoint_, layer.v_norm)};
@@ -490,7 +504,8 @@ class Pass {
         if (norms[2]) norms[2]->apply_row(value, value);
       }
       for (std::size_t r = 0; r < 2; ++r) {
-        if (norms[r] && network_.joint_head_norms && heads[r] > 0) {  // the heads of such a family are next to each other
+        // The heads of such a family are next to each other.
+        if (norms[r] && network_.joint_head_norms && heads[r] > 0) {
           const std::span<float> all(columns[r].at(t, 0), heads[r] * width);
           norms[r]->apply_row(all, all);
         }
@@ -528,6 +543,7 @@ class Pass {
                        .chunk = layer.chunk,
                        .sinks = {},
                        .relative = nullptr,
+                       .grid_bias = nullptr,
                        .bias = network_.bias.empty() ? nullptr : &biases_.at(member.tokens),
                        .replacements = std::span(replacements_).subspan(index * sizes_.heads, sizes_.heads),
                        .wanted = {},
@@ -642,6 +658,7 @@ class Pass {
   Buffer<float> scratch_;
   std::map<std::size_t, RotaryTable> tables_;  // by number of tokens, since some scalings depend on it
   std::map<std::size_t, RotaryTable> local_tables_;
+  std::map<PatchGrid, RotaryTable> grid_tables_;
   std::map<std::size_t, BiasTable> biases_;
 
   struct KeptKeys {

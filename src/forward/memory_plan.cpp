@@ -60,7 +60,7 @@ std::vector<const StoredTensor*> tensors_of(const NetworkLayer& layer) {
   for (const auto* one : {&layer.relative_key, &layer.relative_query}) {
     if (*one) all.insert(all.end(), {(*one)->weight, (*one)->bias});
   }
-  all.insert(all.end(), {layer.content_bias, layer.position_bias});
+  all.insert(all.end(), {layer.content_bias, layer.position_bias, layer.grid_bias});
   for (const StoredLinear& linear : layer.linear) all.insert(all.end(), {linear.weight, linear.bias});
   all.insert(all.end(), {layer.up.weight, layer.up.bias, layer.down.weight, layer.down.bias});
   all.push_back(layer.sinks);

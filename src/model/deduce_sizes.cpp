@@ -66,10 +66,21 @@ class Deduction {
     for (const std::string& key : json_keys) {
       // timm stores a model's constructor arguments one level down.
       for (const JsonValue scope : {match_.config, match_.config.find("model_args")}) {
-        if (const JsonValue value = scope.find(key); !value.is_null()) return positive(key, value.as_unsigned());
+        const JsonValue value = of_stage(scope.find(key));
+        if (!value.is_null()) return positive(key, value.as_unsigned());
       }
     }
     return std::nullopt;
+  }
+
+  // In a family with stages, a list has one value per stage.
+  JsonValue of_stage(JsonValue value) const {
+    if (!match_.stage || !value.is_array()) return value;
+    std::size_t index = 0;
+    for (const JsonValue item : value.items()) {
+      if (index++ == *match_.stage) return item;
+    }
+    return {};
   }
 
   MaybeSize stated_in_gguf(const std::string& key) const {

@@ -235,12 +235,11 @@ Pooling pooling(const ConfigReader& config, const ForwardRules& rules) {
   config.unsupported(fmt::format("pooling '{}'", printable(*word)));
 }
 
-void reject_relatives(const ConfigReader& config, const Family& family) {
+void reject_relatives(const ConfigReader& config, const FamilyMatch& match) {
+  const Family& family = *match.family;
   if (!family.causal && config.boolean("is_decoder").value_or(false)) config.unsupported("'is_decoder' is true");
-  // Gemma 4 has "all", or "vision" for images only.
-  const JsonValue both_ways = config.scope().find("use_bidirectional_attention");
-  if (both_ways.as_bool().value_or(false) || both_ways.as_string() == "all") {
-    config.unsupported("'use_bidirectional_attention' is set");
+  if (family.causal && !match.causal && family.forward.windows != Windows::kNone) {
+    config.unsupported("attends in both directions, also in layers with a window");
   }
   if (config.boolean("enable_moe_block").value_or(false)) config.unsupported("its MLPs are beside mixtures of experts");
   const auto kind = config.word({"position_embedding_type"});
@@ -258,7 +257,7 @@ void reject_relatives(const ConfigReader& config, const Family& family) {
 ForwardSettings from_config(const Checkpoint& checkpoint, const FamilyMatch& match, const HeadSizes& sizes) {
   const ForwardRules& rules = match.family->forward;
   const ConfigReader config(checkpoint, match.config);
-  reject_relatives(config, *match.family);
+  reject_relatives(config, match);
   ForwardSettings settings;
   settings.activation = activation(config, rules);
   settings.epsilon = config.positive(rules.epsilon_keys).value_or(rules.epsilon);
@@ -294,6 +293,10 @@ ForwardSettings from_config(const Checkpoint& checkpoint, const FamilyMatch& mat
   }
   settings.final_norm = !config.boolean("_remove_final_layer_norm").value_or(false);
   settings.pooling = pooling(config, rules);
+  if (!rules.mean_pooling_key.empty() && config.boolean(rules.mean_pooling_key).value_or(true)) {
+    settings.pooling = Pooling::kMean;
+    settings.final_norm = false;
+  }
   image_size(config, settings);
   return settings;
 }

@@ -18,6 +18,7 @@
 #include "model/map_heads.h"
 #include "model/quantization.h"
 #include "model/read_heads.h"
+#include "model/towers.h"
 
 namespace headscope {
 namespace {
@@ -27,7 +28,8 @@ namespace {
 std::string first_present(const Checkpoint& checkpoint, const std::string& prefix,
                           const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    for (const std::string& candidate : {prefix + name, name}) {
+    for (const std::string_view outer : enclosing_prefixes(prefix)) {
+      const std::string candidate = std::string(outer) + name;
       const StoredTensor* tensor = checkpoint.find(candidate);
       if (tensor != nullptr && is_decodable(*tensor)) return candidate;
     }
@@ -95,33 +97,53 @@ std::size_t loading_memory(const HeadMap& map, const HeadSizes& sizes) {
 }
 
 // Whether the files themselves state that family.
-bool is_stated_family(const Checkpoint& checkpoint, const Family& family) {
+bool is_stated_family(const Checkpoint& checkpoint, const Family& family, std::string_view tower) {
   try {
-    return find_family(checkpoint).family == &family;
+    return find_family(checkpoint, {}, tower).family == &family;
   } catch (const Error&) {
     return false;
   }
 }
 
+// Returns the towers of the checkpoint, apart from this one, whose family is known and whose tensors are there.
+std::vector<std::string> other_towers(const Checkpoint& checkpoint, std::string_view tower) {
+  std::vector<std::string> names;
+  for (const Tower& one : towers_of(checkpoint)) {
+    const std::string name(tower_name(one.modality));
+    if (name == tower) continue;
+    try {
+      static_cast<void>(find_family(checkpoint, {}, name));
+      names.push_back(name);
+    } catch (const Error&) {
+      continue;  // e.g. CLIPVisionModel, whose configuration describes both
+    }
+  }
+  return names;
+}
+
 }  // namespace
 
 Model Model::open(const std::filesystem::path& model, const ModelOptions& options) {
-  return from_checkpoint(Checkpoint::open(find_model(model, options.revision)), options.family);
+  return from_checkpoint(Checkpoint::open(find_model(model, options.revision)), options.family, options.tower);
 }
 
-Model Model::from_checkpoint(Checkpoint checkpoint, std::string_view family) {
+Model Model::from_checkpoint(Checkpoint checkpoint, std::string_view family, std::string_view tower) {
   decode_packed_weights(checkpoint);
-  const FamilyMatch match = find_family(checkpoint, family);
+  const FamilyMatch match = find_family(checkpoint, family, tower);
 
   ModelInfo info;
   info.family = match.family->name;
-  info.family_overridden = !family.empty() && !is_stated_family(checkpoint, *match.family);
+  info.family_overridden = !family.empty() && !is_stated_family(checkpoint, *match.family, tower);
+  info.tower = match.tower;
+  info.tower_requested = !match.tower.empty() && !tower.empty();
+  info.other_towers = match.other_stages;
+  if (!match.tower.empty() && !match.stage) info.other_towers = other_towers(checkpoint, match.tower);
   if (info.family_overridden) {
     info.notes.push_back(fmt::format("family {} as requested, not as stated in {}", info.family,
                                      printable(checkpoint.config_path().filename().string())));
   }
   info.modality = match.family->modality;
-  info.causal = match.family->causal;
+  info.causal = match.causal;
   if (!match.family->remark.empty()) info.notes.push_back(match.family->remark);
   info.norm = match.family->norm;
   info.order = match.order;
@@ -131,8 +153,9 @@ Model Model::from_checkpoint(Checkpoint checkpoint, std::string_view family) {
   info.embedding = first_present(checkpoint, match.prefix, match.layout->embedding);
   info.unembedding = first_present(checkpoint, match.prefix, match.layout->unembedding);
   // Without a tensor of its own, the unembedding is the embedding, unless the file holds a bare model without a head.
-  const bool tied =
-      checkpoint.is_gguf() || match.config.find("tie_word_embeddings").as_bool().value_or(match.family->tied);
+  // The whole model's key counts; a tower's own may say otherwise.
+  const bool stated = match.config.find("tie_word_embeddings").as_bool().value_or(match.family->tied);
+  const bool tied = checkpoint.is_gguf() || checkpoint.config().find("tie_word_embeddings").as_bool().value_or(stated);
   if (info.unembedding.empty() && !match.layout->unembedding.empty() && tied) info.unembedding = info.embedding;
   describe_biases(checkpoint, match, info);
   HeadMap map = map_heads(checkpoint, match, info.sizes);

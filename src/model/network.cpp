@@ -14,6 +14,7 @@
 #include "model/find_family.h"
 #include "model/forward_settings.h"
 #include "model/layer_names.h"
+#include "model/towers.h"
 
 namespace headscope {
 namespace {
@@ -23,7 +24,7 @@ class Resolver {
   explicit Resolver(const Model& model)
       : model_(model),
         checkpoint_(model.checkpoint()),
-        match_(find_family(checkpoint_, model.info().family)),
+        match_(find_family(checkpoint_, model.info().family, model.info().tower)),
         layout_(*match_.layout),
         names_(layout_.forward),
         sizes_(model.info().sizes),
@@ -34,7 +35,7 @@ class Resolver {
     settings_ = forward_settings(checkpoint_, match_, sizes_);
     network_.order = match_.order;
     network_.parallel = settings_.parallel;
-    network_.causal = match_.family->causal;
+    network_.causal = match_.causal;
     network_.activation = settings_.activation;
     network_.score_cap = static_cast<float>(settings_.score_cap);
     network_.clip = static_cast<float>(settings_.clip);
@@ -88,11 +89,13 @@ class Resolver {
     return layer_name(pattern, match_.stored(layer));
   }
 
-  // Finds a tensor by its full name, with or without the prefix.
+  // Finds a tensor by its full name, with or without the prefix or a part of it.
   [[nodiscard]] const StoredTensor* find(const std::string& name) const {
     if (name.empty()) return nullptr;
-    const StoredTensor* tensor = checkpoint_.find(match_.prefix + name);
-    return tensor != nullptr ? tensor : checkpoint_.find(name);
+    for (const std::string_view outer : enclosing_prefixes(match_.prefix)) {
+      if (const StoredTensor* tensor = checkpoint_.find(std::string(outer) + name)) return tensor;
+    }
+    return nullptr;
   }
 
   [[nodiscard]] const StoredTensor* readable(const StoredTensor* tensor) const {
@@ -254,6 +257,8 @@ class Resolver {
     if (!network_.mixers.empty()) return "layers without attention lie between those with it";
     if (network_.joint_head_norms) return "its queries and keys are normalized over all heads together";
     if (!network_.bias.empty()) return "its scores have a bias by distance";
+    if (match_.position == PositionKind::kGridBias) return "its scores have a bias by distance";
+    if (network_.rotary.grid != RotaryGrid::kNone) return "its rotary positions are those of an image's patches";
     if (network_.clip > 0) return "its queries, keys and values are clipped";
     if (network_.branch_factor != 1) return "the outputs of its branches are multiplied by a constant";
     if (!sizes_.by_layer.empty()) return "its layers have heads of different sizes, or share keys and values";
@@ -302,7 +307,8 @@ class Resolver {
     const bool learned = match_.position == PositionKind::kLearned || match_.position == PositionKind::kLearnedOffset ||
                          match_.position == PositionKind::kRelativeBias;
     if (learned && in.positions == nullptr) lacks(match_.prefix + names_.positions);
-    if (!learned && match_.position != PositionKind::kDisentangled) in.positions = nullptr;
+    const bool either = match_.position == PositionKind::kDisentangled || match_.position == PositionKind::kGridBias;
+    if (!learned && !either) in.positions = nullptr;
     in.position_offset = settings_.position_offset;
     in.padding = settings_.padding;
     in.norm = norm(names_.embedding_norm, placed_width(), /*required=*/!names_.embedding_norm.empty());
@@ -379,8 +385,26 @@ class Resolver {
     in.registers = table(names_.registers);
     if (!names_.registers.empty() && in.registers == nullptr) lacks(match_.prefix + names_.registers);
     in.interpolate = match_.family->forward.interpolated_positions;
+    if (network_.rotary.grid != RotaryGrid::kNone) return;  // positions exist for images of any size
     in.image_height = settings_.image_height;
     in.image_width = settings_.image_width;
+  }
+
+  // The table has a row for every distance in rows and columns, and three for the class token.
+  [[nodiscard]] const StoredTensor* grid_bias(std::size_t i) const {
+    if (names_.grid_bias.empty()) return nullptr;
+    const StoredTensor* table = readable(find(named(names_.grid_bias, i)));
+    if (table == nullptr) table = readable(find(names_.shared_grid_bias));
+    if (table == nullptr) return nullptr;
+    const NetworkInput& in = network_.input;
+    const Shape& kernel = in.patches.weight->shape;
+    const std::size_t height = in.image_height / kernel[2];
+    const std::size_t width = in.image_width / kernel[3];
+    if (height == 0 || height != width) unsupported("does not say that its images are square");
+    if (in.leading.size() != 1) unsupported("has no class token");
+    const Shape expected = {(2 * height - 1) * (2 * width - 1) + 3, sizes_.heads};
+    if (table->shape != expected) wrong_shape(*table, to_string(expected));
+    return table;
   }
 
   NetworkLayer layer(std::size_t i) const {
@@ -415,6 +439,7 @@ class Resolver {
     if (settings_.relative) relative(i, layer);
     const ForwardRules& rules = match_.family->forward;
     (rules.chunks ? layer.chunk : layer.window) = settings_.windows[i];
+    layer.grid_bias = grid_bias(i);
     layer.rotary = settings_.rotated[i];
     layer.growing_queries = !rules.tempered_queries || !layer.rotary;
     if (settings_.bare_head_norms && layer.rotary) {
@@ -622,6 +647,7 @@ class Resolver {
     const bool has_norm = match_.order == NormOrder::kPre && settings_.final_norm;
     if (has_norm) out.norm = norm(names_.final_norm, width_, /*required=*/true);
     out.pooling = settings_.pooling;
+    if (settings_.pooling == Pooling::kMean) out.pooled_norm = norm(names_.pooled_norm, width_, /*required=*/false);
     out.logit_factor = static_cast<float>(settings_.logit_factor);
     out.logit_cap = static_cast<float>(settings_.logit_cap);
     for (const std::vector<std::string>& form : names_.classify) {

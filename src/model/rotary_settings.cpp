@@ -28,7 +28,8 @@ class Parameters {
 
 RotaryScaling scaling_kind(const ConfigReader& inner, const Family& family) {
   const std::string_view kind = inner.word({"rope_type", "type"}).value_or("default");
-  if (kind == "default" || kind == "none") return RotaryScaling::kNone;
+  // Text alone has the same position in all three sections of Qwen-VL's rotary positions.
+  if (kind == "default" || kind == "none" || kind == "mrope") return RotaryScaling::kNone;
   if (kind == "linear" || kind == "proportional") return RotaryScaling::kLinear;
   if (kind == "dynamic") return RotaryScaling::kDynamic;
   if (kind == "llama3") return RotaryScaling::kLlama3;
@@ -147,6 +148,20 @@ void check_rotary(const Rotary& rotary, const HeadSizes& sizes, const std::strin
 
 void set_rotary(const ConfigReader& config, const FamilyMatch& match, const HeadSizes& sizes,
                 ForwardSettings& settings) {
+  if (match.position == PositionKind::kRotaryGrid) {
+    const ForwardRules& rules = match.family->forward;
+    const Parameters parameters(config, config.scope().find("rope_parameters"));
+    settings.rotary.base = parameters.positive(rules.rotary_base_keys).value_or(rules.rotary_base);
+    settings.rotary.grid = rules.rotary_grid;
+    settings.rotary.width = sizes.d_head;
+    if (sizes.d_head % 4 != 0) {
+      config.malformed(
+          fmt::format("heads of {} components, expected a multiple of 4 for rotary positions of rows and "
+                      "columns",
+                      sizes.d_head));
+    }
+    return;
+  }
   if (!is_rotary(match.position)) return;
   const ForwardRules& rules = match.family->forward;
   const std::string where = config.path();

@@ -267,8 +267,8 @@ HYBRID |= {"linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_h
 QWEN = split(offset=1.0, gated=True)
 LATENT = TEXT | {"num_key_value_heads": 2, "kv_lora_rank": 6, "q_lora_rank": 7, "qk_nope_head_dim": 4}
 LATENT |= {"qk_rope_head_dim": 4, "v_head_dim": 3, "tie_word_embeddings": False}
-ROUTED = {"first_k_dense_replace": 1, "n_routed_experts": 6, "n_group": 3, "topk_group": 2, "num_experts_per_tok": 2}
-ROUTED |= {"moe_intermediate_size": 3, "n_shared_experts": 2}
+LATENT_MIX = {"first_k_dense_replace": 1, "n_routed_experts": 6, "n_group": 3, "topk_group": 2, "num_experts_per_tok": 2}
+LATENT_MIX |= {"moe_intermediate_size": 3, "n_shared_experts": 2}
 YARN_SCORES = rope("yarn", mscale=0.7, mscale_all_dim=1.2, **YARN)
 GEMMA4 = GROUPED | {"num_hidden_layers": 4, "head_dim": 4, "global_head_dim": 8, "vocab_size_per_layer_input": 20}
 GEMMA4 |= {"layer_types": 2 * ["sliding_attention", "full_attention"], "sliding_window": 4}
@@ -354,20 +354,21 @@ CASES: dict[str, Case] = {
                             "mamba_d_state": 2, "mamba_dt_rank": 2, "use_mamba_kernels": False}, runs=False,
     ),
     "deepseek_v3": causal(
-        "DeepseekV3", LATENT | ROUTED | rope("yarn", mscale=1.2, mscale_all_dim=1.2, **YARN), latent
+        "DeepseekV3", LATENT | LATENT_MIX | rope("yarn", mscale=1.2, mscale_all_dim=1.2, **YARN), latent,
+        correction=0.3,
     ),
     "deepseek_v3_plain": causal(
         "DeepseekV3", LATENT | {"q_lora_rank": None, "rope_interleave": False, "attention_bias": True,
                                  "first_k_dense_replace": 2}, latent
     ),
     "deepseek_v2": causal(
-        "DeepseekV2", LATENT | ROUTED | {"rms_norm_eps": 1e-5, "topk_method": "group_limited_greedy"} | YARN_SCORES,
+        "DeepseekV2", LATENT | LATENT_MIX | {"rms_norm_eps": 1e-5, "topk_method": "group_limited_greedy"} | YARN_SCORES,
         latent,
     ),
-    "glm4_moe_lite": causal("Glm4MoeLite", LATENT | ROUTED | {"n_group": 1, "topk_group": 1}, latent),
+    "glm4_moe_lite": causal("Glm4MoeLite", LATENT | LATENT_MIX | {"n_group": 1, "topk_group": 1}, latent, correction=0.3),
     "youtu": causal("Youtu", LATENT | {"pad_token_id": None}, latent),
     "mistral4": causal(
-        "Mistral4", LATENT | ROUTED | rope("yarn", llama_4_scaling_beta=0.5, mscale=1.0, mscale_all_dim=1.0, **YARN), latent
+        "Mistral4", LATENT | LATENT_MIX | rope("yarn", llama_4_scaling_beta=0.5, mscale=1.0, mscale_all_dim=1.0, **YARN), latent
     ),
     "gemma4": Case(
         "Gemma4ForCausalLM", "Gemma4TextConfig",

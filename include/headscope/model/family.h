@@ -37,6 +37,8 @@ enum class PositionKind {
   kNone,
   kDisentangled,  ///< Scores also compare queries and keys with relative positions (DeBERTa).
   kRelativeBias,  ///< Learned positions, and a learned bias of the scores by distance (MPNet).
+  kRotaryGrid,    ///< Rotary by row and column of a patch (DINOv3, Pixtral).
+  kGridBias,      ///< A learned bias of the scores by distance in rows and columns (BEiT); a table may be added, too.
 };
 
 enum class Modality { kText, kImage };
@@ -143,7 +145,8 @@ struct Family {
   std::vector<std::string> architectures = {};
   /// Suggested first for an unknown model whose names several families fit equally.
   bool typical = false;
-  /// Object in config.json that describes this part of a multimodal model, if any.
+  /// Object in config.json that describes this part of a multimodal model, if it is neither `text_config` nor
+  /// `vision_config`.
   std::string nested_config = {};
   ConfigKeys keys = {};
   ConfigDefaults defaults = {};

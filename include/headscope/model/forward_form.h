@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "headscope/model/expert_form.h"
+#include "headscope/model/rotary.h"
 
 namespace headscope {
 
@@ -89,11 +90,16 @@ struct ForwardNames {
 
   MixerNames mixer = {};
 
+  /// kGridBias: full name of the table [distances and 3, heads] of a layer, or of one that all layers share.
+  std::string grid_bias = {};
+  std::string shared_grid_bias = {};
+
   // Out of the residual stream. These names may occur with or without the prefix.
   std::string final_norm = {};
   std::string transform = {};         ///< Linear map and activation before the unembedding (BERT) ...
   std::string transform_norm = {};    ///< ... and the norm after it.
   std::string unembedding_bias = {};  ///< Full name.
+  std::string pooled_norm = {};       ///< Norm of the mean of the patches, before an image classifier.
   bool no_unembedding = false;        ///< The format omits the language model's head.
   /// Alternative forms of an image classifier: one module, or two whose outputs are averaged.
   std::vector<std::vector<std::string>> classify = {};
@@ -197,6 +203,9 @@ struct ForwardRules {
   RouterRules router = {};
 
   Pooling pooling = Pooling::kFirst;
+  /// Config key that, when true (the default), makes the pooling kMean and leaves out the final norm (BEiT).
+  std::string mean_pooling_key = {};
+  RotaryGrid rotary_grid = RotaryGrid::kNone;
   bool interpolated_positions = false;  ///< The table of positions is interpolated for other image sizes (DINOv2).
 };
 

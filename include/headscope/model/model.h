@@ -27,6 +27,9 @@ struct ModelInfo {
   /// The family was requested by the caller and is not the one the files state: results differ, but the fingerprint
   /// does not.
   bool family_overridden = false;
+  std::string tower;  ///< "text" or "vision", if the configuration describes several towers; empty otherwise.
+  bool tower_requested = false;           ///< The caller named it.
+  std::vector<std::string> other_towers;  ///< That can be opened, too.
   HeadSizes sizes;
   /// Bytes that loading one role of a layer takes besides the result: the factors of composed matrices.
   std::size_t loading_memory = 0;
@@ -53,6 +56,9 @@ struct ModelOptions {
   std::string revision = {};
   /// Name of a known family, which overrides `model_type` or `general.architecture`; empty to use those.
   std::string family = {};
+  /// Which transformer of a multimodal checkpoint: "text" or "vision". Empty for the language model, or the image tower
+  /// of a model like CLIP.
+  std::string tower = {};
 };
 
 /// A model on disk, from which heads can be loaded.
@@ -62,11 +68,12 @@ class Model {
   /// Hugging Face cache, as for `find_model`.
   ///
   /// \throws Error  as `find_model` and `Checkpoint::open`; kUnsupported for an unknown family or a quantization that
-  ///                is not decoded; kInvalidArgument for an unknown family in the options; kFormat if a tensor's shape
+  ///                is not decoded; kInvalidArgument for an unknown family or tower in the options; kFormat if a tensor's shape
   ///                contradicts the configuration. Not an error: a missing tensor.
   [[nodiscard]] static Model open(const std::filesystem::path& model, const ModelOptions& options = {});
   /// Same for a checkpoint that is already open, e.g. in memory.
-  [[nodiscard]] static Model from_checkpoint(Checkpoint checkpoint, std::string_view family = {});
+  [[nodiscard]] static Model from_checkpoint(Checkpoint checkpoint, std::string_view family = {},
+                                             std::string_view tower = {});
 
   [[nodiscard]] const ModelInfo& info() const noexcept { return info_; }
   [[nodiscard]] const Checkpoint& checkpoint() const noexcept { return checkpoint_; }

@@ -56,6 +56,7 @@ struct NetworkLayer {
   const StoredTensor* position_bias = nullptr;  ///< ... and with relative positions.
   /// By head: the score of one more key, which has no value; nullptr if there is none (gpt-oss).
   const StoredTensor* sinks = nullptr;
+  const StoredTensor* grid_bias = nullptr;      ///< Bias of the scores by distance in the grid of patches.
   std::optional<StoredNorm> norm_after_attention;
   const StoredTensor* attention_scale = nullptr;
   std::optional<StoredNorm> mlp_norm;
@@ -178,6 +179,7 @@ struct NetworkOutput {
   std::optional<StoredLinear> unembedding;
   std::vector<StoredLinear> classifiers;  ///< Image classifiers: one, or two whose outputs are averaged.
   Pooling pooling = Pooling::kFirst;
+  std::optional<StoredNorm> pooled_norm;  ///< Of the mean of the patches.
   float logit_factor = 1;
   float logit_cap = 0;  ///< 0: none.
 };

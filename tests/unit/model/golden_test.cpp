@@ -1,5 +1,5 @@
 // Head matrices of tiny checkpoints that Hugging Face transformers wrote, against slices of the live PyTorch modules.
-// tests/golden/make_hf_checkpoints.py, make_gguf_checkpoints.py and make_families.py make both.
+// tests/golden/make_hf_checkpoints.py, make_gguf_checkpoints.py, make_families.py and make_towers.py make both.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -14,6 +14,7 @@
 #include "headscope/io/npz.h"
 #include "headscope/model/model.h"
 #include "support/expect_error.h"
+#include "support/tower_case.h"
 
 namespace headscope {
 namespace {
@@ -22,9 +23,9 @@ namespace fs = std::filesystem;
 
 const fs::path kGolden = fs::path(HEADSCOPE_SOURCE_DIR) / "tests/golden";
 
-// "checkpoints/llama", "families/olmo2", ...
+// "checkpoints/llama", "families/olmo2", "towers/llava_vision", ...
 std::vector<std::string> cases() {
-  std::vector<std::string> names;
+  std::vector<std::string> names = testing_support::tower_cases(kGolden / "towers");
   for (const std::string folder : {"checkpoints", "families"}) {
     for (const auto& entry : fs::directory_iterator(kGolden / folder)) {
       names.push_back(folder + "/" + entry.path().filename().string());
@@ -38,8 +39,15 @@ fs::path model_in(const fs::path& folder) {
   return fs::exists(folder / "model.gguf") ? folder / "model.gguf" : folder;
 }
 
+Model open_case(const fs::path& path) {
+  const auto [folder, tower] = testing_support::tower_case(path);
+  return Model::open(model_in(folder), {.tower = tower});
+}
+
 // The GGUF case gguf_NAME of families/ has the arrays of NAME.
-fs::path arrays_of(const fs::path& folder) {
+fs::path arrays_of(const fs::path& path) {
+  const auto [folder, tower] = testing_support::tower_case(path);
+  if (!tower.empty()) return folder / ("expected_" + tower + ".npz");
   const std::string name = folder.filename().string();
   const bool shared = folder.parent_path().filename() == "families" && name.starts_with("gguf_");
   return folder.parent_path() / (shared ? name.substr(5) : name) / "expected.npz";
@@ -53,7 +61,7 @@ class Golden : public testing::TestWithParam<std::string> {
  protected:
   Golden()
       : folder_(kGolden / GetParam()),
-        model_(Model::open(model_in(folder_))),
+        model_(open_case(folder_)),
         expected_(NpzFile::open(arrays_of(folder_))),
         own_(own_arrays(folder_)) {}
 
@@ -176,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(Families, Golden, testing::ValuesIn(cases()),
 TEST(GoldenCases, CoverEveryFamily) {
   std::vector<std::string> seen;
   for (const std::string& name : cases()) {
-    seen.push_back(Model::open(model_in(kGolden / name)).info().family);
+    seen.push_back(open_case(kGolden / name).info().family);
   }
   for (const Family& family : known_families()) {
     EXPECT_NE(std::find(seen.begin(), seen.end(), family.name), seen.end()) << family.name;

@@ -142,7 +142,7 @@ TEST(Network, SaysWhyAFamilyIsNotRun) {
   EXPECT_ERROR(changed(kFamilies + "gemma3n", {}), ErrorKind::kUnsupported, "several streams are mixed");
   EXPECT_ERROR(changed(kFamilies + "gemma4", {{"enable_moe_block", true}}), ErrorKind::kUnsupported, "experts");
   EXPECT_ERROR(changed(kFamilies + "gemma4", {{"use_bidirectional_attention", "all"}}), ErrorKind::kUnsupported,
-               "'use_bidirectional_attention' is set");
+               "attends in both directions, also in layers with a window");
   EXPECT_ERROR(changed(kFamilies + "lfm2", {{"num_hidden_layers", 2}}), ErrorKind::kFormat,
                "says 2 layers, but layer 2 has attention");
   EXPECT_ERROR(changed(kFamilies + "qwen3_next", {{"linear_num_key_heads", 3}}), ErrorKind::kFormat, "no multiple of 3");
@@ -193,7 +193,7 @@ TEST(Network, RelativesWithAnotherArithmeticAreRefused) {
   EXPECT_ERROR(changed("bert", {{"position_embedding_type", "relative_key"}}), ErrorKind::kUnsupported,
                "position_embedding_type 'relative_key'");
   EXPECT_ERROR(changed("gemma3_text", {{"use_bidirectional_attention", true}}), ErrorKind::kUnsupported,
-               "'use_bidirectional_attention' is set");
+               "attends in both directions, also in layers with a window");
 }
 
 }  // namespace
