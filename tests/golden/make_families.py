@@ -268,7 +268,7 @@ QWEN = split(offset=1.0, gated=True)
 LATENT = TEXT | {"num_key_value_heads": 2, "kv_lora_rank": 6, "q_lora_rank": 7, "qk_nope_head_dim": 4}
 LATENT |= {"qk_rope_head_dim": 4, "v_head_dim": 3, "tie_word_embeddings": False}
 LATENT_MIX = {"first_k_dense_replace": 1, "n_routed_experts": 6, "n_group": 3, "topk_group": 2, "num_experts_per_tok": 2}
-LATENT_MIX |= {"moe_intermediate_size": 3, "n_shared_experts": 2}
+LATENT_MIX |= {"moe_intermediate_size": 4, "n_shared_experts": 2}
 YARN_SCORES = rope("yarn", mscale=0.7, mscale_all_dim=1.2, **YARN)
 GEMMA4 = GROUPED | {"num_hidden_layers": 4, "head_dim": 4, "global_head_dim": 8, "vocab_size_per_layer_input": 20}
 GEMMA4 |= {"layer_types": 2 * ["sliding_attention", "full_attention"], "sliding_window": 4}

@@ -126,6 +126,17 @@ def add_latent(writer: Writer, config: Config) -> None:
     add_rotary(writer, config | {"head_dim": shared})
     if rope(config, "rope_type") == "yarn":
         writer.add_rope_scaling_yarn_log_mul(0.1 * rope(config, "mscale_all_dim"))
+    if "n_routed_experts" not in config:
+        return
+    writer.add_leading_dense_block_count(config["first_k_dense_replace"])
+    writer.add_expert_count(config["n_routed_experts"])
+    writer.add_expert_used_count(config["num_experts_per_tok"])
+    writer.add_expert_shared_count(config["n_shared_experts"])
+    writer.add_expert_group_count(config["n_group"])
+    writer.add_expert_group_used_count(config["topk_group"])
+    writer.add_expert_weights_scale(config["routed_scaling_factor"])
+    writer.add_expert_weights_norm(config["norm_topk_prob"])
+    writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
 
 
 def add_mpt(writer: Writer, config: Config) -> None:
@@ -192,7 +203,8 @@ def split_latent(tensors: Arrays, config: Config) -> Arrays:
         keys, values = np.split(both, [config["qk_nope_head_dim"]], axis=1)
         split[name.replace("kv_b_proj", "k_b_proj")] = keys.transpose(0, 2, 1)
         split[name.replace("kv_b_proj", "v_b_proj")] = values
-    return split
+    renamed = {name.replace("e_score_correction_bias", "e_score_correction.bias"): data for name, data in split.items()}
+    return stack_experts(renamed, config)
 
 
 def stack_head_norms(tensors: Arrays, config: Config) -> Arrays:
