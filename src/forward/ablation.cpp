@@ -25,7 +25,8 @@ void check_heads(const Model& model, std::span<const HeadId> heads) {
 std::vector<HeadReplacement> zero_ablation(const Model& model, std::span<const HeadId> heads) {
   check_heads(model, heads);
   std::vector<HeadReplacement> all;
-  for (const HeadId& id : heads) all.push_back({id.layer, id.head, std::vector<float>(model.info().sizes.width(id.layer, Role::kO))});
+  for (const HeadId& id : heads)
+    all.push_back({id.layer, id.head, std::vector<float>(model.info().sizes.width(id.layer, Role::kO))});
   return all;
 }
 

@@ -42,8 +42,7 @@ LatentHeads project_latent(const Checkpoint& checkpoint, const NetworkLayer& lay
     const std::span<float> row = down.row(t).first(rank);
     norm.apply_row(row, row);
   });
-  heads.held.push_back(
-      mapped(checkpoint, layer.linear[1], down.view().block(0, down.rows(), 0, rank), scratch));
+  heads.held.push_back(mapped(checkpoint, layer.linear[1], down.view().block(0, down.rows(), 0, rank), scratch));
   const HeadColumns own = columns(heads.held.back(), layer.slices[1]);
   heads.columns[2] = columns(heads.held.back(), layer.slices[2]);
 
@@ -52,7 +51,8 @@ LatentHeads project_latent(const Checkpoint& checkpoint, const NetworkLayer& lay
   parallel_for_rows(x.rows(), [&](std::size_t t) {
     const std::span<const float> shared = down.row(t).subspan(rank);
     for (std::size_t a = 0; a < sizes.heads; ++a) {
-      const auto out = std::copy_n(own.at(t, a), sizes.d_key, keys.row(t).begin() + static_cast<std::ptrdiff_t>(a * width));
+      const auto out =
+          std::copy_n(own.at(t, a), sizes.d_key, keys.row(t).begin() + static_cast<std::ptrdiff_t>(a * width));
       std::ranges::copy(shared, out);
     }
   });

@@ -16,7 +16,8 @@ struct LatentHeads {
 };
 
 /// Computes the queries, keys and values of latent attention from the normalized stream: the latents, their norms, and
-/// from these the heads. The key of a head is its own, followed by the rotary key that all heads share, not yet rotated.
+/// from these the heads. The key of a head is its own, followed by the rotary key that all heads share, not yet
+/// rotated.
 [[nodiscard]] LatentHeads project_latent(const Checkpoint& checkpoint, const NetworkLayer& layer,
                                          const HeadSizes& sizes, MatrixView x, Buffer<float>& scratch);
 

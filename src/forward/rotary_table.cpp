@@ -8,7 +8,10 @@
 namespace headscope {
 
 RotaryTable::RotaryTable(const Rotary& rotary, std::size_t length)
-    : interleaved_(rotary.interleaved), first_(rotary.first), cosine_(length, rotary.width / 2), sine_(length, rotary.width / 2) {
+    : interleaved_(rotary.interleaved),
+      first_(rotary.first),
+      cosine_(length, rotary.width / 2),
+      sine_(length, rotary.width / 2) {
   if (rotary.width == 0) return;
   const std::vector<float> frequencies = rotary_frequencies(rotary, length);
   const bool longer = rotary.scaling == RotaryScaling::kLongRope && static_cast<double>(length) > rotary.trained_length;

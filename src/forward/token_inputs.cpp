@@ -19,9 +19,9 @@ Matrix token_inputs(const Model& model, const NetworkInput& in, std::span<const 
   const std::size_t width = all / model.info().sizes.layers;
   for (const std::uint32_t id : ids) {
     if (id < in.token_inputs->shape[0]) continue;
-    throw Error(ErrorKind::kFormat, fmt::format("{}: token {} has no row in '{}', which has {}",
-                                                model.checkpoint().path().string(), id,
-                                                printable(in.token_inputs->name), in.token_inputs->shape[0]));
+    throw Error(ErrorKind::kFormat,
+                fmt::format("{}: token {} has no row in '{}', which has {}", model.checkpoint().path().string(), id,
+                            printable(in.token_inputs->name), in.token_inputs->shape[0]));
   }
   Matrix result(ids.size(), all);
   apply_linear(model.checkpoint(), *in.token_projection, embedded, result.span(), scratch);

@@ -57,7 +57,8 @@ inline constexpr const char* kSharedLayers =
     "layers may use the keys and values of an earlier layer; they have no K and V of their own";
 
 inline constexpr const char* kGatedOutput =
-    "the other layers have linear attention, which has no maps; the output of each head is multiplied by a gate, which is "
+    "the other layers have linear attention, which has no maps; the output of each head is multiplied by a gate, which "
+    "is "
     "not part of O";
 
 /// Qwen3-Next and Qwen3.5: some layers have gated attention, the others linear attention.
@@ -70,13 +71,14 @@ inline constexpr const char* kGatedOutput =
   layout.forward.experts = with_shared(experts_in("layers.{i}.mlp"), "layers.{i}.mlp.shared_expert");
   layout.forward.experts.shared_switch = "layers.{i}.mlp.shared_expert_gate";
   const std::string linear = "layers.{i}.linear_attn.";
-  layout.forward.mixer = {.in = {{linear + "in_proj_qkv", linear + "in_proj_z", linear + "in_proj_b", linear + "in_proj_a"},
-                                 {linear + "in_proj_qkvz", linear + "in_proj_ba"}},
-                          .kernel = linear + "conv1d",
-                          .decay = linear + "A_log",
-                          .step_bias = linear + "dt_bias",
-                          .norm = linear + "norm",
-                          .out = linear + "out_proj"};
+  layout.forward.mixer = {
+      .in = {{linear + "in_proj_qkv", linear + "in_proj_z", linear + "in_proj_b", linear + "in_proj_a"},
+             {linear + "in_proj_qkvz", linear + "in_proj_ba"}},
+      .kernel = linear + "conv1d",
+      .decay = linear + "A_log",
+      .step_bias = linear + "dt_bias",
+      .norm = linear + "norm",
+      .out = linear + "out_proj"};
   return layout;
 }
 

@@ -125,8 +125,7 @@ class Mapper {
     const std::string name = prefix_ + layer_name(norm + ".weight", match_.stored(layer_));
     const StoredTensor* gain = checkpoint_.find(name);
     found.rank = gain != nullptr && gain->shape.size() == 1 ? gain->shape[0] : 0;
-    const StoredTensor* tensor =
-        checkpoint_.find(prefix_ + layer_name(down + ".weight", match_.stored(layer_)));
+    const StoredTensor* tensor = checkpoint_.find(prefix_ + layer_name(down + ".weight", match_.stored(layer_)));
     // Without the gain, the tensor says it.
     if (gain == nullptr && tensor != nullptr && tensor->shape.size() == 2 && tensor->shape[0] > more) {
       found.rank = tensor->shape[0] - more;

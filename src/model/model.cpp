@@ -228,9 +228,11 @@ HeadWeights Model::load_rotary_key(std::size_t layer, WeightProcessing processin
   }
   check_complete(layer, Role::kK, processing);
   const ProcessingSteps steps = steps_of(processing, info_);
-  HeadRequest request{tensors.latent->rotary_key, 1, info_.sizes.d_rotary, {}, row_factors(tensors, Role::kK, steps.gain)};
+  HeadRequest request{
+      tensors.latent->rotary_key, 1, info_.sizes.d_rotary, {}, row_factors(tensors, Role::kK, steps.gain)};
   ReadHeads read = std::move(read_heads(checkpoint_, std::span(&request, 1)).front());
-  HeadWeights loaded(Role::kK, info_.sizes.d_model, info_.sizes.d_rotary, std::move(read.values), std::move(read.noise));
+  HeadWeights loaded(Role::kK, info_.sizes.d_model, info_.sizes.d_rotary, std::move(read.values),
+                     std::move(read.noise));
   fold(loaded, {.factors = request.factors, .remove_mean = steps.center && centered(tensors, Role::kK)});
   return loaded;
 }
@@ -248,7 +250,8 @@ void Model::check_complete(std::size_t layer, Role role, WeightProcessing proces
     const LatentFactor& factor = tensors.latent->of(role);
     return factor.rank > 0 && (factor.down.tensor == nullptr || factor.gain == nullptr);
   };
-  if (tensors.slices[static_cast<std::size_t>(role)].tensor == nullptr || lacks_factor() || (folded && tensors.norm_gain == nullptr) ||
+  if (tensors.slices[static_cast<std::size_t>(role)].tensor == nullptr || lacks_factor() ||
+      (folded && tensors.norm_gain == nullptr) ||
       (role == Role::kO && map_.output_scale_required && tensors.output_scale == nullptr)) {
     reject_incomplete(checkpoint_, layer, tensors.missing);
   }
@@ -293,8 +296,8 @@ void Model::compose_roles(std::size_t layer, std::span<const Role> roles, const 
   const Fold fold{.factors = factors, .remove_mean = steps.center && centered(tensors, roles.front())};
   std::vector<ReadHeads> composed = compose_heads(checkpoint_, tensors.latent->of(roles.front()), requests, fold);
   for (std::size_t i = 0; i < roles.size(); ++i) {
-    weights[static_cast<std::size_t>(roles[i])] = HeadWeights(roles[i], info_.sizes.d_model, requests[i].width,
-                                                              std::move(composed[i].values), std::move(composed[i].noise));
+    weights[static_cast<std::size_t>(roles[i])] = HeadWeights(
+        roles[i], info_.sizes.d_model, requests[i].width, std::move(composed[i].values), std::move(composed[i].noise));
   }
 }
 

@@ -253,7 +253,8 @@ class Resolver {
 
   [[nodiscard]] std::string no_patch() const {
     if (!network_.relative.empty()) return "its scores compare queries and keys with relative positions";
-    if (sizes_.d_rotary > 0) return "its heads share a rotary key, and their other keys and values come from one latent";
+    if (sizes_.d_rotary > 0)
+      return "its heads share a rotary key, and their other keys and values come from one latent";
     if (!network_.mixers.empty()) return "layers without attention lie between those with it";
     if (network_.joint_head_norms) return "its queries and keys are normalized over all heads together";
     if (!network_.bias.empty()) return "its scores have a bias by distance";
@@ -432,7 +433,8 @@ class Resolver {
     mlp(match_.stored(i), layer);
     if (network_.input.token_inputs != nullptr) {
       const std::size_t width = network_.input.token_inputs->shape[1] / sizes_.layers;
-      layer.token_input = {linear(named(names_.token_gate, i), width_, width), linear(named(names_.token_out, i), width, width_),
+      layer.token_input = {linear(named(names_.token_gate, i), width_, width),
+                           linear(named(names_.token_out, i), width, width_),
                            *layer_norm(names_.token_out_norm, i, width_, /*required=*/true)};
     }
     if (!names_.block_scale.empty()) layer.block_scale = vector(named(names_.block_scale, i), 1);
@@ -508,7 +510,8 @@ class Resolver {
     shared.up = linear(layer_name(names.shared_up, i), width_, 0);
     shared.gate = linear(layer_name(names.shared_gate, i), width_, shared.up.out());
     shared.down = linear(layer_name(names.shared_down, i), shared.up.out(), width_);
-    shared.switched = readable(names.shared_switch.empty() ? nullptr : find(layer_name(names.shared_switch, i) + ".weight"));
+    shared.switched =
+        readable(names.shared_switch.empty() ? nullptr : find(layer_name(names.shared_switch, i) + ".weight"));
     const Shape row = {1, width_};
     if (shared.switched != nullptr && shared.switched->shape != row && shared.switched->shape != Shape{width_}) {
       wrong_shape(*shared.switched, to_string(row));

@@ -26,8 +26,9 @@ struct ReadHeads {
   std::vector<double> noise = {};  ///< `StorageNoise` of each head; empty for types of 32 bits and more.
 };
 
-/// Reads for each request the columns of all its heads one after another, as many floats each as the tensor's other axis
-/// has, the layout of HeadWeights; factors are not applied. All slices must be of the same tensor, which is read once.
+/// Reads for each request the columns of all its heads one after another, as many floats each as the tensor's other
+/// axis has, the layout of HeadWeights; factors are not applied. All slices must be of the same tensor, which is read
+/// once.
 ///
 /// \throws Error  kNumeric if a weight is NaN or infinite; the message gives its index.
 [[nodiscard]] std::vector<ReadHeads> read_heads(const Checkpoint& checkpoint, std::span<HeadRequest> requests);

@@ -152,7 +152,8 @@ class ProductAffinity {
   // multiplied and the next. Their packed copies, one being sent and one being received, are not counted.
   [[nodiscard]] std::size_t fitting_sources(const Group& group) const {
     const auto bytes = [&](const FactorKey& key) {
-      return std::max<std::size_t>(1, engine_.layer_bytes(heads(key).most(), sizes_.d_model, factor_width(key, sizes_)));
+      return std::max<std::size_t>(1,
+                                   engine_.layer_bytes(heads(key).most(), sizes_.d_model, factor_width(key, sizes_)));
     };
     std::size_t target = 0;
     for (const Pair& pair : group.pairs) target = std::max(target, bytes(pair.target_key));

@@ -95,8 +95,8 @@ struct Layout {
   /// The layers have heads of different width and number of KV heads, as the tensors say (Gemma 4).
   bool own_sizes = false;
   bool value_is_key = false;  ///< Layers without a tensor for V use what K's gives, before its norm and rotation.
-  /// Config key of the number of last layers that have no K and V: they use those of the last layer before them with the
-  /// same kind of window (Gemma 3n and 4); empty: none.
+  /// Config key of the number of last layers that have no K and V: they use those of the last layer before them with
+  /// the same kind of window (Gemma 3n and 4); empty: none.
   std::string shared_kv_key = {};
   /// Only some layers have attention. They are numbered by themselves.
   bool hybrid = false;

@@ -83,10 +83,10 @@ struct ForwardNames {
   std::string token_gate = {};
   std::string token_out = {};
   std::string token_out_norm = {};
-  std::string block_scale = {};         ///< Full name of the tensor with one factor on the stream after the block.
-  ExpertNames experts = {};             ///< Of the layers that have a mixture instead.
-  std::string mlp_scale = {};           ///< Full name of the tensor of per-channel factors on the MLP's output.
-  std::string sinks = {};               ///< Full name of the scores of an extra key, by head (gpt-oss).
+  std::string block_scale = {};  ///< Full name of the tensor with one factor on the stream after the block.
+  ExpertNames experts = {};      ///< Of the layers that have a mixture instead.
+  std::string mlp_scale = {};    ///< Full name of the tensor of per-channel factors on the MLP's output.
+  std::string sinks = {};        ///< Full name of the scores of an extra key, by head (gpt-oss).
 
   MixerNames mixer = {};
 

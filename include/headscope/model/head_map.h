@@ -49,7 +49,7 @@ struct LatentTensors {
 
 /// The tensors that make up the heads of one layer.
 struct LayerTensors {
-  std::array<HeadSlice, 4> slices;             ///< Indexed by Role; in latent attention of the second factors.
+  std::array<HeadSlice, 4> slices;  ///< Indexed by Role; in latent attention of the second factors.
   std::optional<LatentTensors> latent = {};
   bool normed = true;                          ///< Whether Q, K and V read a norm's output.
   const StoredTensor* norm_gain = nullptr;     ///< nullptr if there is no norm, or if norms have no gain.

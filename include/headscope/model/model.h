@@ -68,8 +68,8 @@ class Model {
   /// Hugging Face cache, as for `find_model`.
   ///
   /// \throws Error  as `find_model` and `Checkpoint::open`; kUnsupported for an unknown family or a quantization that
-  ///                is not decoded; kInvalidArgument for an unknown family or tower in the options; kFormat if a tensor's shape
-  ///                contradicts the configuration. Not an error: a missing tensor.
+  ///                is not decoded; kInvalidArgument for an unknown family or tower in the options; kFormat if a
+  ///                tensor's shape contradicts the configuration. Not an error: a missing tensor.
   [[nodiscard]] static Model open(const std::filesystem::path& model, const ModelOptions& options = {});
   /// Same for a checkpoint that is already open, e.g. in memory.
   [[nodiscard]] static Model from_checkpoint(Checkpoint checkpoint, std::string_view family = {},
@@ -84,12 +84,13 @@ class Model {
   /// \throws Error  kInvalidArgument if there is no such layer, kFormat if the file lacks the tensor.
   [[nodiscard]] DType stored_type(std::size_t layer, Role role) const;
 
-  /// Loads the matrices of one role of one layer. In latent attention (`LatentTensors`) Q, K and V are composed of their
-  /// factors, gain of the norm between them included, regardless of `processing`. The per-channel scale on O, if the family has one, is applied
-  /// regardless of `processing`.
+  /// Loads the matrices of one role of one layer. In latent attention (`LatentTensors`) Q, K and V are composed of
+  /// their factors, gain of the norm between them included, regardless of `processing`. The per-channel scale on O, if
+  /// the family has one, is applied regardless of `processing`.
   ///
-  /// Reads the role's bytes once and holds nothing but the result, as floats, and `ModelInfo::loading_memory`. Passing the previous layer's weights as
-  /// `recycled` reuses their memory and takes a third of the time; the rest goes into faulting in new pages.
+  /// Reads the role's bytes once and holds nothing but the result, as floats, and `ModelInfo::loading_memory`. Passing
+  /// the previous layer's weights as `recycled` reuses their memory and takes a third of the time; the rest goes into
+  /// faulting in new pages.
   ///
   /// \throws Error  kInvalidArgument if there is no such layer, or if it has no K and V of its own; kFormat if the file
   ///                lacks the tensor, kNumeric if it holds a NaN or an infinity; the message gives its index.
@@ -107,8 +108,8 @@ class Model {
   /// memory. The layer can be loaded again as before.
   void release_layer(std::size_t layer) const;
 
-  /// Loads Q, K, V and O of one layer, indexed by Role; K and V are empty if the layer has none of its own. A tensor that holds several of them is read once. Reuses the
-  /// memory of `recycled`.
+  /// Loads Q, K, V and O of one layer, indexed by Role; K and V are empty if the layer has none of its own. A tensor
+  /// that holds several of them is read once. Reuses the memory of `recycled`.
   /// \throws Error  as `load_heads`.
   [[nodiscard]] std::array<HeadWeights, 4> load_layer(std::size_t layer,
                                                       WeightProcessing processing = WeightProcessing::kFolded,

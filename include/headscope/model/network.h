@@ -46,7 +46,7 @@ struct NetworkLayer {
   std::array<StoredLinear, 4> linear;  ///< Indexed by Role; in fused families Q, K and V name the same tensor.
   std::array<HeadSlice, 4> slices;     ///< Location of each role's heads in the output of `linear`.
   std::optional<LatentProjections> latent;
-  std::optional<StoredNorm> q_norm;    ///< Over the components of a head, or of all heads (`joint_head_norms`).
+  std::optional<StoredNorm> q_norm;  ///< Over the components of a head, or of all heads (`joint_head_norms`).
   std::optional<StoredNorm> k_norm;
   std::optional<StoredNorm> v_norm;
   bool own_keys = true;  ///< If not, keys and values are those of an earlier layer (`HeadSizes::kv_layer`).
@@ -56,7 +56,7 @@ struct NetworkLayer {
   const StoredTensor* position_bias = nullptr;  ///< ... and with relative positions.
   /// By head: the score of one more key, which has no value; nullptr if there is none (gpt-oss).
   const StoredTensor* sinks = nullptr;
-  const StoredTensor* grid_bias = nullptr;      ///< Bias of the scores by distance in the grid of patches.
+  const StoredTensor* grid_bias = nullptr;  ///< Bias of the scores by distance in the grid of patches.
   std::optional<StoredNorm> norm_after_attention;
   const StoredTensor* attention_scale = nullptr;
   std::optional<StoredNorm> mlp_norm;
@@ -69,11 +69,11 @@ struct NetworkLayer {
   const StoredTensor* mlp_scale = nullptr;
   std::optional<TokenInput> token_input;
   const StoredTensor* block_scale = nullptr;  ///< [1]: a factor on the stream after the block.
-  std::size_t window = 0;  ///< Number of tokens a query sees, itself included; 0: all.
-  std::size_t chunk = 0;   ///< A query sees only keys of its own chunk of this many tokens; 0: all (Llama 4).
-  bool rotary = true;      ///< Whether queries and keys are rotated, if the model has rotary positions.
+  std::size_t window = 0;                     ///< Number of tokens a query sees, itself included; 0: all.
+  std::size_t chunk = 0;  ///< A query sees only keys of its own chunk of this many tokens; 0: all (Llama 4).
+  bool rotary = true;     ///< Whether queries and keys are rotated, if the model has rotary positions.
   bool local_rotary = false;
-  bool gated_output = false;  ///< Each head's output is multiplied by sigmoid(gate), the numbers after its query.
+  bool gated_output = false;    ///< Each head's output is multiplied by sigmoid(gate), the numbers after its query.
   bool growing_queries = true;  ///< Whether the network's `query_growth` applies.
   float score_scale = 1;
 
@@ -93,8 +93,8 @@ struct ShortConvolution {
 /// Linear attention by the gated delta rule (arXiv 2412.06464): each value head keeps a memory that keys write to and
 /// queries read from (Qwen3-Next).
 struct GatedDelta {
-  /// Four maps, to [queries | keys | values], the output's gate, the rate of writing, the rate of decay; or two, in groups
-  /// of key heads: [query | key | values | gates], [rates of writing | of decay].
+  /// Four maps, to [queries | keys | values], the output's gate, the rate of writing, the rate of decay; or two, in
+  /// groups of key heads: [query | key | values | gates], [rates of writing | of decay].
   std::vector<StoredLinear> in;
   const StoredTensor* kernel = nullptr;     ///< Convolution of queries, keys and values, [width, 1, taps].
   const StoredTensor* decay = nullptr;      ///< Its logarithm, by value head.

@@ -31,14 +31,17 @@ struct ComponentId {
   [[nodiscard]] bool is_head() const noexcept {
     return kind == ComponentKind::kQueryHead || kind == ComponentKind::kKvHead;
   }
-  [[nodiscard]] bool is_in_layer() const noexcept { return is_head() || kind == ComponentKind::kRotaryKey || kind == ComponentKind::kMlp; }
+  [[nodiscard]] bool is_in_layer() const noexcept {
+    return is_head() || kind == ComponentKind::kRotaryKey || kind == ComponentKind::kMlp;
+  }
   /// The head; only if `is_head`.
   [[nodiscard]] HeadId head_id() const noexcept { return {layer, head, kind == ComponentKind::kKvHead}; }
   /// 0 before the first layer, 1 in it, ...; the largest number after the last layer.
   [[nodiscard]] std::size_t depth() const noexcept;
 
   friend bool operator==(const ComponentId&, const ComponentId&) = default;
-  /// Orders by depth; within a layer query heads, KV heads, rotary key, MLP; then by number. Heads are ordered as HeadId.
+  /// Orders by depth; within a layer query heads, KV heads, rotary key, MLP; then by number. Heads are ordered as
+  /// HeadId.
   friend std::strong_ordering operator<=>(const ComponentId& a, const ComponentId& b) noexcept;
 };
 

@@ -27,8 +27,8 @@ struct ComponentChoice {
 };
 
 /// Components that write in one way, or read in one way. Writers: O (heads), M (MLP out), E (embedding), P (positions).
-/// Readers: Q, K, V (heads; with grouped queries K and V of KV heads), R (rotary key that the heads of a layer share), M
-/// (MLP in), U (unembedding).
+/// Readers: Q, K, V (heads; with grouped queries K and V of KV heads), R (rotary key that the heads of a layer share),
+/// M (MLP in), U (unembedding).
 struct ComponentSide {
   char letter = 'O';
   bool reads = false;

@@ -18,8 +18,9 @@ Family gemma3n() {
           .nested_config = "text_config",
           .defaults = {.heads = 8, .head_dim = 256},
           .bias_key = "attention_bias",
-          .no_forward = "several streams are mixed before and after each block (AltUp), with a low-rank branch beside "
-                        "attention (Laurel)",
+          .no_forward =
+              "several streams are mixed before and after each block (AltUp), with a low-rank branch beside "
+              "attention (Laurel)",
           .remark = kSharedLayers,
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,

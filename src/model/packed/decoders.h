@@ -35,7 +35,8 @@ namespace headscope {
 [[nodiscard]] std::vector<StoredTensor> mxfp4_weights(const Checkpoint& checkpoint, JsonValue settings);
 
 /// Latent attention in newer GGUF files: `attn_k_b` [heads, latent, width] and `attn_v_b` [heads, width, latent], which
-/// llama.cpp multiplies queries and outputs by. Together they are `attn_kv_b` of older files, [heads * (K | V), latent].
+/// llama.cpp multiplies queries and outputs by. Together they are `attn_kv_b` of older files, [heads * (K | V),
+/// latent].
 [[nodiscard]] std::vector<StoredTensor> gguf_latent_weights(const Checkpoint& checkpoint);
 
 }  // namespace headscope

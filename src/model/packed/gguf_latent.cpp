@@ -30,7 +30,12 @@ struct DecodedHead {
 class Reader {
  public:
   Reader(const StoredTensor& keys, const StoredTensor& values)
-      : number_(next_number()), keys_(&keys), values_(&values), rank_(keys.shape[1]), key_(keys.shape[2]), value_(values.shape[1]) {}
+      : number_(next_number()),
+        keys_(&keys),
+        values_(&values),
+        rank_(keys.shape[1]),
+        key_(keys.shape[2]),
+        value_(values.shape[1]) {}
 
   void operator()(std::size_t row, std::size_t first, std::span<float> out, std::span<float> spacings) const {
     const std::size_t head = row / (key_ + value_);
@@ -100,10 +105,10 @@ std::vector<StoredTensor> gguf_latent_weights(const Checkpoint& checkpoint) {
     const StoredTensor* values = checkpoint.find(layer + std::string(kValues));
     if (values == nullptr || checkpoint.find(name) != nullptr) continue;  // older files have the two in one
     const auto fail = [&](const std::string& what) {
-      throw Error(ErrorKind::kFormat, fmt::format("{}: tensors '{}' and '{}' are {} and {}, {}",
-                                                  checkpoint.file_of(*keys).string(), printable(keys->name),
-                                                  printable(values->name), to_string(keys->shape),
-                                                  to_string(values->shape), what));
+      throw Error(ErrorKind::kFormat,
+                  fmt::format("{}: tensors '{}' and '{}' are {} and {}, {}", checkpoint.file_of(*keys).string(),
+                              printable(keys->name), printable(values->name), to_string(keys->shape),
+                              to_string(values->shape), what));
     };
     const Shape& k = keys->shape;
     const Shape& v = values->shape;

@@ -145,7 +145,8 @@ TEST(Network, SaysWhyAFamilyIsNotRun) {
                "attends in both directions, also in layers with a window");
   EXPECT_ERROR(changed(kFamilies + "lfm2", {{"num_hidden_layers", 2}}), ErrorKind::kFormat,
                "says 2 layers, but layer 2 has attention");
-  EXPECT_ERROR(changed(kFamilies + "qwen3_next", {{"linear_num_key_heads", 3}}), ErrorKind::kFormat, "no multiple of 3");
+  EXPECT_ERROR(changed(kFamilies + "qwen3_next", {{"linear_num_key_heads", 3}}), ErrorKind::kFormat,
+               "no multiple of 3");
   EXPECT_ERROR(changed(kFamilies + "qwen3_next", {{"linear_key_head_dim", 3}}), ErrorKind::kFormat, "in_proj_qkvz");
   EXPECT_ERROR(changed(kFamilies + "esm", {{"position_embedding_type", "absolute"}}), ErrorKind::kUnsupported,
                "position_embedding_type 'absolute'");

@@ -1,5 +1,5 @@
-// Affinities where roles differ in width, where heads share a key, and where layers share keys and values, against naive
-// computations on the loaded matrices.
+// Affinities where roles differ in width, where heads share a key, and where layers share keys and values, against
+// naive computations on the loaded matrices.
 
 #include <gtest/gtest.h>
 
