@@ -68,23 +68,33 @@ std::vector<DescribedInput> read_ids(InputReader& reader, const std::vector<std:
                                      const Context& context) {
   std::vector<DescribedInput> all;
   std::size_t lists = 0;
+  const auto add_list = [&](std::vector<std::uint32_t> ids) {
+    if (!ids.empty()) all.push_back(reader.ids(std::move(ids), fmt::format("ids[{}]", lists++)));
+  };
+  std::vector<std::uint32_t> numbers;  // --ids 1 2 3, or a shell's words of [1, 2, 3], are one list
   for (const std::filesystem::path& one : given) {
-    if (auto ids = inline_ids(one)) {
-      all.push_back(reader.ids(std::move(*ids), fmt::format("ids[{}]", lists++)));
+    const auto ids = inline_ids(one);
+    if (ids && ids->size() == 1) {
+      numbers.push_back(ids->front());
+      continue;
+    }
+    add_list(std::exchange(numbers, {}));
+    if (ids) {
+      add_list(*ids);
       continue;
     }
     const std::string text = one.string();
     std::error_code ignored;
-    if (text.find_first_not_of("0123456789") == std::string::npos && !std::filesystem::exists(one, ignored)) {
+    if (text.find(',') != std::string::npos && !std::filesystem::exists(one, ignored)) {
       throw Error(ErrorKind::kInvalidArgument,
-                  fmt::format("--ids: there is no file {}; a list of token ids has commas, e.g. --ids 1,2,3",
-                              printable(text, 60)));
+                  fmt::format("--ids: expected a file or token ids such as 1,2,3, found '{}'", printable(text, 60)));
     }
     for (const auto& path : app::expand_paths(std::span(&one, 1), {"--ids", ".npy file", kArrayExtensions})) {
       check_file(path, kTokenBytes / sizeof(std::uint16_t), context);
       append(all, reader.ids(path));
     }
   }
+  add_list(std::move(numbers));
   return all;
 }
 
