@@ -57,7 +57,8 @@ std::string usage_of(const CommandInfo& command, const CommandLineWords& words) 
     text += option->is_required() ? " " + name : " [" + name + "]";
   }
   for (const Option* option : words.named()) {
-    if (option->is_required_on_command_line()) text += fmt::format(" {} {}", option->spellings().front(), option->placeholder());
+    if (option->is_required_on_command_line())
+      text += fmt::format(" {} {}", option->spellings().front(), option->placeholder());
   }
   return text + " [OPTIONS]";
 }

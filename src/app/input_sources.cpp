@@ -101,9 +101,10 @@ std::vector<DescribedInput> read_ids(InputReader& reader, const std::vector<std:
 // A text that is a list of numbers is run as it is, since it may be meant; most often it is not.
 void warn_of_ids(const std::string& text, const std::string& name, const Context& context) {
   if (!context.log || !app::looks_like_ids(text)) return;
-  context.log(fmt::format("warning: {} looks like token ids and is read as text, digit by digit; for the ids themselves: "
-                          "--ids 1,2,3",
-                          name));
+  context.log(
+      fmt::format("warning: {} looks like token ids and is read as text, digit by digit; for the ids themselves: "
+                  "--ids 1,2,3",
+                  name));
 }
 
 }  // namespace
@@ -111,7 +112,8 @@ void warn_of_ids(const std::string& text, const std::string& name, const Context
 void describe(InputSources& inputs, OptionList& options) {
   options.add("text", inputs.texts, "Text for the model's own tokenizer").repeated();
   options.add("text-file", inputs.text_files, "Files of text, or folders of them").repeated();
-  options.add("ids", inputs.ids, "Token ids: npy files [tokens] or [inputs, tokens], or a list such as 1,2,3").repeated();
+  options.add("ids", inputs.ids, "Token ids: npy files [tokens] or [inputs, tokens], or a list such as 1,2,3")
+      .repeated();
   options
       .add("image", inputs.images,
            "PNG or JPEG files or folders of them, prepared as the model's preprocessor_config.json says")
@@ -120,9 +122,7 @@ void describe(InputSources& inputs, OptionList& options) {
       .repeated();
   options.add("lines", inputs.lines, "Each line of a text file is an input of its own");
   options.add("special", inputs.special, "Do not add the tokenizer's special tokens");
-  options
-      .add("max-tokens", inputs.max_tokens, "Maximum number of tokens per text; the rest is cut off")
-      .at_least(1);
+  options.add("max-tokens", inputs.max_tokens, "Maximum number of tokens per text; the rest is cut off").at_least(1);
 }
 
 std::size_t memory_of(std::span<const DescribedInput> inputs) noexcept {

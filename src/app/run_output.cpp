@@ -67,8 +67,8 @@ void describe_contents(RunCommand& command, const std::string& key, std::span<co
   for (const DescribedInput& one : inputs) {
     const bool is_text =
         one.file.empty() && std::ranges::any_of(one.tokens, [](const InputToken& token) { return token.end > 0; });
-    origins.push_back({is_text ? fmt::format("'{}'", printable(one.source, kBeginning)) : one.name,
-                       fingerprint(std::span(&one, 1))});
+    origins.push_back(
+        {is_text ? fmt::format("'{}'", printable(one.source, kBeginning)) : one.name, fingerprint(std::span(&one, 1))});
   }
 }
 

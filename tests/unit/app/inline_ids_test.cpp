@@ -14,7 +14,8 @@ TEST(InlineIds, AreNumbersWithCommas) {
   EXPECT_EQ(parse_ids(" [1, 2,\n3] "), (Ids{1, 2, 3}));
   EXPECT_EQ(parse_ids("7"), Ids{7});
   EXPECT_EQ(parse_ids("4294967295"), Ids{4294967295U});
-  for (const char* text : {"", "[]", "1,", "1,,2", "a", "1 2", "-1,2", "1.5,2", "4294967296", "1,2]", "ids.npy", "[1", "1,2x"}) {
+  for (const char* text :
+       {"", "[]", "1,", "1,,2", "a", "1 2", "-1,2", "1.5,2", "4294967296", "1,2]", "ids.npy", "[1", "1,2x"}) {
     EXPECT_FALSE(parse_ids(text)) << text;
   }
 }
