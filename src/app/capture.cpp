@@ -182,7 +182,7 @@ std::optional<CaptureOutcome> run(const CaptureRequest& request, const Context& 
   CaptureOptions options = capture_options(request, model);
   outcome.inputs = read_inputs(model, request.inputs, context);
   context = context.without_memory(memory_of(outcome.inputs));
-  RunOutput output(request.output, describe_run(request, model, outcome.inputs), watch);
+  RunOutput output(target_of(request.output, model), describe_run(request, model, outcome.inputs), watch);
   if (!request.ablated.empty()) {
     outcome.ablation = measure_ablation(request, model, outcome.inputs, context.with_stage("measuring the ablation"),
                                         options.replacements);

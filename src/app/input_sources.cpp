@@ -161,6 +161,10 @@ std::vector<DescribedInput> read_inputs(const Model& model, const InputSources& 
     require_memory(context, saturating_multiply(memory_of(std::span(all).last(1)), inputs.images.size()),
                    fmt::format("reading {} images", inputs.images.size()));
   }
+  for (const NamedImage& one : inputs.pictures) {
+    all.push_back(reader.image(one.image, one.name.empty() ? "image" : one.name));
+    all.back().file = one.name;
+  }
   for (const auto& path : inputs.pixels) append(all, reader.pixels(path));
   append_in_memory(all, reader, inputs.in_memory);
   name_inputs(all);

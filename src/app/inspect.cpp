@@ -123,15 +123,25 @@ std::string model_lines(const ModelInfo& info) {
       sizes.kv_heads == sizes.heads
           ? fmt::format("{} per layer", sizes.kv_heads)
           : fmt::format("{} per layer, each shared by {} query heads", sizes.kv_heads, sizes.heads / sizes.kv_heads);
+  std::string width = std::to_string(sizes.d_head);
+  if (sizes.width(Role::kQ) != sizes.d_head || sizes.width(Role::kK) != sizes.d_head) {
+    width = fmt::format("Q {}, K {}, V and O {}", sizes.width(Role::kQ), sizes.width(Role::kK), sizes.d_head);
+  }
+  if (sizes.d_rotary > 0) width += fmt::format("; rotary key shared by all heads {}", sizes.d_rotary);
   const std::string embedding = info.embedding.empty() ? "none"
                                 : is_tied(info)        ? info.embedding + " (tied: reads and writes tokens)"
                                                        : info.embedding;
   std::string lines = row("family", fmt::format("{} ({}, {})", info.family, to_string(info.modality),
                                                 info.causal ? "causal" : "bidirectional"));
+  if (!info.tower.empty()) {
+    const std::string others = fmt::format("{}", fmt::join(info.other_towers, ", "));
+    lines +=
+        row("tower", others.empty() ? info.tower : fmt::format("{} (--tower {} opens the other)", info.tower, others));
+  }
   lines += row("layers", std::to_string(sizes.layers));
   lines += row("heads", fmt::format("{} per layer, {} in total", sizes.heads, sizes.heads * sizes.layers));
   lines += row("KV heads", kv_heads);
-  lines += row("width", fmt::format("{} (residual stream), {} (head)", sizes.d_model, sizes.d_head));
+  lines += row("width", fmt::format("{} (residual stream), {} (head)", sizes.d_model, width));
   lines += row("dtype", dtype_names(info));
   lines += row("position", to_string(info.position));
   const std::string_view where = !info.input_norm                ? "only on the outputs of attention and MLP"
@@ -201,6 +211,8 @@ std::string to_json(const InspectOutcome& outcome) {
                     {"format", outcome.is_gguf ? "gguf" : "safetensors"},
                     {"files", outcome.file_count},
                     {"family", info.family},
+                    {"tower", name_or_null(info.tower)},
+                    {"other_towers", info.other_towers},
                     {"modality", to_string(info.modality)},
                     {"causal", info.causal},
                     {"layers", info.sizes.layers},
@@ -208,6 +220,12 @@ std::string to_json(const InspectOutcome& outcome) {
                     {"kv_heads", info.sizes.kv_heads},
                     {"d_model", info.sizes.d_model},
                     {"d_head", info.sizes.d_head},
+                    {"widths",
+                     {{"Q", info.sizes.width(Role::kQ)},
+                      {"K", info.sizes.width(Role::kK)},
+                      {"V", info.sizes.width(Role::kV)},
+                      {"O", info.sizes.width(Role::kO)},
+                      {"shared_rotary_key", info.sizes.d_rotary}}},
                     {"parameters", outcome.parameters},
                     {"context_length", outcome.context_length ? Json(*outcome.context_length) : Json(nullptr)},
                     {"tokenizer", outcome.has_tokenizer},

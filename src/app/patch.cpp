@@ -215,8 +215,8 @@ std::optional<PatchOutcome> run(const PatchRequest& request, const Context& call
   outcome.inputs = inputs.size();
   for (const ModelInput& input : inputs) outcome.tokens += token_count(model, input);
 
-  RunOutput output(request.output, command, watch);
-  Resumable resumable(request.output, request.resumption, PatchRequest::kCommand.name);
+  RunOutput output(target_of(request.output, model), command, watch);
+  Resumable resumable(target_of(request.output, model), request.resumption, PatchRequest::kCommand.name);
   FinishedWork* finished = resumable.open(key_of_work(command, context));
   outcome.result = resumable.run([&] { return patch(model, {inputs, paired, readouts}, options, context, finished); });
   write(outcome, output.folder());

@@ -102,7 +102,7 @@ std::vector<std::string> family_names() {
 
 std::shared_ptr<const Model> ModelSource::open() const {
   if (opened) return opened;
-  return std::make_shared<const Model>(Model::open(path, {.revision = revision, .family = family}));
+  return std::make_shared<const Model>(Model::open(path, {.revision = revision, .family = family, .tower = tower}));
 }
 
 void describe(ModelSource& model, OptionList& options) {
@@ -119,6 +119,14 @@ void describe(ModelSource& model, OptionList& options) {
       .add("family", model.family,
            "Read the model as one of this family, whatever its configuration says; its tensors must fit")
       .examples(family_names())
+      .circumstantial();
+  options
+      .add("tower", model.tower,
+           "Which transformer of a model with several: text or vision; of a model like Swin: stage1, stage2, ... "
+           "Results "
+           "go to the folder of that name in RUN, so that it may hold all (default: the language model, the images' "
+           "side "
+           "of a model like CLIP, or the stage with the most layers)")
       .circumstantial();
 }
 

@@ -53,11 +53,18 @@ void describe_resources(RunCommand& command, const Resources& resources) {
 void describe_model(RunCommand& command, const Model& model, const std::string& fingerprint) {
   command.identity["model"] = fingerprint;
   if (model.info().family_overridden) command.identity["family"] = model.info().family;
+  if (!model.info().tower.empty()) command.identity["tower"] = model.info().tower;
   const ModelLocation& location = model.checkpoint().location();
   command.origins["model"] = {{location.is_cached() ? location.repository : location.path.string(), fingerprint}};
   if (!location.is_cached()) return;
   command.circumstances["repository"] = location.repository;
   command.circumstances["commit"] = location.commit;
+}
+
+OutputTarget target_of(const OutputTarget& output, const Model& model) {
+  OutputTarget target = output;
+  if (!target.run.empty() && model.info().tower_requested) target.run /= model.info().tower;
+  return target;
 }
 
 void describe_contents(RunCommand& command, const std::string& key, std::span<const DescribedInput> inputs) {

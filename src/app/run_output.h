@@ -60,9 +60,13 @@ template <typename Request>
 
 /// Adds what the manifest says about threads and memory.
 void describe_resources(RunCommand& command, const Resources& resources);
-/// Adds what it says about the model: the fingerprint and, if it was overridden, the family determine the result; the
-/// name and commit in the Hugging Face cache do not.
+/// Adds what it says about the model: the fingerprint, the tower and, if it was overridden, the family determine the
+/// result; the name and commit in the Hugging Face cache do not.
 void describe_model(RunCommand& command, const Model& model, const std::string& fingerprint);
+
+/// Where a command's results about the model go: the folder it was given or, if the caller named one of several towers,
+/// the folder of that name in it.
+[[nodiscard]] OutputTarget target_of(const OutputTarget& output, const Model& model);
 
 /// Adds a fingerprint of the inputs to the identity under `key`, and their names.
 void describe_contents(RunCommand& command, const std::string& key, std::span<const DescribedInput> inputs);

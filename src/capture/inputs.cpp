@@ -185,6 +185,13 @@ DescribedInput InputReader::image(const std::filesystem::path& path) {
   return result;
 }
 
+DescribedInput InputReader::image(Image image, std::string source) {
+  expect(Modality::kImage);
+  if (!preprocessing_) preprocessing_ = load_preprocessing(model_.checkpoint());
+  const Image taken = with_channels(std::move(image), preprocessing_->channels);
+  return described(preprocess(taken, *preprocessing_, source), source);
+}
+
 std::vector<DescribedInput> InputReader::pixels(const std::filesystem::path& path) {
   expect(Modality::kImage);
   const std::size_t channels = resolve_network(model_).input.patches.weight->shape[1];
