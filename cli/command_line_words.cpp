@@ -44,7 +44,8 @@ std::vector<std::string> CommandLineWords::spellings() const {
 
 std::string positional_name(const Option& option) {
   std::string name = option.name();
-  std::ranges::transform(name, name.begin(), [](char c) { return c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c; });
+  std::ranges::transform(name, name.begin(),
+                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
   // "runs" takes RUN RUN ...
   if (option.kind() == OptionKind::kList && name.ends_with('S')) name.pop_back();
   return name;

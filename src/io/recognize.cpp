@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxPath = 1000;
 
 std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+  std::ranges::transform(text, text.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   return text;
 }
 
@@ -28,9 +29,11 @@ std::string shown(const fs::path& path) {
   return printable(path.string(), kMaxPath);
 }
 
-// The first bytes of a file; fewer if it is shorter or cannot be read.
+// The first bytes of a file; fewer if it is shorter or cannot be read. A pipe is not read: that could wait forever.
 std::string beginning(const fs::path& file) {
   constexpr std::size_t kBytes = 512;
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return {};
   std::string bytes(kBytes, '\0');
   std::ifstream stream(file, std::ios::binary);
   stream.read(bytes.data(), static_cast<std::streamsize>(kBytes));
@@ -41,9 +44,8 @@ std::string beginning(const fs::path& file) {
 constexpr std::string_view kUnpack = "; unpack it and pass the folder";
 constexpr std::string_view kExported = ", which is made from a checkpoint; pass that checkpoint";
 constexpr std::string_view kConvert =
-    "; convert it with transformers 4: AutoModel.from_pretrained(FOLDER, {}=True).save_pretrained(NEW_FOLDER), and "
-    "pass "
-    "NEW_FOLDER";
+    "; convert it with transformers 4: AutoModel.from_pretrained(FOLDER, {}=True).save_pretrained(NEW_FOLDER), "
+    "and pass NEW_FOLDER";
 
 struct Signature {
   std::size_t offset;

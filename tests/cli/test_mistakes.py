@@ -146,6 +146,7 @@ MISTAKES = [
     ("demo -o -", 2, "--output: results are a folder of files"),
     ("relate MODEL -o ''", 2, "--output: expected a folder, found ''"),
     ("report RUN -o ''", 2, "--output: expected the name of a page"),
+    ("relate MODEL -o trainer/checkpoint-500", 2, "is the folder of a model; give results one of their own, e.g. -o run"),
     ("report RUN -o empty", 2, "empty is a folder; give the name of a page"),
     ("report RUN -o story.txt", 2, "exists and is not a report; choose another name, or --force"),
     # Inputs
