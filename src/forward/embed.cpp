@@ -67,8 +67,10 @@ std::size_t text_tokens(const NetworkInput& in, const ModelInput& input, std::si
   if (in.positions != nullptr) {
     const std::size_t places = rows_of(in.positions) - std::min(rows_of(in.positions), in.position_offset);
     if (input.ids.size() > places) {
-      refuse(index, fmt::format("{} tokens, but the model has positions for only {}; shorten the input or cut it with --max-tokens",
-                                input.ids.size(), places));
+      refuse(index,
+             fmt::format(
+                 "{} tokens, but the model has positions for only {}; shorten the input or cut it with --max-tokens",
+                 input.ids.size(), places));
     }
   }
   return input.ids.size();
