@@ -175,8 +175,8 @@ else:
     given["compatible"].enable_compatibility_mode(no_processing=True)
 results = {name: [headscope.relate(model, draws=4), headscope.capture(model, "a b c a b c"),
                   headscope.detect(model, sequences=2, length=8),
-                  headscope.patch(model, [1, 2, 3, 1, 2, 3, 1, 2], top=4, draws=2) if kind != "bert" else None,
-                  headscope.prune(model, [[1, 2, 3, 1, 2, 3]], criteria="norm", write="none") if kind != "bert" else None]
+                  headscope.patch(model, [1, 2, 3, 1, 2, 3], top=4, draws=2) if kind != "bert" else None,
+                  headscope.prune(model, [1, 2, 3, 1], criteria="norm", write="none") if kind != "bert" else None]
            for name, model in given.items()}
 for name, found in results.items():
     for one, other in zip(found, results["path"], strict=True):
@@ -265,8 +265,8 @@ def test_ids_and_pixels_of_torch(gpt2: Any) -> None:
     assert same(headscope.capture(gpt2, torch.tensor([[3, 14, 15], [9, 2, 6]])), expected)
     assert same(headscope.capture(gpt2, [torch.tensor([3, 14, 15]), torch.tensor([9, 2, 6])]), expected)
     assert same(headscope.capture(gpt2, list(torch.tensor([3, 14, 15]))), headscope.capture(gpt2, [3, 14, 15]))
-    batch = transformers.BatchEncoding({"input_ids": [[3, 14, 15, 0], [9, 2, 6, 0]], "attention_mask": [[1, 1, 1, 0]] * 2},
-                                       tensor_type="pt")
+    padded = {"input_ids": [[3, 14, 15, 0], [9, 2, 6, 0]], "attention_mask": [[1, 1, 1, 0]] * 2}
+    batch = transformers.BatchEncoding(padded, tensor_type="pt")
     assert same(headscope.capture(gpt2, batch), expected)
     with pytest.raises(headscope.ArgumentError, match=r"^text: the tensor is on the meta device and has no values$"):
         headscope.capture(gpt2, torch.empty(4, dtype=torch.int64, device="meta"))
