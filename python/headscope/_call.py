@@ -163,7 +163,8 @@ def _give_model(request: _native.Request, model: Any, parameters: Mapping[str, A
     if isinstance(model, str) or (isinstance(model, PathLike) and not isinstance(model, Run)):
         path_of("model", model)
         return False
-    request.give_model(model_of(model, parameters.get("revision"), parameters.get("family"))._native)
+    named = [parameters.get(name) for name in ("revision", "family", "tower")]
+    request.give_model(model_of(model, *named)._native)
     return True
 
 

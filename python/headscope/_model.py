@@ -30,20 +30,25 @@ def families() -> list[dict[str, Any]]:
 class Model:
     """A transformer model. Opening it reads headers only; weights are read on request."""
 
-    def __init__(self, native: _native.Model, as_family: str | None = None) -> None:
+    def __init__(self, native: _native.Model, opened_as: tuple[str, str] | None = None) -> None:
         self._native = native
-        # Of a model from files, the family it is read as if it was given; None for a model in memory.
-        self._as_family = as_family
+        # Of a model from files, the family and the tower that were given, or ""; None for a model in memory.
+        self._opened_as = opened_as
         #: Facts from the headers: family, sizes, tensors used, ignored and missing, ...
         self.info: dict[str, Any] = native.info()
 
     @staticmethod
-    def open(path: str | PathLike[str], revision: str | None = None, family: str | None = None) -> Model:
-        for name, value in (("revision", revision), ("family", family)):
+    def open(
+        path: str | PathLike[str],
+        revision: str | None = None,
+        family: str | None = None,
+        tower: str | None = None,
+    ) -> Model:
+        for name, value in (("revision", revision), ("family", family), ("tower", tower)):
             if not isinstance(value, (str, type(None))):
                 raise ArgumentError(f"{name}: expected text, found {kind_of(value)}")
-        native = _native.Model.open(path_of("model", path), revision or "", family or "")
-        return Model(native, family or "")
+        native = _native.Model.open(path_of("model", path), revision or "", family or "", tower or "")
+        return Model(native, (family or "", tower or ""))
 
     @property
     def path(self) -> str:
@@ -79,10 +84,10 @@ class Model:
         return self._native.readiness()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self._as_family is None:
+        if self._opened_as is None:
             raise ArgumentError("a model in memory cannot be pickled; save the module and pickle "
                                 "headscope.load(folder)")
-        return _reopened, (str(Path(self.path).absolute()), self._as_family)
+        return _reopened, (str(Path(self.path).absolute()), *self._opened_as)
 
     def __copy__(self) -> Model:
         return self
@@ -104,15 +109,17 @@ class Model:
         return f"<table>{rows}</table>"
 
 
-def _reopened(path: str, family: str) -> Model:
-    return Model.open(path, None, family)
+def _reopened(path: str, family: str, tower: str) -> Model:
+    return Model.open(path, None, family, tower)
 
 
-def model_of(value: Any, revision: str | None = None, family: str | None = None) -> Model:
+def model_of(
+    value: Any, revision: str | None = None, family: str | None = None, tower: str | None = None
+) -> Model:
     """A model from whatever stands for one."""
     if isinstance(value, str) or (isinstance(value, PathLike) and not hasattr(value, "manifest")):
-        return Model.open(value, revision, family)
-    for name, given in (("revision", revision), ("family", family)):
+        return Model.open(value, revision, family, tower)
+    for name, given in (("revision", revision), ("family", family), ("tower", tower)):
         if given is not None:
             raise ArgumentError(f"{name}: the model is already open; use it with headscope.load and a path or a Hub "
                                 "name")
@@ -123,17 +130,24 @@ def model_of(value: Any, revision: str | None = None, family: str | None = None)
 
 
 @checked
-def load(model: str | PathLike[str] | Module | Model, revision: str | None = None, family: str | None = None) -> Model:
+def load(
+    model: str | PathLike[str] | Module | Model,
+    revision: str | None = None,
+    family: str | None = None,
+    tower: str | None = None,
+) -> Model:
     """Opens a model: from files, or one that is running.
 
     ``model`` is a folder with config.json and safetensors files, a .gguf file, or a model in the Hugging Face cache. A
     name (``openai-community/gpt2``, ``gpt2``) is looked up in the local cache, never on the network; ``revision`` is
     its branch, tag or commit. ``family`` reads the model as one of that family, whatever its configuration says.
+    ``tower`` selects the transformer of a model with several: ``text`` or ``vision`` of CLIP or LLaVA, ``stage3`` of
+    Swin.
 
     Or ``model`` is a Hugging Face module or a ``TransformerBridge``, whose weights are used in place, as by
     ``from_torch``.
     """
-    return model_of(model, revision, family)
+    return model_of(model, revision, family, tower)
 
 
 @checked

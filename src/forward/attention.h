@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "forward/bias_table.h"
+#include "forward/grid_bias.h"
 #include "headscope/base/matrix.h"
 #include "headscope/model/head_map.h"
 
@@ -33,12 +34,14 @@ struct AttentionTask {
   MatrixSpan out;  ///< One row per token, the heads concatenated.
   std::size_t heads;
   std::size_t kv_heads;
-  std::size_t d_head;
+  std::size_t d_key;    ///< Width of queries and keys.
+  std::size_t d_value;  ///< Width of values and outputs.
   float scale;
   float cap;  ///< 0: none.
   bool causal;
   std::size_t window;  ///< 0: none. A query sees that many tokens up to itself and, if not causal, from itself on.
   const RelativeScores* relative;  ///< nullptr: none.
+  const GridBias* grid_bias;       ///< nullptr: none.
   const BiasTable* bias;           ///< nullptr: none.
   /// By head: its replacement output, or empty.
   std::span<const std::vector<float>> replacements;

@@ -20,7 +20,7 @@ namespace headscope {
 enum class ProfiledSubspaces { kEdges, kAll, kNone };
 
 /// What the graph may have as nodes.
-enum class GraphNodes { kHeads, kMlp, kEmbedding, kPosition, kUnembedding };
+enum class GraphNodes { kHeads, kRotaryKey, kMlp, kEmbedding, kPosition, kUnembedding };
 
 /// Which heads communicate, from their weights.
 struct RelateRequest {

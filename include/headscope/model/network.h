@@ -33,17 +33,36 @@ struct StoredNorm {
   double epsilon = 0;
 };
 
+/// What latent attention computes before Q, K and V, whose `linear` then read a latent.
+struct LatentProjections {
+  std::optional<StoredLinear> q_down;  ///< nothing if Q reads the stream.
+  std::optional<StoredNorm> q_norm;
+  StoredLinear kv_down;  ///< The latent of K and V, then the rotary key that all heads share.
+  StoredNorm kv_norm;
+};
+
+/// What a block adds to the stream after its MLP: norm(out(act(gate(x)) * e)), with e the token's input for the layer.
+struct TokenInput {
+  StoredLinear gate;
+  StoredLinear out;
+  StoredNorm norm;
+};
+
 /// One block: the tensors it reads, in order of use.
 struct NetworkLayer {
   std::optional<StoredNorm> norm;      ///< Before attention.
   std::array<StoredLinear, 4> linear;  ///< Indexed by Role; in fused families Q, K and V name the same tensor.
   std::array<HeadSlice, 4> slices;     ///< Location of each role's heads in the output of `linear`.
+  std::optional<LatentProjections> latent;
   std::optional<StoredNorm> q_norm;    ///< Over the components of a head, or of all heads (`joint_head_norms`).
   std::optional<StoredNorm> k_norm;
+  std::optional<StoredNorm> v_norm;
+  bool own_keys = true;  ///< If not, keys and values are those of an earlier layer (`HeadSizes::kv_layer`).
   std::optional<StoredLinear> relative_key;  ///< From relative positions to what queries are compared with, all heads.
   std::optional<StoredLinear> relative_query;   ///< The same for keys.
   const StoredTensor* content_bias = nullptr;   ///< Added to queries that are compared with keys ...
   const StoredTensor* position_bias = nullptr;  ///< ... and with relative positions.
+  const StoredTensor* grid_bias = nullptr;      ///< Bias of the scores by distance in the grid of patches.
   std::optional<StoredNorm> norm_after_attention;
   const StoredTensor* attention_scale = nullptr;
   std::optional<StoredNorm> mlp_norm;
@@ -53,6 +72,8 @@ struct NetworkLayer {
   StoredLinear down;
   std::optional<StoredNorm> norm_after_mlp;
   const StoredTensor* mlp_scale = nullptr;
+  std::optional<TokenInput> token_input;
+  const StoredTensor* block_scale = nullptr;  ///< [1]: a factor on the stream after the block.
   std::size_t window = 0;  ///< Number of tokens a query sees, itself included; 0: all.
   bool rotary = true;      ///< Whether queries and keys are rotated, if the model has rotary positions.
   bool local_rotary = false;
@@ -99,6 +120,11 @@ struct NetworkInput {
   std::size_t position_offset = 0;
   std::optional<std::size_t> padding;  ///< RoBERTa: tokens with this id do not count as positions.
   const StoredTensor* token_types = nullptr;
+  /// The tokens' inputs for each layer are (norm(projection(x) / sqrt(d_model)) + table sqrt(width)) / sqrt(2), where x
+  /// are the tokens' embeddings (Gemma 4).
+  const StoredTensor* token_inputs = nullptr;  ///< [tokens, layers * width]; nullptr if there are none.
+  std::optional<StoredLinear> token_projection;
+  std::optional<StoredNorm> token_norm;
   StoredLinear patches;                      ///< Weight [d_model, channels, patch, patch].
   std::vector<const StoredTensor*> leading;  ///< Tokens before the patches, [.., k, d_model].
   const StoredTensor* registers = nullptr;
@@ -118,6 +144,7 @@ struct NetworkOutput {
   std::optional<StoredLinear> unembedding;
   std::vector<StoredLinear> classifiers;  ///< Image classifiers: one, or two whose outputs are averaged.
   Pooling pooling = Pooling::kFirst;
+  std::optional<StoredNorm> pooled_norm;  ///< Of the mean of the patches.
   float logit_factor = 1;
   float logit_cap = 0;  ///< 0: none.
 };

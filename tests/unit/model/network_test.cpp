@@ -186,7 +186,7 @@ TEST(Network, RelativesWithAnotherArithmeticAreRefused) {
   EXPECT_ERROR(changed("bert", {{"position_embedding_type", "relative_key"}}), ErrorKind::kUnsupported,
                "position_embedding_type 'relative_key'");
   EXPECT_ERROR(changed("gemma3_text", {{"use_bidirectional_attention", true}}), ErrorKind::kUnsupported,
-               "'use_bidirectional_attention' is true");
+               "attends in both directions, also in layers with a window");
 }
 
 }  // namespace
