@@ -160,11 +160,12 @@ def _origin(module: Any) -> str:
     return origin
 
 
-def native_model(module: Any, *, config: Any = None, path: str | None = None, name: str = "model") -> _native.Model:
+def native_model(module: Any, *, config: Any = None, path: str | None = None, family: str = "", tower: str = "",
+                 name: str = "model") -> _native.Model:
     """The weights of a module, in place. ``name`` begins the messages."""
     bare = _bare(module, name)
     text = _config_of(bare, config, name)
-    return _native.Model.from_arrays(path or _origin(bare), _tensors(bare, name), text)
+    return _native.Model.from_arrays(path or _origin(bare), _tensors(bare, name), text, family, tower)
 
 
 MODULES = "a Hugging Face module or a TransformerBridge"

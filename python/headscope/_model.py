@@ -120,13 +120,13 @@ def model_of(
     if isinstance(value, str) or (isinstance(value, PathLike) and not hasattr(value, "manifest")):
         return Model.open(value, revision, family, tower)
     for name, given in (("revision", revision), ("family", family), ("tower", tower)):
-        if given is not None:
+        if given is not None and (name == "revision" or isinstance(value, Model)):
             raise ArgumentError(f"{name}: the model is already open; use it with headscope.load and a path or a Hub "
                                 "name")
     if isinstance(value, Model):
         return value
     check_is_module("model", value)
-    return Model(native_model(value))
+    return Model(native_model(value, family=family or "", tower=tower or ""))
 
 
 @checked

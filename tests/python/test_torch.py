@@ -254,6 +254,18 @@ def test_an_edit_of_the_module_is_seen(bridge: Any, tmp_path: Path) -> None:
     assert not same(headscope.capture(bridge, [1, 2, 3]), headscope.capture(tmp_path, [1, 2, 3]))
 
 
+def test_towers(tmp_path: Path) -> None:
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
+    config = transformers.CLIPConfig(vision_config={**sizes, "image_size": 32, "patch_size": 8},
+                                     text_config={**sizes, "vocab_size": 99})
+    module = transformers.CLIPModel(config).eval()
+    module.save_pretrained(tmp_path)
+    for tower in ("text", "vision"):
+        live = headscope.relate(module, tower=tower, tokens_for="none")
+        assert same(live, headscope.relate(tmp_path, tower=tower, tokens_for="none"))
+    assert headscope.load(module, tower="vision").info["modality"] == "image"
+
+
 def test_wrapped_modules(gpt2: Any) -> None:
     expected = headscope.relate(gpt2)
     assert same(headscope.relate(torch.nn.DataParallel(gpt2)), expected)
