@@ -130,12 +130,13 @@ export function edgeLegend(
   lines: readonly LegendEntry[],
   heads: readonly LegendEntry[],
   theme: Theme,
+  scale = 1,
 ): LegendEntry[] {
   const heading = (label: string, entries: readonly LegendEntry[]) =>
     entries.length > 0 ? [{ label, heading: true }, ...entries] : [];
   return [
     ...heading("Lines", standingLegend(edges, theme)),
-    ...heading(filter.null_ === "" ? "Width: affinity" : "Width: z", widthLegend(filter.null_, theme.muted)),
+    ...heading(filter.null_ === "" ? "Width: affinity" : "Width: z", widthLegend(filter.null_, theme.muted, scale)),
     ...heading("Color of lines", lines),
     ...heading("Color of heads", heads),
   ];
