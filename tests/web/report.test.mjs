@@ -285,6 +285,7 @@ describe("significance", () => {
     const figure = await show(page, "wiring");
     const svg = readFileSync((await download(page, figure, "svg")).path, "utf8");
     assert.match(svg, />thin gray: not beyond chance</);
+    assert.doesNotMatch(svg, />Width: z<|>Color of lines</, "a legend of what no line has");
     const lines = [...svg.matchAll(/<path [^>]*>/g)].map(([path]) => path);
     assert.ok(lines.length > 10);
     for (const line of lines) {
