@@ -1,7 +1,7 @@
 """Tensor names and shapes of the model families, as tables.
 
 A family is a list of parts. A part is a name stem, a table of tensors and how often it
-repeats; `{i}` in the stem is the layer. A line of a table is `kind name dims`:
+repeats; `{i}` in the stem is the layer, `{e}` the expert. A line of a table is `kind name dims`:
 
     linear  weight [out, in] and bias [out]      matrix   weight [out, in]
     conv1d  weight [in, out] and bias [out]      head     as matrix, left out if tied
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import product
 from typing import Any, NamedTuple
 
 
@@ -29,6 +30,7 @@ class Part(NamedTuple):
     stem: str
     table: str
     repeat: str = ""  # symbol with the number of layers
+    each: str = ""  # symbol with the number of copies in each layer
     other: bool = False  # sizes of the second tower (CLIP's text, Gemma 3's vision)
 
 
@@ -56,13 +58,14 @@ def resolve_dim(text: str, symbols: dict[str, Any]) -> int:
 
 def part_tensors(part: Part, symbols: dict[str, Any], tied: bool) -> Iterator[Tensor]:
     lines = [line.split() for line in part.table.strip().splitlines() if line.strip()]
-    for i in range(symbols[part.repeat] if part.repeat else 1):
+    copies = symbols[part.each] if part.each else 1
+    for i, e in product(range(symbols[part.repeat] if part.repeat else 1), range(copies)):
         for kind, name, *dims in lines:
             shape = tuple(resolve_dim(dim, symbols) for dim in dims)
             if kind == "head" and tied:
                 continue
             for suffix, which, center in _LEAVES[kind]:
-                yield Tensor(part.stem.format(i=i) + name + suffix, shape[which], center)
+                yield Tensor(part.stem.format(i=i, e=e) + name + suffix, shape[which], center)
 
 
 # --- Tables -----------------------------------------------------------------------
@@ -95,6 +98,27 @@ GEMMA_NORMS = """
     offset post_feedforward_layernorm D
 """
 GEMMA3_LAYER = QKVO + "offset self_attn.q_norm h\n offset self_attn.k_norm h" + SWIGLU + GEMMA_NORMS
+QWEN3_MOE_LAYER = QKVO + "rms self_attn.q_norm h\n rms self_attn.k_norm h\n matrix mlp.gate X D" + RMS_PAIR
+GPT_OSS_LAYER = (
+    """
+    linear self_attn.q_proj A D
+    linear self_attn.k_proj B D
+    linear self_attn.v_proj B D
+    linear self_attn.o_proj D A
+    param  self_attn.sinks  H
+    linear mlp.router       X D
+    param  mlp.experts.gate_up_proj      X D 2*M
+    param  mlp.experts.gate_up_proj_bias X 2*M
+    param  mlp.experts.down_proj         X M D
+    param  mlp.experts.down_proj_bias    X D
+"""
+    + RMS_PAIR
+)
+EXPERT = """
+    matrix gate_proj M D
+    matrix up_proj   M D
+    matrix down_proj D M
+"""
 QWEN3_LAYER = QKVO + "rms self_attn.q_norm h\n rms self_attn.k_norm h" + SWIGLU + RMS_PAIR
 PHI3_LAYER = (
     """

@@ -268,6 +268,7 @@ SIZE_OPTIONS = {
     "vocab": "tokens", "positions": "longest input", "image": "image side in pixels", "patch": "patch side in pixels",
     "classes": "classes of an image classifier", "registers": "register tokens (DINOv2)",
     "projection": "shared width (CLIP)", "other_layers": "layers of the other tower (CLIP text, Gemma 3 vision)",
+    "experts": "experts a layer", "chosen": "experts a token uses",
     "other_d_model": "its width", "other_heads": "its heads", "other_d_mlp": "its MLP",
 }  # fmt: skip
 

@@ -18,6 +18,7 @@ namespace headscope {
 /// The components that are compared besides heads.
 struct ComponentChoice {
   bool mlp = false;
+  bool each_expert = false;  ///< The experts of a mixture are components of their own, not one MLP together.
   bool embedding = false;
   bool position = false;
   bool unembedding = false;
