@@ -50,7 +50,7 @@ CaptureOptions capture_options(const CaptureRequest& request, const Model& model
 
 RunCommand describe_run(const CaptureRequest& request, const Model& model, std::span<const DescribedInput> inputs) {
   RunCommand command = describe_command(request);
-  command.identity["contents"] = fingerprint(inputs);
+  describe_contents(command, "contents", inputs);
   describe_resources(command, request.resources);
   describe_model(command, model, fingerprint(model));
   return command;
@@ -185,7 +185,7 @@ std::optional<CaptureOutcome> run(const CaptureRequest& request, const Context& 
   CaptureOptions options = capture_options(request, model);
   outcome.inputs = read_inputs(model, request.inputs, context);
   context = context.without_memory(memory_of(outcome.inputs));
-  RunOutput output(request.output, describe_run(request, model, outcome.inputs), watch);
+  RunOutput output(target_of(request.output, model), describe_run(request, model, outcome.inputs), watch);
   if (!request.ablated.empty()) {
     outcome.ablation = measure_ablation(request, model, outcome.inputs, context.with_stage("measuring the ablation"),
                                         options.replacements);

@@ -14,6 +14,7 @@
 #include "headscope/io/byte_reader.h"
 #include "headscope/io/folder.h"
 #include "headscope/io/json.h"
+#include "headscope/io/recognize.h"
 #include "headscope/model/head_id.h"
 #include "headscope/organize/distance_memory.h"
 #include "headscope/run/schema.h"
@@ -199,6 +200,9 @@ MapArray array_of(const MapSelection& selection, const std::optional<Folder>& fo
   if (!folder) return open_map_array(selection.source, "array", selection.array, context);
   const std::string name(map_file(selection.what));
   if (!folder->has(name)) {
+    if (const std::string model = recognize_model(folder->path()); !model.empty()) {
+      throw Error(ErrorKind::kUnsupported, fmt::format("{}: {}", folder->path().string(), model));
+    }
     throw Error(ErrorKind::kIo, fmt::format("{}: has no {}; 'headscope capture' writes maps, or name a file of them",
                                             folder->path().string(), name));
   }

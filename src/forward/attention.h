@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "forward/bias_table.h"
+#include "forward/grid_bias.h"
 #include "headscope/base/matrix.h"
 #include "headscope/model/head_map.h"
 
@@ -33,7 +34,8 @@ struct AttentionTask {
   MatrixSpan out;  ///< One row per token, the heads concatenated.
   std::size_t heads;
   std::size_t kv_heads;
-  std::size_t d_head;
+  std::size_t d_key;    ///< Width of queries and keys.
+  std::size_t d_value;  ///< Width of values and outputs.
   float scale;
   float cap;  ///< 0: none.
   bool causal;
@@ -41,6 +43,7 @@ struct AttentionTask {
   std::size_t chunk;   ///< 0: none. A query sees only keys of its own chunk of that many tokens.
   std::span<const float> sinks;    ///< By head: the score of one more key, whose value is 0; empty: none.
   const RelativeScores* relative;  ///< nullptr: none.
+  const GridBias* grid_bias;       ///< nullptr: none.
   const BiasTable* bias;           ///< nullptr: none.
   /// By head: its replacement output, or empty.
   std::span<const std::vector<float>> replacements;

@@ -7,6 +7,7 @@
 
 #include "forward/interpolate.h"
 #include "forward/parallel_rows.h"
+#include "forward/patch_grid.h"
 #include "forward/weights.h"
 #include "headscope/base/error.h"
 #include "headscope/forward/row_kernels.h"
@@ -18,28 +19,6 @@ namespace {
 
 [[noreturn]] void refuse(std::size_t index, const std::string& why) {
   throw Error(ErrorKind::kFormat, fmt::format("input {}: {}", index, why));
-}
-
-std::size_t rows(const StoredTensor* table) {
-  if (table == nullptr) return 0;
-  return static_cast<std::size_t>(element_count(table->shape).value_or(0)) / table->shape.back();
-}
-
-std::size_t leading_tokens(const NetworkInput& in) {
-  std::size_t count = 0;
-  for (const StoredTensor* token : in.leading) count += rows(token);
-  return count;
-}
-
-struct Grid {
-  std::size_t height;
-  std::size_t width;
-  [[nodiscard]] std::size_t size() const { return height * width; }
-};
-
-Grid patch_grid(const NetworkInput& in, std::size_t height, std::size_t width) {
-  const Shape& kernel = in.patches.weight->shape;
-  return {height / kernel[2], width / kernel[3]};
 }
 
 std::size_t image_tokens(const NetworkInput& in, const Pixels& pixels, std::size_t index) {
@@ -57,20 +36,21 @@ std::size_t image_tokens(const NetworkInput& in, const Pixels& pixels, std::size
     refuse(index, fmt::format("{} values for an image of {} channels of {} x {}", pixels.values.size(), pixels.channels,
                               pixels.height, pixels.width));
   }
-  const Grid grid = patch_grid(in, pixels.height, pixels.width);
+  const PatchGrid grid = patch_grid(in, pixels);
   if (grid.size() == 0) {
     refuse(index, fmt::format("the image is {} x {}, smaller than a patch of {} x {}", pixels.height, pixels.width,
                               kernel[2], kernel[3]));
   }
   const std::size_t leading = leading_tokens(in);
-  const std::size_t positions = rows(in.positions);
-  const bool fits =
-      in.interpolate ? positions > leading : positions == grid.size() + leading || positions == grid.size();
+  const std::size_t positions = rows_of(in.positions);
+  const bool fits = in.positions == nullptr ? true
+                    : in.interpolate        ? positions > leading
+                                            : positions == grid.size() + leading || positions == grid.size();
   if (!fits) {
     refuse(index, fmt::format("the image has {} patches, but the model has positions for {}", grid.size(),
                               positions - std::min(positions, leading)));
   }
-  return leading + rows(in.registers) + grid.size();
+  return leading + rows_of(in.registers) + grid.size();
 }
 
 std::size_t text_tokens(const NetworkInput& in, const ModelInput& input, std::size_t index) {
@@ -85,9 +65,9 @@ std::size_t text_tokens(const NetworkInput& in, const ModelInput& input, std::si
     }
   }
   if (in.positions != nullptr) {
-    const std::size_t places = rows(in.positions) - std::min(rows(in.positions), in.position_offset);
+    const std::size_t places = rows_of(in.positions) - std::min(rows_of(in.positions), in.position_offset);
     if (input.ids.size() > places) {
-      refuse(index, fmt::format("{} tokens, but the model has positions for only {}; shorten the input",
+      refuse(index, fmt::format("{} tokens, but the model has positions for only {}; shorten the input or cut it with --max-tokens",
                                 input.ids.size(), places));
     }
   }
@@ -177,7 +157,7 @@ void embed_text(const Model& model, const NetworkInput& in, const ModelInput& in
 }
 
 // One row per patch: its pixels, channel by channel, in the order of the convolution's weights.
-Matrix unfold(const Pixels& pixels, const Shape& kernel, const Grid& grid) {
+Matrix unfold(const Pixels& pixels, const Shape& kernel, const PatchGrid& grid) {
   const std::size_t height = kernel[2];
   const std::size_t width = kernel[3];
   Matrix patches(grid.size(), kernel[1] * height * width);
@@ -195,7 +175,7 @@ Matrix unfold(const Pixels& pixels, const Shape& kernel, const Grid& grid) {
 }
 
 // Returns the table of positions for this image, class tokens first. DINOv2 interpolates the square it was trained on.
-std::vector<float> image_positions(const Model& model, const NetworkInput& in, const Grid& grid, std::size_t d) {
+std::vector<float> image_positions(const Model& model, const NetworkInput& in, const PatchGrid& grid, std::size_t d) {
   std::vector<float> table = read_vector(model.checkpoint(), *in.positions);
   const std::size_t leading = leading_tokens(in);
   const std::size_t patches = table.size() / d - leading;
@@ -217,9 +197,9 @@ std::vector<float> image_positions(const Model& model, const NetworkInput& in, c
 
 void embed_image(const Model& model, const NetworkInput& in, const Pixels& pixels, MatrixSpan stream) {
   const std::size_t d = stream.columns();
-  const Grid grid = patch_grid(in, pixels.height, pixels.width);
+  const PatchGrid grid = patch_grid(in, pixels);
   const std::size_t leading = leading_tokens(in);
-  const std::size_t registers = rows(in.registers);
+  const std::size_t registers = rows_of(in.registers);
   std::size_t next = 0;
   const auto append = [&](const StoredTensor& tokens) {
     const std::vector<float> values = read_vector(model.checkpoint(), tokens);
@@ -241,6 +221,7 @@ void embed_image(const Model& model, const NetworkInput& in, const Pixels& pixel
     for (std::size_t i = 0; i < grid.size(); ++i) add_scaled(bias, {}, patch_rows.row(i));
   }
 
+  if (in.positions == nullptr) return;
   const std::vector<float> positions = image_positions(model, in, grid, d);
   // In some timm models the class tokens have no position.
   const std::size_t first = !in.interpolate && positions.size() / d == grid.size() ? leading : 0;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -12,22 +13,52 @@
 #include "headscope/base/error.h"
 #include "model/config_reader.h"
 #include "model/layer_names.h"
+#include "model/towers.h"
 
 namespace headscope {
 namespace {
 
 // Returns the prefix of O's names: the first listed prefix that occurs, else the only prefix there is.
-std::optional<std::string> find_prefix(const Checkpoint& checkpoint, const Layout& layout) {
+// Prefixes of a tower with another input do not count.
+std::optional<std::string> find_prefix(const Checkpoint& checkpoint, const Layout& layout, Modality modality) {
   std::set<std::string_view> found;
   const std::string pattern = layout.o + ".weight";
   for (const StoredTensor* tensor : checkpoint.tensors()) {
-    if (const auto match = match_layer(tensor->name, pattern)) found.insert(match->prefix);
+    const auto match = match_layer(tensor->name, pattern);
+    if (match && !names_other_tower(match->prefix, modality)) found.insert(match->prefix);
   }
   for (const std::string& prefix : layout.prefixes) {
     if (found.contains(prefix)) return prefix;
   }
   if (!layout.other_prefixes || found.size() != 1) return std::nullopt;
   return std::string(*found.begin());
+}
+
+// Chooses among the stages of a layout whose prefix has {i}.
+LayoutSearch find_stage(const Checkpoint& checkpoint, const Layout& layout, std::optional<std::size_t> stage) {
+  LayoutSearch search{.layout = &layout, .problem = fmt::format("there is no '{}.weight'", layout.o)};
+  std::map<std::size_t, std::pair<std::string, std::size_t>> found;  // by stage: its prefix and its number of layers
+  for (const StoredTensor* tensor : checkpoint.tensors()) {
+    const auto match = match_layer(tensor->name, layout.o + ".weight");
+    for (const std::string& pattern : layout.prefixes) {
+      const auto place = match ? match_layer(match->prefix, pattern) : std::nullopt;
+      if (!place || !place->prefix.empty()) continue;
+      auto& [prefix, layers] = found[place->layer];
+      prefix = match->prefix;
+      ++layers;
+    }
+  }
+  std::size_t most = 0;
+  for (const auto& [index, one] : found) {
+    search.stages.push_back(index);
+    if (stage ? index != *stage : one.second < most) continue;
+    most = one.second;
+    search.stage = index;
+    search.prefix = one.first;
+    search.problem.clear();
+  }
+  if (!found.empty() && !search.stage) search.problem = fmt::format("there is no stage {}", *stage + 1);
+  return search;
 }
 
 bool has_layer_tensor(const Checkpoint& checkpoint, const std::string& prefix, const std::string& pattern) {
@@ -46,6 +77,10 @@ std::vector<std::string> required_modules(const Layout& layout) {
                                       layout.o,
                                       layout.norm,
                                       layout.q_norm,
+                                      layout.latent.q_down,
+                                      layout.latent.q_norm,
+                                      layout.latent.kv_down,
+                                      layout.latent.kv_norm,
                                       forward.patches,
                                       forward.embedding_norm,
                                       forward.k_norm,
@@ -157,11 +192,18 @@ bool reads_stream(const Checkpoint& checkpoint, const Layout& layout, const std:
 
 }  // namespace
 
-LayoutSearch find_layout(const Checkpoint& checkpoint, const std::vector<Layout>& layouts, JsonValue config) {
+LayoutSearch find_layout(const Checkpoint& checkpoint, const std::vector<Layout>& layouts, JsonValue config,
+                         Modality modality, std::optional<std::size_t> stage) {
   LayoutSearch search;
   for (const Layout& layout : layouts) {
     if (!holds(layout.when, config)) continue;
-    const auto prefix = find_prefix(checkpoint, layout);
+    if (!layout.prefixes.empty() && layout.prefixes.front().find("{i}") != std::string::npos) {
+      search = find_stage(checkpoint, layout, stage);
+      if (search.stage) return search;
+      search.layout = nullptr;
+      continue;
+    }
+    const auto prefix = find_prefix(checkpoint, layout, modality);
     if (!prefix) {
       if (search.problem.empty()) search.problem = fmt::format("there is no '{}.weight'", layout.o);
       continue;
@@ -189,7 +231,7 @@ std::vector<FamilyFit> fitting_families(const Checkpoint& checkpoint, std::strin
   for (const Family& family : known_families()) {
     if (checkpoint.is_gguf() && !family.gguf) continue;
     const LayoutSearch search = find_layout(checkpoint, checkpoint.is_gguf() ? family.gguf->layouts : family.layouts,
-                                            checkpoint.is_gguf() ? JsonValue() : checkpoint.config());
+                                            checkpoint.is_gguf() ? JsonValue() : checkpoint.config(), family.modality);
     if (search.layout == nullptr || !reads_stream(checkpoint, *search.layout, search.prefix)) continue;
     const auto& prefixes = search.layout->prefixes;
     candidates.push_back({{&family, missing_modules(checkpoint, *search.layout, search.prefix),

@@ -87,8 +87,9 @@ std::vector<bool> windowed(const ConfigReader& config, const ForwardRules& rules
   std::vector<bool> result(layers);
   const bool knows_types = rules.windows != Windows::kNone && rules.windows != Windows::kAll;
   for (const char* key : {"layer_types", "attention_layers"}) {
+    if (!knows_types) continue;
     const std::vector<JsonValue> types = by_layer(config, key, layers);
-    if (!knows_types || types.empty()) continue;
+    if (types.empty()) continue;
     for (std::size_t i = 0; i < layers; ++i) {
       const std::string_view type = types[i].as_string().value_or("not a string");
       const bool local =
@@ -234,11 +235,13 @@ Pooling pooling(const ConfigReader& config, const ForwardRules& rules) {
   config.unsupported(fmt::format("pooling '{}'", printable(*word)));
 }
 
-void reject_relatives(const ConfigReader& config, const Family& family) {
+void reject_relatives(const ConfigReader& config, const FamilyMatch& match) {
+  const Family& family = *match.family;
   if (!family.causal && config.boolean("is_decoder").value_or(false)) config.unsupported("'is_decoder' is true");
-  if (config.boolean("use_bidirectional_attention").value_or(false)) {
-    config.unsupported("'use_bidirectional_attention' is true");
+  if (family.causal && !match.causal && family.forward.windows != Windows::kNone) {
+    config.unsupported("attends in both directions, also in layers with a window");
   }
+  if (config.boolean("enable_moe_block").value_or(false)) config.unsupported("its MLPs are beside mixtures of experts");
   const auto kind = config.word({"position_embedding_type"});
   if (family.forward.token_dropout && kind.value_or("absolute") != "rotary") {
     config.unsupported(fmt::format("position_embedding_type '{}'", printable(kind.value_or("absolute"))));
@@ -254,7 +257,7 @@ void reject_relatives(const ConfigReader& config, const Family& family) {
 ForwardSettings from_config(const Checkpoint& checkpoint, const FamilyMatch& match, const HeadSizes& sizes) {
   const ForwardRules& rules = match.family->forward;
   const ConfigReader config(checkpoint, match.config);
-  reject_relatives(config, *match.family);
+  reject_relatives(config, match);
   ForwardSettings settings;
   settings.activation = activation(config, rules);
   settings.epsilon = config.positive(rules.epsilon_keys).value_or(rules.epsilon);
@@ -262,7 +265,7 @@ ForwardSettings from_config(const Checkpoint& checkpoint, const FamilyMatch& mat
   if (!rules.parallel_key.empty()) settings.parallel = config.boolean(rules.parallel_key).value_or(rules.parallel);
 
   const double width = rules.query_scalar > 0 ? config.positive({"query_pre_attn_scalar"}).value_or(rules.query_scalar)
-                                              : static_cast<double>(sizes.d_head);
+                                              : static_cast<double>(sizes.width(Role::kQ));
   const bool scaled = !rules.unscaled && config.boolean("scale_attn_weights").value_or(true);
   settings.score_scale = scaled ? 1 / std::sqrt(width) : 1;
   set_factors(config, rules, settings);
@@ -290,6 +293,10 @@ ForwardSettings from_config(const Checkpoint& checkpoint, const FamilyMatch& mat
   }
   settings.final_norm = !config.boolean("_remove_final_layer_norm").value_or(false);
   settings.pooling = pooling(config, rules);
+  if (!rules.mean_pooling_key.empty() && config.boolean(rules.mean_pooling_key).value_or(true)) {
+    settings.pooling = Pooling::kMean;
+    settings.final_norm = false;
+  }
   image_size(config, settings);
   return settings;
 }

@@ -62,6 +62,7 @@ class Plan {
     add_heads(Role::kO);
     if (choice.mlp) add_mlps(StreamPart::kMlpOut, choice.each_expert);
     for (const Role role : roles) add_heads(role);
+    if (choice.rotary_key) add_rotary_keys();
     if (choice.mlp) add_mlps(StreamPart::kMlpIn, choice.each_expert);
     add_part(choice.unembedding, ComponentKind::kUnembedding, StreamPart::kUnembedding, "unembedding");
     // In the order of the forward pass, so that parts of the writing side need few of the reading side.
@@ -87,8 +88,11 @@ class Plan {
   // Bytes of a prepared item, and besides while it is prepared.
   [[nodiscard]] DensityMemory memory(const Item& item) const {
     const HeadSizes& sizes = model_.info().sizes;
-    const std::size_t stack = item.count * sizes.d_head * sizes.d_model * sizeof(float);
-    if (item.heads) return {stack, 3 * sizes.heads * sizes.d_head * sizes.d_model * sizeof(float)};
+    const std::size_t stack = item.count * sizes.width(item.layer, item.role) * sizes.d_model * sizeof(float);
+    if (item.heads) {
+      const std::size_t layer = sizes.heads * sizes.width(item.role) * sizes.d_model * sizeof(float);
+      return {stack, 3 * layer + model_.info().loading_memory};
+    }
     return density_memory(matrix(item), result.d);
   }
 
@@ -122,7 +126,7 @@ class Plan {
     const HeadSizes& sizes = model_.info().sizes;
     std::size_t target = 0;
     for (const Item& item : targets) target = std::max(target, memory(item).kept + memory(item).making);
-    return target + std::max(sizes.heads * sizes.d_head, sizes.d_model) * sizes.d_model * sizeof(float);
+    return target + std::max(sizes.heads * sizes.widest(), sizes.d_model) * sizes.d_model * sizeof(float);
   }
 
   std::vector<Item> sources;
@@ -159,6 +163,7 @@ class Plan {
       item.role = role;
       item.layer = selection_.layers()[i];
       item.selected = heads.of(i);
+      if (item.selected.empty()) continue;  // its queries use the keys and values of another layer
       item.first = nodes.size();
       item.count = item.selected.size();
       for (const std::size_t head : item.selected) {
@@ -169,28 +174,44 @@ class Plan {
     add(letter(role), role != Role::kO, std::move(nodes), std::move(items));
   }
 
+  void add_rotary_keys() {
+    if (const std::string why = why_missing(model_, network_, StreamPart::kRotaryKey); !why.empty()) {
+      result.warnings.push_back(fmt::format("no nodes R (rotary-key): {}", why));
+      return;
+    }
+    std::vector<ComponentId> nodes;
+    std::vector<Item> items;
+    for (const std::size_t layer : selection_.layers()) {
+      add_one(StreamPart::kRotaryKey, ComponentId(ComponentKind::kRotaryKey, layer), std::nullopt, nodes, items);
+    }
+    add('R', /*reads=*/true, std::move(nodes), std::move(items));
+  }
+
   void add_mlps(StreamPart part, bool each_expert) {
     std::vector<ComponentId> nodes;
     std::vector<Item> items;
-    const auto add_one = [&](const ComponentId& id, std::optional<std::size_t> expert) {
-      Item item;
-      item.part = part;
-      item.layer = id.layer;
-      item.expert = expert;
-      item.first = nodes.size();
-      nodes.push_back(id);
-      items.push_back(std::move(item));
-    };
     for (const std::size_t layer : selection_.layers()) {
       const auto& experts = network_.layers[layer].experts;
       if (!experts || !each_expert) {
-        add_one(ComponentId(ComponentKind::kMlp, layer), std::nullopt);
+        add_one(part, ComponentId(ComponentKind::kMlp, layer), std::nullopt, nodes, items);
         continue;
       }
       const std::size_t all = experts->count() + (experts->shared ? 1 : 0);
-      for (std::size_t e = 0; e < all; ++e) add_one(ComponentId::expert(layer, e), e);
+      for (std::size_t e = 0; e < all; ++e) add_one(part, ComponentId::expert(layer, e), e, nodes, items);
     }
     add('M', part == StreamPart::kMlpIn, std::move(nodes), std::move(items));
+  }
+
+  // A component of a layer.
+  static void add_one(StreamPart part, const ComponentId& id, std::optional<std::size_t> expert,
+                      std::vector<ComponentId>& nodes, std::vector<Item>& items) {
+    Item item;
+    item.part = part;
+    item.layer = id.layer;
+    item.expert = expert;
+    item.first = nodes.size();
+    nodes.push_back(id);
+    items.push_back(std::move(item));
   }
 
   void add_part(bool wanted, ComponentKind kind, StreamPart part, const char* name) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "headscope/model/expert_form.h"
+#include "headscope/model/rotary.h"
 
 namespace headscope {
 
@@ -26,6 +27,16 @@ struct MlpNames {
   std::string down = {};
   /// `up` holds both matrices: the gate's rows first, then its own.
   bool fused = false;
+};
+
+/// Names of what a hybrid's layers without attention have in its place: a short convolution or the gated delta rule.
+struct MixerNames {
+  std::vector<std::vector<std::string>> in = {};  ///< Forms found in files, each a list of modules.
+  std::string kernel = {};                        ///< Module.
+  std::string decay = {};                         ///< Full name; empty for a convolution.
+  std::string step_bias = {};                     ///< Full name.
+  std::string norm = {};
+  std::string out = {};
 };
 
 /// Names of what a forward pass reads besides the heads' own matrices. A name refers to a module with a weight and a
@@ -52,6 +63,7 @@ struct ForwardNames {
   std::string relative_norm = {};
 
   // A block. What the heads read is in Layout.
+  bool bare_value_norm = false;           ///< Values are divided by their root mean square, head by head (Gemma 4).
   std::string k_norm = {};                ///< Norm over the components of a key head; for queries see Layout::q_norm.
   std::string norm_after_attention = {};  ///< Pre-norm: of the output of attention. Post-norm: of the sum.
   /// kDisentangled: projections of relative positions to keys and queries, if the heads' own are not used.
@@ -63,15 +75,31 @@ struct ForwardNames {
   bool mlp_norm_if_sequential = false;  ///< A parallel block reuses the heads' norm, although mlp_norm has a name.
   std::string norm_after_mlp = {};      ///< Same as norm_after_attention, for the MLP.
   std::vector<MlpNames> mlp = {};       ///< Forms found in files; empty if this layout has no forward pass.
+  /// Embeddings of the tokens for each layer, by name: the full name of the table, and the modules that map the tokens'
+  /// embeddings to them and normalize them; then, in a block, the modules of `TokenInput` (Gemma 4).
+  std::string token_inputs = {};
+  std::string token_projection = {};
+  std::string token_norm = {};
+  std::string token_gate = {};
+  std::string token_out = {};
+  std::string token_out_norm = {};
+  std::string block_scale = {};         ///< Full name of the tensor with one factor on the stream after the block.
   ExpertNames experts = {};             ///< Of the layers that have a mixture instead.
   std::string mlp_scale = {};           ///< Full name of the tensor of per-channel factors on the MLP's output.
   std::string sinks = {};               ///< Full name of the scores of an extra key, by head (gpt-oss).
+
+  MixerNames mixer = {};
+
+  /// kGridBias: full name of the table [distances and 3, heads] of a layer, or of one that all layers share.
+  std::string grid_bias = {};
+  std::string shared_grid_bias = {};
 
   // Out of the residual stream. These names may occur with or without the prefix.
   std::string final_norm = {};
   std::string transform = {};         ///< Linear map and activation before the unembedding (BERT) ...
   std::string transform_norm = {};    ///< ... and the norm after it.
   std::string unembedding_bias = {};  ///< Full name.
+  std::string pooled_norm = {};       ///< Norm of the mean of the patches, before an image classifier.
   bool no_unembedding = false;        ///< The format omits the language model's head.
   /// Alternative forms of an image classifier: one module, or two whose outputs are averaged.
   std::vector<std::vector<std::string>> classify = {};
@@ -155,6 +183,8 @@ struct ForwardRules {
   double local_rotary_base = 0;  ///< Base in layers with a window; 0: the same base.
   std::vector<std::string> local_rotary_base_keys = {"rope_local_base_freq"};
   RotaryLayers rotary_layers = RotaryLayers::kAll;
+  /// Scores are multiplied by the square of YaRN's amplitude for `mscale_all_dim`, if that is set (DeepSeek).
+  bool yarn_scores = false;
   /// Queries grow with their position: times 1 + b ln(1 + floor(position / trained length)), where b is
   /// `llama_4_scaling_beta` (Ministral 3).
   bool growing_queries = false;
@@ -173,6 +203,9 @@ struct ForwardRules {
   RouterRules router = {};
 
   Pooling pooling = Pooling::kFirst;
+  /// Config key that, when true (the default), makes the pooling kMean and leaves out the final norm (BEiT).
+  std::string mean_pooling_key = {};
+  RotaryGrid rotary_grid = RotaryGrid::kNone;
   bool interpolated_positions = false;  ///< The table of positions is interpolated for other image sizes (DINOv2).
 };
 

@@ -1,5 +1,6 @@
 // Attention maps and outputs of tiny checkpoints of every family, against Hugging Face transformers run with eager
-// attention. tests/golden/make_forward.py, make_forward_gguf.py and make_families.py make both.
+// attention. tests/golden/make_forward.py, make_forward_gguf.py, make_families.py and
+// make_towers.py make both.
 
 #include "headscope/forward/forward.h"
 
@@ -19,6 +20,7 @@
 #include "headscope/io/json.h"
 #include "headscope/io/npz.h"
 #include "headscope/model/network.h"
+#include "support/tower_case.h"
 
 namespace headscope {
 namespace {
@@ -40,7 +42,10 @@ struct Maps {
 
 class Case {
  public:
-  explicit Case(const std::string& name) : folder_(kGolden / name), model_(Model::open(path())) {
+  explicit Case(const std::string& name)
+      : place_(testing_support::tower_case(kGolden / name)),
+        folder_(place_.folder),
+        model_(Model::open(path(), {.tower = place_.tower})) {
     std::string shared = folder_.filename().string();
     bool takes_ids = true;
     if (fs::exists(folder_ / "case.json")) {
@@ -50,7 +55,9 @@ class Case {
     } else if (shared.starts_with("gguf_")) {  // of families/
       shared = shared.substr(5);
     }
-    const NpzFile file = NpzFile::open(folder_.parent_path() / shared / "expected.npz");
+    const std::string arrays = place_.tower.empty() ? "expected.npz" : "expected_" + place_.tower + ".npz";
+    const NpzFile file = NpzFile::open(folder_.parent_path() / shared / arrays);
+    if (file.find("pixel_values")) takes_ids = false;
     if (file.find("scores")) expected_scores = read(file, "scores");
     expected_pattern = read(file, "attentions");
     expected_output = read(file, "output");
@@ -118,6 +125,7 @@ class Case {
     return {array->view().shape, npy_values<float>(array->view(), name)};
   }
 
+  testing_support::TowerCase place_;
   fs::path folder_;
   Model model_;
 };
@@ -164,7 +172,11 @@ bool same_output(const Model& model) {
 }
 
 std::vector<std::string> cases() {
-  std::vector<std::string> names;
+  std::vector<std::string> names = testing_support::tower_cases(kGolden / "towers");
+  std::erase_if(names, [](const std::string& name) {
+    const auto [folder, tower] = testing_support::tower_case(kGolden / name);
+    return !NpzFile::open(folder / ("expected_" + tower + ".npz")).find("attentions");
+  });
   for (const std::string folder : {"forward", "families"}) {
     for (const auto& entry : fs::directory_iterator(kGolden / folder)) {
       const fs::path arrays = entry.path() / "expected.npz";
