@@ -201,7 +201,7 @@ MapArray array_of(const MapSelection& selection, const std::optional<Folder>& fo
   const std::string name(map_file(selection.what));
   if (!folder->has(name)) {
     if (const std::string model = recognize_model(folder->path()); !model.empty()) {
-      throw Error(ErrorKind::kUnsupported, fmt::format("{}: {}", folder->path().string(), model));
+      throw Error(ErrorKind::kIo, fmt::format("{}: {}", folder->path().string(), model));
     }
     throw Error(ErrorKind::kIo, fmt::format("{}: has no {}; 'headscope capture' writes maps, or name a file of them",
                                             folder->path().string(), name));

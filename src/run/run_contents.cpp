@@ -30,7 +30,7 @@ Folder open_run(const fs::path& path) {
                                             printable(path.string(), 4096), printable((path / tower).string(), 4096)));
   }
   if (const std::string model = recognize_model(path); !model.empty()) {
-    throw Error(ErrorKind::kUnsupported, fmt::format("{}: {}", printable(path.string(), 4096), model));
+    throw Error(ErrorKind::kIo, fmt::format("{}: {}", printable(path.string(), 4096), model));
   }
   if (!fs::exists(path, ignored)) {
     throw Error(ErrorKind::kIo, fmt::format("{}: no such folder; give the folder that was named with -o",

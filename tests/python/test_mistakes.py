@@ -176,7 +176,7 @@ MISTAKES = [
     ("report(r, None)", "ArgumentError", "page: expected a path, found None"),
     ("open(None)", "ArgumentError", "run: expected a path, found None"),
     ("open(path)", "FileError",
-     "MODEL: is not a folder of results: it has no manifest.json; give the folder that was named with run"),
+     "MODEL: is a model, not a folder of results; 'headscope capture' and 'headscope relate' make one of it"),
     ("headscope.Capture.open(run)", "ArgumentError", "RUN: holds no result of 'capture'"),
     ("r.plot('wirng')", "ArgumentError", "plot: 'wirng' is none of wiring, matrix, tree, informativeness"),
     ("r.plot('wiring', pair='OK')", "ParameterError",
