@@ -25,6 +25,7 @@ export function measuredOn(run: Run): string | null {
     ["image", "the images in"],
     ["pixels", "the images in"],
   ] as const;
+  if (/^\d[\d, ]*$/.test(given.ids ?? "")) return "the token ids that were given";
   for (const [key, words] of kinds) {
     const files = (given[key] ?? "").split(",").filter(Boolean).map(fileName);
     if (files.length > 0) return `${words} ${files[0]}${files.length > 1 ? ` and ${files.length - 1} more` : ""}`;
