@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -22,6 +23,8 @@ namespace headscope::app {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 6> kTowerFolders = {"text", "vision", "stage1", "stage2", "stage3", "stage4"};
 
 // The mask of each head, [head, query, key], computed when it is read: causal, within the window of the layer.
 ArraySource window_mask(const MapDescription& maps, const Shape& shape) {
@@ -190,6 +193,11 @@ MapArray array_of(const MapSelection& selection, const std::optional<Folder>& fo
   if (!folder) return open_map_array(selection.source, "array", selection.array, context);
   const std::string name(map_file(selection.what));
   if (!folder->has(name)) {
+    for (const std::string_view tower : kTowerFolders) {
+      if (!folder->has(fmt::format("{}/{}", tower, name))) continue;
+      throw Error(ErrorKind::kIo, fmt::format("{}: has no {}, but there is one of a tower: give {}",
+                                              folder->path().string(), name, (folder->path() / tower).string()));
+    }
     throw Error(ErrorKind::kIo, fmt::format("{}: has no {}; 'headscope capture' writes maps, or name a file of them",
                                             folder->path().string(), name));
   }

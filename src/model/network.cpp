@@ -360,8 +360,8 @@ class Resolver {
     }
     in.registers = table(names_.registers);
     if (!names_.registers.empty() && in.registers == nullptr) lacks(match_.prefix + names_.registers);
-    in.interpolate = match_.family->forward.interpolated_positions;
-    if (network_.rotary.grid != RotaryGrid::kNone) return;  // positions exist for images of any size
+    // Rotary positions exist for images of any size.
+    in.interpolate = match_.family->forward.interpolated_positions || network_.rotary.grid != RotaryGrid::kNone;
     in.image_height = settings_.image_height;
     in.image_width = settings_.image_width;
   }

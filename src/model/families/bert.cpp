@@ -7,7 +7,7 @@ namespace headscope::families {
 // llama.cpp writes BERT, RoBERTa and DistilBERT as architecture "bert".
 Family bert() {
   return {.name = "bert",
-          .model_types = {"bert"},
+          .model_types = {"bert", "ernie"},
           .architectures = {"BertFor", "BertModel", "BertLMHead"},
           .causal = false,
           .order = NormOrder::kPost,
