@@ -12,6 +12,7 @@
 #include "bindings.h"
 #include "headscope/app/families.h"
 #include "headscope/base/error.h"
+#include "headscope/io/hub_cache.h"
 #include "headscope/model/fingerprint.h"
 #include "headscope/model/head_id.h"
 #include "headscope/model/readiness.h"
@@ -78,6 +79,12 @@ std::unique_ptr<LoadedModel> from_arrays(const std::filesystem::path& path,
   loaded->model =
       std::make_shared<const Model>(Model::from_checkpoint(Checkpoint::from_memory(path, std::move(tensors), config)));
   return loaded;
+}
+
+// The folder of a model in the Hugging Face cache, or the path itself.
+std::string locate(const std::filesystem::path& model, const std::string& revision) {
+  const nb::gil_scoped_release release;
+  return find_model(model, revision).path.string();
 }
 
 nb::dict info(const LoadedModel& loaded) {
@@ -151,6 +158,9 @@ void bind_model(nb::module_& m) {
         return to_json(FamiliesOutcome{family_table(), {}});
       },
       "What works for each model family, as JSON.");
+  m.def("locate", &locate, "model"_a, "revision"_a,
+        nb::sig("def locate(model: str | os.PathLike[str], revision: str) -> str"),
+        "The folder or file that a name of a model stands for, as Model.open finds it.");
   nb::class_<LoadedModel>(m, "Model", "A transformer model.")
       .def_static("open", &open, "model"_a, "revision"_a, "family"_a, "tower"_a,
                   nb::sig("def open(model: str | os.PathLike[str], revision: str, family: str, tower: str) -> Model"),

@@ -26,6 +26,9 @@ class Sizes:
     patch: int
     classes: int
     registers: int
+    experts: int
+    d_expert: int
+    dense: int  # layers before the first one with experts
     projection: int
     other_layers: int  # the tower that is not the subject: CLIP's text, Gemma 3's vision
     other_d_model: int
@@ -36,6 +39,7 @@ class Sizes:
 
 REQUIRED = ("layers", "d_model", "heads")
 FALLBACKS = {"vocab": 32000, "positions": 2048, "image": 224, "patch": 16, "classes": 1000, "registers": 4}
+FALLBACKS |= {"experts": 4, "d_expert": 16, "dense": 1}
 
 
 def default_d_mlp(family: Family, d_model: int) -> int:
@@ -102,6 +106,11 @@ def symbols(sizes: Sizes, other: bool = False) -> dict[str, Any]:
         "V": s.vocab, "P": s.positions, "N": patches, "image": s.image, "patch": s.patch,
         "classes": s.classes, "registers": s.registers, "projection": s.projection,
         "other_D": s.other_d_model, "other_H": s.other_heads, "other_L": s.other_layers, "other_M": s.other_d_mlp,
+        "E": s.experts, "X": s.d_expert, "dense": min(s.dense, s.layers),
+        # Latent attention, in the proportions of DeepSeek V3.
+        "R": s.head_dim // 2, "q_rank": 12 * s.head_dim, "kv_rank": 4 * s.head_dim,
+        "latent": 4 * s.head_dim + s.head_dim // 2,
+        "QK": s.heads * (s.head_dim + s.head_dim // 2), "KV": 2 * s.heads * s.head_dim,
         "tied": s.tied, "rotary_dim": min(64, s.head_dim - s.head_dim % 2),
         "own_h": s.head_dim if s.head_dim * s.heads != s.d_model else None,
         "own_M": s.d_mlp if s.d_mlp != 4 * s.d_model else None,
@@ -136,6 +145,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     "llama-3-8b": preset("llama", 32, 4096, 32, "BF16", d_mlp=14336, **_LLAMA3),
     "llama-3-70b": preset("llama", 80, 8192, 64, "BF16", d_mlp=28672, **_LLAMA3),
     "llama-3.2-1b": preset("llama", 16, 2048, 32, "BF16", d_mlp=8192, tied=True, **_LLAMA3),
+    "deepseek-v3": preset("deepseek_v3", 61, 7168, 128, "BF16", head_dim=128, d_mlp=18432, vocab=129280,
+                          positions=163840, experts=256, d_expert=2048, dense=3),
     "mistral-7b": preset("mistral", 32, 4096, 32, "BF16", kv_heads=8, d_mlp=14336),
     "qwen2-7b": preset("qwen2", 28, 3584, 28, "BF16", kv_heads=4, d_mlp=18944),
     "qwen3-0.6b": preset("qwen3", 28, 1024, 16, "BF16", kv_heads=8, head_dim=128, d_mlp=3072, tied=True),

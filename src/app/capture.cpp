@@ -50,7 +50,7 @@ CaptureOptions capture_options(const CaptureRequest& request, const Model& model
 
 RunCommand describe_run(const CaptureRequest& request, const Model& model, std::span<const DescribedInput> inputs) {
   RunCommand command = describe_command(request);
-  command.identity["contents"] = fingerprint(inputs);
+  describe_contents(command, "contents", inputs);
   describe_resources(command, request.resources);
   describe_model(command, model, fingerprint(model));
   return command;

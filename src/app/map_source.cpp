@@ -15,6 +15,7 @@
 #include "headscope/io/byte_reader.h"
 #include "headscope/io/folder.h"
 #include "headscope/io/json.h"
+#include "headscope/io/recognize.h"
 #include "headscope/model/head_id.h"
 #include "headscope/organize/distance_memory.h"
 #include "headscope/run/schema.h"
@@ -197,6 +198,9 @@ MapArray array_of(const MapSelection& selection, const std::optional<Folder>& fo
       if (!folder->has(fmt::format("{}/{}", tower, name))) continue;
       throw Error(ErrorKind::kIo, fmt::format("{}: has no {}, but there is one of a tower: give {}",
                                               folder->path().string(), name, (folder->path() / tower).string()));
+    }
+    if (const std::string model = recognize_model(folder->path()); !model.empty()) {
+      throw Error(ErrorKind::kUnsupported, fmt::format("{}: {}", folder->path().string(), model));
     }
     throw Error(ErrorKind::kIo, fmt::format("{}: has no {}; 'headscope capture' writes maps, or name a file of them",
                                             folder->path().string(), name));

@@ -94,8 +94,8 @@ PatchOptions patch_options(const PatchRequest& request, const HeadSizes& sizes) 
 RunCommand describe_run(const PatchRequest& request, const Model& model, const std::string& seen,
                         std::span<const DescribedInput> inputs, std::span<const DescribedInput> paired) {
   RunCommand command = describe_command(request);
-  command.identity["contents"] = fingerprint(inputs);
-  if (!paired.empty()) command.identity["paired_contents"] = fingerprint(paired);
+  describe_contents(command, "contents", inputs);
+  if (!paired.empty()) describe_contents(command, "paired_contents", paired);
   describe_resources(command, request.resources);
   describe_model(command, model, seen);
   return command;

@@ -91,7 +91,7 @@ void check_written(const PruneRequest& request, const Model& model) {
 
 RunCommand describe_run(const PruneRequest& request, const Model& model, std::span<const DescribedInput> inputs) {
   RunCommand command = describe_command(request);
-  command.identity["contents"] = fingerprint(inputs);
+  describe_contents(command, "contents", inputs);
   describe_resources(command, request.resources);
   describe_model(command, model, fingerprint(model));
   return command;

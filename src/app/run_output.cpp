@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
+#include "headscope/app/input_sources.h"
 #include "headscope/base/error.h"
 #include "headscope/base/memory.h"
 #include "headscope/base/parallel.h"
@@ -52,6 +55,7 @@ void describe_model(RunCommand& command, const Model& model, const std::string& 
   if (model.info().family_overridden) command.identity["family"] = model.info().family;
   if (!model.info().tower.empty()) command.identity["tower"] = model.info().tower;
   const ModelLocation& location = model.checkpoint().location();
+  command.origins["model"] = {{location.is_cached() ? location.repository : location.path.string(), fingerprint}};
   if (!location.is_cached()) return;
   command.circumstances["repository"] = location.repository;
   command.circumstances["commit"] = location.commit;
@@ -61,6 +65,18 @@ OutputTarget target_of(const OutputTarget& output, const Model& model) {
   OutputTarget target = output;
   if (!target.run.empty() && model.info().tower_requested) target.run /= model.info().tower;
   return target;
+}
+
+void describe_contents(RunCommand& command, const std::string& key, std::span<const DescribedInput> inputs) {
+  constexpr std::size_t kBeginning = 60;
+  command.identity[key] = fingerprint(inputs);
+  std::vector<RunOrigin>& origins = command.origins[key];
+  for (const DescribedInput& one : inputs) {
+    const bool is_text =
+        one.file.empty() && std::ranges::any_of(one.tokens, [](const InputToken& token) { return token.end > 0; });
+    origins.push_back({is_text ? fmt::format("'{}'", printable(one.source, kBeginning)) : one.name,
+                       fingerprint(std::span(&one, 1))});
+  }
 }
 
 Context make_context(const Resources& resources, const Context& context) {

@@ -68,8 +68,8 @@ class Block {
   }
 
   void score(KeyRange keys) {
-    const MatrixView q(task_.q.at(first_, head_), count_, task_.d_head, task_.q.row_stride);
-    const MatrixView k(task_.k.at(keys.first, kv_head_), keys.last - keys.first, task_.d_head, task_.k.row_stride);
+    const MatrixView q(task_.q.at(first_, head_), count_, task_.d_key, task_.q.row_stride);
+    const MatrixView k(task_.k.at(keys.first, kv_head_), keys.last - keys.first, task_.d_key, task_.k.row_stride);
     const MatrixSpan scores = map(keys);
     multiply(q, k.transposed(), scores, task_.scale);
     if (task_.relative != nullptr) task_.relative->add(head_, q, first_, k, keys.first, task_.scale, scores);
@@ -108,13 +108,13 @@ class Block {
   }
 
   void write(bool replaced) {
-    const MatrixSpan out = task_.out.block(first_, count_, head_ * task_.d_head, task_.d_head);
+    const MatrixSpan out = task_.out.block(first_, count_, head_ * task_.d_value, task_.d_value);
     if (replaced) {
       for (std::size_t i = 0; i < count_; ++i) std::ranges::copy(task_.replacements[head_], out.row(i).begin());
       return;
     }
     const KeyRange keys = seen_by_block();
-    const MatrixView v(task_.v.at(keys.first, kv_head_), keys.last - keys.first, task_.d_head, task_.v.row_stride);
+    const MatrixView v(task_.v.at(keys.first, kv_head_), keys.last - keys.first, task_.d_value, task_.v.row_stride);
     multiply(map(keys).view(), v, out);
   }
 

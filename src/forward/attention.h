@@ -34,7 +34,8 @@ struct AttentionTask {
   MatrixSpan out;  ///< One row per token, the heads concatenated.
   std::size_t heads;
   std::size_t kv_heads;
-  std::size_t d_head;
+  std::size_t d_key;    ///< Width of queries and keys.
+  std::size_t d_value;  ///< Width of values and outputs.
   float scale;
   float cap;  ///< 0: none.
   bool causal;

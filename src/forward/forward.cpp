@@ -8,12 +8,14 @@
 #include "forward/attention.h"
 #include "forward/embed.h"
 #include "forward/grid_bias.h"
+#include "forward/latent.h"
 #include "forward/memory_plan.h"
 #include "forward/output.h"
 #include "forward/parallel_rows.h"
 #include "forward/patch_grid.h"
 #include "forward/relative_scores.h"
 #include "forward/rotary_table.h"
+#include "forward/token_inputs.h"
 #include "forward/weights.h"
 #include "headscope/base/error.h"
 #include "headscope/base/memory.h"
@@ -67,7 +69,8 @@ class Pass {
     }
     replacements_.resize(sizes_.layers * sizes_.heads);
     for (const HeadReplacement& one : options.replacements) {
-      if (one.layer >= sizes_.layers || one.head >= sizes_.heads || one.value.size() != sizes_.d_head) {
+      if (one.layer >= sizes_.layers || one.head >= sizes_.heads ||
+          one.value.size() != sizes_.width(one.layer, Role::kO)) {
         throw Error(ErrorKind::kInvalidArgument,
                     fmt::format("there is no head {} of width {} in layer {}", one.head, one.value.size(), one.layer));
       }
@@ -149,6 +152,8 @@ class Pass {
       }
     }
     check_embedding();
+    kept_keys_.clear();
+    if (network_.input.token_inputs != nullptr) embed_inputs(batch);
     for (std::size_t i = options_.begin_layer; i < layers_; ++i) {
       run_layer(i, batch);
       step();
@@ -208,10 +213,39 @@ class Pass {
     }
     add_branch(written_, layer.mlp_scale, after_mlp, post);
     report_norm(index, /*after_mlp=*/true, batch);
+    finish_block(index, layer, batch);
     check_layer(index, layer);
     if (releases_pages()) {
       for (const StoredTensor* tensor : tensors_of(layer)) checkpoint_.release(*tensor);
     }
+  }
+
+  // The tokens' inputs for every layer.
+  void embed_inputs(const std::vector<Member>& batch) {
+    token_inputs_ = Matrix(stream_.rows(), network_.input.token_inputs->shape[1]);
+    for (const Member& member : batch) {
+      const Matrix own =
+          token_inputs(model_, network_.input, original(member.input).ids, rows(stream_, member).view(), scratch_);
+      std::ranges::copy(own.values(), token_inputs_.row(member.first).begin());
+    }
+  }
+
+  // What follows the MLP in Gemma 4.
+  void finish_block(std::size_t index, const NetworkLayer& layer, const std::vector<Member>& batch) {
+    if (layer.token_input) {
+      const std::size_t width = layer.token_input->gate.out();
+      Matrix inputs(stream_.rows(), width);
+      for (std::size_t k = 0; k < batch.size(); ++k) {
+        for (std::size_t t = 0; t < kept_[k].count; ++t) {
+          const auto row = token_inputs_.row(batch[k].first + kept_[k].first + t).subspan(index * width, width);
+          std::ranges::copy(row, inputs.row(kept_[k].at + t).begin());
+        }
+      }
+      add_token_input(checkpoint_, *layer.token_input, network_.activation, inputs.view(), stream_.span(), scratch_);
+    }
+    if (layer.block_scale == nullptr) return;
+    const float factor = read_vector(checkpoint_, *layer.block_scale).front();
+    for (float& value : stream_.values()) value *= factor;
   }
 
   // Computes a branch's input: the stream, normalized if the branch has a norm.
@@ -251,9 +285,17 @@ class Pass {
 
   void attention(std::size_t index, const NetworkLayer& layer, const std::optional<Norm>& norm,
                  const std::vector<Member>& batch) {
-    const std::vector<const StoredLinear*> distinct = projections(layer);
+    const std::size_t width = sizes_.heads * sizes_.width(index, Role::kO);
+    if (heads_.columns() != width) heads_ = Matrix(stream_.rows(), width);
+    std::vector<const StoredLinear*> distinct = projections(layer);
     std::vector<Matrix> projected;
     std::array<HeadColumns, 3> columns;
+    if (layer.latent) {
+      LatentHeads latent = project_latent(checkpoint_, layer, sizes_, read_.view(), scratch_);
+      projected = std::move(latent.held);
+      columns = latent.columns;
+      distinct.clear();
+    }
     for (const StoredLinear* linear : distinct) {
       Matrix& result = projected.emplace_back(stream_.rows(), linear->out());
       apply_linear(checkpoint_, *linear, read_.view(), result.span(), scratch_);
@@ -263,6 +305,7 @@ class Pass {
       }
       report(kProjected);
     }
+    share_keys(index, layer, projected, columns);
     if (options_.edits && index == options_.begin_layer) edit_reads(layer, norm, columns, batch);
     if (network_.clip > 0) {
       for (Matrix& one : projected) clip(one);
@@ -270,7 +313,7 @@ class Pass {
     for (const Member& member : batch) {
       std::array<HeadColumns, 3> own = columns;
       for (HeadColumns& one : own) one.data += member.first * one.row_stride;
-      place(layer, own, member);
+      place(index, layer, own, member);
       AttentionTask one = task(index, layer, own, member);
       std::optional<RelativeScores> relative;
       if (!network_.relative.empty()) relative.emplace(model_, network_, layer, member.tokens, scratch_);
@@ -282,9 +325,45 @@ class Pass {
       if (options_.on_heads) options_.on_heads({member.input, index, rows(heads_, member).view()});
       report(kAttended);
     }
+    keep_keys(index, projected, columns);
     projected.clear();
     if (index + 1 == layers_) keep_requested_rows(batch);
     apply_linear(checkpoint_, layer.linear[3], heads_.view(), written_.span(), scratch_);
+  }
+
+  // Whether a later layer uses the keys and values of this one.
+  [[nodiscard]] bool lends_keys(std::size_t index) const {
+    for (std::size_t later = index + 1; later < sizes_.layers; ++later) {
+      if (sizes_.kv_layer(later) == index) return true;
+    }
+    return false;
+  }
+
+  // Finds the keys and values of a layer that uses another's. Values that are keys get memory of their own, since keys
+  // are normalized and rotated in place.
+  void share_keys(std::size_t index, const NetworkLayer& layer, std::vector<Matrix>& projected,
+                  std::array<HeadColumns, 3>& columns) {
+    if (!layer.own_keys) {
+      const auto found = kept_keys_.find(sizes_.kv_layer(index));
+      if (found == kept_keys_.end()) {
+        throw Error(ErrorKind::kInvalidArgument, fmt::format("a pass from layer {} lacks the keys of layer {}",
+                                                             options_.begin_layer, sizes_.kv_layer(index)));
+      }
+      columns[1] = found->second.columns[1];
+      columns[2] = found->second.columns[2];
+      return;
+    }
+    if (columns[2].data != columns[1].data || columns[2].slice.first != columns[1].slice.first) return;
+    projected.reserve(projected.size() + 1);
+    for (Matrix& matrix : projected) {
+      if (matrix.values().data() != columns[1].data) continue;
+      columns[2].data = projected.emplace_back(matrix).values().data();
+      return;
+    }
+  }
+
+  void keep_keys(std::size_t index, std::vector<Matrix>& projected, const std::array<HeadColumns, 3>& columns) {
+    if (lends_keys(index)) kept_keys_[index] = {std::move(projected), columns};
   }
 
   // Removes the rows that no output needs: after the last attention no token reads from another one.
@@ -371,29 +450,37 @@ class Pass {
   }
 
   // Applies norms and rotary positions to queries and keys.
-  void place(const NetworkLayer& layer, const std::array<HeadColumns, 3>& columns, const Member& member) const {
+  void place(std::size_t index, const NetworkLayer& layer, const std::array<HeadColumns, 3>& columns,
+             const Member& member) const {
     static const RotaryTable kNone;
     const RotaryTable& table = !layer.rotary                               ? kNone
                                : network_.rotary.grid != RotaryGrid::kNone ? grid_tables_.at(member.grid)
                                : layer.local_rotary                        ? local_tables_.at(member.tokens)
                                                                            : tables_.at(member.tokens);
-    const std::array<std::optional<Norm>, 2> norms = {load_norm(checkpoint_, layer.q_norm),
-                                                      load_norm(checkpoint_, layer.k_norm)};
-    const std::array<std::size_t, 2> heads = {sizes_.heads, sizes_.kv_heads};
+    const std::array<std::optional<Norm>, 3> norms = {load_norm(checkpoint_, layer.q_norm),
+                                                      load_norm(checkpoint_, layer.k_norm),
+                                                      load_norm(checkpoint_, layer.v_norm)};
+    const std::array<std::size_t, 2> heads = {sizes_.heads, sizes_.heads_of(index, Role::kK)};  // 0: already placed
     if (!norms[0] && !norms[1] && table.empty() && network_.query_growth <= 0) return;
+    const std::size_t width = sizes_.width(index, Role::kQ);
     parallel_for_rows(member.tokens, [&](std::size_t t) {
       for (std::size_t r = 0; r < 2; ++r) {
-        if (norms[r] && network_.joint_head_norms) {  // the heads of such a family are next to each other
-          const std::span<float> all(columns[r].at(t, 0), heads[r] * sizes_.d_head);
+        if (norms[r] && network_.joint_head_norms &&
+            heads[r] > 0) {  // the heads of such a family are next to each other
+          const std::span<float> all(columns[r].at(t, 0), heads[r] * width);
           norms[r]->apply_row(all, all);
         }
         for (std::size_t a = 0; a < heads[r]; ++a) {
           float* head = columns[r].at(t, a);
-          const std::span<float> components(head, sizes_.d_head);
+          const std::span<float> components(head, width);
           if (norms[r] && !network_.joint_head_norms) norms[r]->apply_head(a, components);
           table.rotate(t, head);
           if (r == 0) grow_query(network_, t, components);
         }
+      }
+      for (std::size_t a = 0; norms[2] && a < heads[1]; ++a) {
+        const std::span<float> components(columns[2].at(t, a), sizes_.width(index, Role::kV));
+        norms[2]->apply_row(components, components);
       }
     });
   }
@@ -405,8 +492,9 @@ class Pass {
                        .v = columns[2],
                        .out = rows(heads_, member),
                        .heads = sizes_.heads,
-                       .kv_heads = sizes_.kv_heads,
-                       .d_head = sizes_.d_head,
+                       .kv_heads = sizes_.heads_of(sizes_.kv_layer(index), Role::kK),
+                       .d_key = sizes_.width(index, Role::kQ),
+                       .d_value = sizes_.width(index, Role::kV),
                        .scale = layer.score_scale,
                        .cap = network_.score_cap,
                        .causal = network_.causal,
@@ -523,6 +611,13 @@ class Pass {
   std::map<std::size_t, RotaryTable> local_tables_;
   std::map<PatchGrid, RotaryTable> grid_tables_;
   std::map<std::size_t, BiasTable> biases_;
+
+  struct KeptKeys {
+    std::vector<Matrix> held;
+    std::array<HeadColumns, 3> columns;
+  };
+  std::map<std::size_t, KeptKeys> kept_keys_;  // by layer: keys and values that later layers use
+  Matrix token_inputs_;                        // one row per token of the batch, layers one after another
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "forward/attention.h"
+#include "forward/latent.h"
 #include "forward/output.h"
 #include "headscope/io/decode.h"
 #include "headscope/model/read_weights.h"
@@ -24,6 +25,7 @@ std::size_t decoded_size(const StoredTensor* tensor) {
 std::vector<const StoredLinear*> projections(const NetworkLayer& layer) {
   std::vector<const StoredLinear*> distinct;
   for (std::size_t r = 0; r < 3; ++r) {
+    if (layer.linear[r].weight == nullptr) continue;  // another layer's keys and values are used
     const auto same = [&](const StoredLinear* other) { return other->weight == layer.linear[r].weight; };
     if (std::ranges::none_of(distinct, same)) distinct.push_back(&layer.linear[r]);
   }
@@ -31,7 +33,11 @@ std::vector<const StoredLinear*> projections(const NetworkLayer& layer) {
 }
 
 std::vector<const StoredTensor*> tensors_of(const NetworkLayer& layer) {
-  std::vector<const StoredTensor*> all = {layer.attention_scale, layer.mlp_scale};
+  std::vector<const StoredTensor*> all = {layer.attention_scale, layer.mlp_scale, layer.block_scale};
+  if (layer.token_input) {
+    const TokenInput& input = *layer.token_input;
+    all.insert(all.end(), {input.gate.weight, input.out.weight, input.norm.gain});
+  }
   for (const auto* one : {&layer.relative_key, &layer.relative_query}) {
     if (*one) all.insert(all.end(), {(*one)->weight, (*one)->bias});
   }
@@ -39,6 +45,11 @@ std::vector<const StoredTensor*> tensors_of(const NetworkLayer& layer) {
   for (const StoredLinear& linear : layer.linear) all.insert(all.end(), {linear.weight, linear.bias});
   all.insert(all.end(), {layer.up.weight, layer.up.bias, layer.down.weight, layer.down.bias});
   if (layer.gate) all.insert(all.end(), {layer.gate->weight, layer.gate->bias});
+  if (layer.latent) {
+    const LatentProjections& latent = *layer.latent;
+    all.insert(all.end(), {latent.kv_down.weight, latent.kv_down.bias, latent.kv_norm.gain});
+    if (latent.q_down) all.insert(all.end(), {latent.q_down->weight, latent.q_down->bias, latent.q_norm->gain});
+  }
   for (const auto* norm : {&layer.norm, &layer.q_norm, &layer.k_norm, &layer.norm_after_attention, &layer.mlp_norm,
                            &layer.norm_after_mlp}) {
     if (!*norm) continue;
@@ -53,6 +64,7 @@ MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size
   // Stream, branch input, branch output, heads, sines and cosines.
   const std::size_t written = network.parallel ? 2 : 1;
   std::size_t floats = (2 + written) * sizes.d_model + sizes.heads * sizes.d_head;
+  if (network.input.token_inputs != nullptr) floats += network.input.token_inputs->shape[1] + 2 * sizes.d_model;
   floats += network.rotary.width + network.local_rotary.width;
   if (!network.bias.empty()) floats += 2 * sizes.heads;
   std::size_t projected = 0;
@@ -61,11 +73,15 @@ MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size
   for (const NetworkLayer& layer : network.layers) {
     std::size_t width = 0;
     for (const StoredLinear* linear : projections(layer)) width += linear->out();
+    if (layer.latent) width = latent_width(layer, sizes);
+    if (layer.v_norm) width += layer.linear[1].out();  // a copy, if values are keys
     projected = std::max(projected, width);
     inside = std::max(inside, hidden_width(layer));
     for (const StoredTensor* tensor : tensors_of(layer)) matrix = std::max(matrix, decoded_size(tensor));
   }
-  floats += projected;
+  // Of each kind of layer, with and without a window, one lends its keys and values.
+  const auto borrows = [](const NetworkLayer& layer) { return !layer.own_keys; };
+  floats += (std::ranges::any_of(network.layers, borrows) ? 3 : 1) * projected;
   MemoryPlan plan;
   plan.per_token = floats * sizeof(float);
   if (!network.relative.empty()) {

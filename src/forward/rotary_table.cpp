@@ -8,7 +8,10 @@
 namespace headscope {
 
 RotaryTable::RotaryTable(const Rotary& rotary, std::size_t length)
-    : interleaved_(rotary.interleaved), cosine_(length, rotary.width / 2), sine_(length, rotary.width / 2) {
+    : interleaved_(rotary.interleaved),
+      first_(rotary.first),
+      cosine_(length, rotary.width / 2),
+      sine_(length, rotary.width / 2) {
   if (rotary.width == 0) return;
   const std::vector<float> frequencies = rotary_frequencies(rotary, length);
   const auto amplitude = static_cast<float>(rotary.amplitude);
@@ -27,7 +30,7 @@ RotaryTable::RotaryTable(const Rotary& rotary, const PatchGrid& grid, std::size_
   const std::size_t half = rotary.width / 4;
   const bool centers = rotary.grid == RotaryGrid::kCenters;
   const auto frequency = [&](std::size_t i, bool column) {
-    const std::size_t k = centers ? 2 * i : 2 * i + (column ? 1 : 0);
+    const std::size_t k = 2 * i + (rotary.grid == RotaryGrid::kAlternating && column ? 1 : 0);
     return static_cast<float>(1 /
                               std::pow(rotary.base, 2 * static_cast<double>(k) / static_cast<double>(rotary.width)));
   };
@@ -52,7 +55,7 @@ RotaryTable::RotaryTable(const Rotary& rotary, const PatchGrid& grid, std::size_
 }
 
 void RotaryTable::rotate(std::size_t position, float* head) const {
-  if (!empty()) rotate_pairs(cosine_.row(position), sine_.row(position), interleaved_, head);
+  if (!empty()) rotate_pairs(cosine_.row(position), sine_.row(position), interleaved_, head + first_);
 }
 
 void grow_query(const Network& network, std::size_t position, std::span<float> query) {

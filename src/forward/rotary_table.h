@@ -24,6 +24,7 @@ class RotaryTable {
 
  private:
   bool interleaved_ = false;
+  std::size_t first_ = 0;
   Matrix cosine_;
   Matrix sine_;
 };

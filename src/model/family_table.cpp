@@ -4,7 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <numeric>
+
+#include "headscope/base/spelling.h"
 
 namespace headscope {
 namespace {
@@ -12,22 +13,6 @@ namespace {
 bool has_forward_pass(const Family& family, const std::vector<Layout>& layouts) {
   return family.no_forward.empty() &&
          std::ranges::any_of(layouts, [](const Layout& layout) { return !layout.forward.mlp.empty(); });
-}
-
-// Levenshtein's distance.
-std::size_t edits(std::string_view from, std::string_view to) {
-  std::vector<std::size_t> row(to.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < to.size(); ++j) {
-      const std::size_t replaced = diagonal + (from[i] == to[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "headscope/base/error.h"
+#include "headscope/base/spelling.h"
 #include "headscope/model/family_table.h"
 #include "model/attention_names.h"
 #include "model/config_reader.h"
@@ -169,20 +170,22 @@ NormOrder norm_order(const Family& family, JsonValue config) {
   return config.find(family.pre_norm_key).as_bool().value_or(true) ? NormOrder::kPre : NormOrder::kPost;
 }
 
-// PaliGemma reads its prompt in both directions; its first files do not say so.
+// PaliGemma reads its prompt in both directions; its first files do not say so. Gemma 4 has "all", or "vision" for
+// images only.
 bool reads_both_ways(const Checkpoint& checkpoint, JsonValue config) {
   const bool paligemma = checkpoint.config().find("model_type").as_string() == "paligemma";
-  return config.find("use_bidirectional_attention").as_bool().value_or(paligemma);
+  const JsonValue value = config.find("use_bidirectional_attention");
+  return value.as_string() ? *value.as_string() == "all" : value.as_bool().value_or(paligemma);
 }
 
 const Family& by_name(std::string_view name) {
   for (const Family& family : known_families()) {
     if (family.name == name) return family;
   }
-  std::vector<std::string_view> names;
+  std::vector<std::string> names;
   for (const Family& family : known_families()) names.push_back(family.name);
-  throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("unknown family '{}'; expected one of {}", printable(name), fmt::join(names, ", ")));
+  throw Error(ErrorKind::kInvalidArgument, fmt::format("unknown family '{}'{}; expected one of {}", printable(name),
+                                                       did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
 std::string gguf_architecture(const Checkpoint& checkpoint) {

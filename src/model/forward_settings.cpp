@@ -226,6 +226,7 @@ void reject_relatives(const ConfigReader& config, const FamilyMatch& match) {
   if (family.causal && !match.causal && family.forward.windows != Windows::kNone) {
     config.unsupported("attends in both directions, also in layers with a window");
   }
+  if (config.boolean("enable_moe_block").value_or(false)) config.unsupported("its MLPs are beside mixtures of experts");
   const auto kind = config.word({"position_embedding_type"});
   if (family.forward.token_dropout && kind.value_or("absolute") != "rotary") {
     config.unsupported(fmt::format("position_embedding_type '{}'", printable(kind.value_or("absolute"))));
@@ -249,7 +250,7 @@ ForwardSettings from_config(const Checkpoint& checkpoint, const FamilyMatch& mat
   if (!rules.parallel_key.empty()) settings.parallel = config.boolean(rules.parallel_key).value_or(rules.parallel);
 
   const double width = rules.query_scalar > 0 ? config.positive({"query_pre_attn_scalar"}).value_or(rules.query_scalar)
-                                              : static_cast<double>(sizes.d_head);
+                                              : static_cast<double>(sizes.width(Role::kQ));
   const bool scaled = !rules.unscaled && config.boolean("scale_attn_weights").value_or(true);
   settings.score_scale = scaled ? 1 / std::sqrt(width) : 1;
   set_factors(config, rules, settings);

@@ -52,6 +52,9 @@ inline constexpr const char* kOutputNormsOnly =
   return layout;
 }
 
+inline constexpr const char* kSharedLayers =
+    "layers may use the keys and values of an earlier layer; they have no K and V of their own";
+
 inline constexpr const char* kLinearLayers =
     "layers of another kind, linear attention, which have no maps, lie between those with attention";
 inline constexpr const char* kGatedOutput = "the output of each head is multiplied by a gate, which is not part of O";

@@ -7,8 +7,10 @@
 #include <string_view>
 
 #include "headscope/base/error.h"
+#include "headscope/base/memory.h"
 #include "headscope/model/processing_steps.h"
 #include "headscope/model/read_weights.h"
+#include "model/compose_heads.h"
 #include "model/deduce_sizes.h"
 #include "model/find_family.h"
 #include "model/fold.h"
@@ -55,6 +57,11 @@ void sort_tensors(const Checkpoint& checkpoint, const HeadMap& map, ModelInfo& i
       if (slice.tensor != nullptr) dtypes.insert(slice.tensor->dtype);
     }
     used.insert({layer.norm_gain, layer.output_scale});
+    if (!layer.latent) continue;
+    for (const LatentFactor* factor : {&layer.latent->query, &layer.latent->key_value}) {
+      used.insert({factor->down.tensor, factor->down.block_scale, factor->gain});
+      if (factor->down.tensor != nullptr) dtypes.insert(factor->down.tensor->dtype);
+    }
   }
   used.insert({checkpoint.find(info.embedding), checkpoint.find(info.unembedding)});
   for (const StoredTensor* tensor : checkpoint.tensors()) {
@@ -64,6 +71,21 @@ void sort_tensors(const Checkpoint& checkpoint, const HeadMap& map, ModelInfo& i
     info.missing.insert(info.missing.end(), layer.missing.begin(), layer.missing.end());
   }
   info.dtypes.assign(dtypes.begin(), dtypes.end());
+}
+
+// The most that the factors of one role's composed matrices take as floats.
+std::size_t loading_memory(const HeadMap& map, const HeadSizes& sizes) {
+  std::size_t most = 0;
+  for (const LayerTensors& layer : map.layers) {
+    if (!layer.latent) continue;
+    for (const Role role : {Role::kQ, Role::kK, Role::kV}) {
+      const LatentFactor& factor = layer.latent->of(role);
+      if (factor.down.tensor == nullptr) continue;
+      const std::size_t columns = saturating_add(sizes.d_model, saturating_multiply(sizes.heads, sizes.width(role)));
+      most = std::max(most, saturating_multiply(factor.rank * sizeof(float), columns));
+    }
+  }
+  return most;
 }
 
 [[noreturn]] void reject_incomplete(const Checkpoint& checkpoint, std::size_t layer,
@@ -137,6 +159,7 @@ Model Model::from_checkpoint(Checkpoint checkpoint, std::string_view family, std
   if (info.unembedding.empty() && !match.layout->unembedding.empty() && tied) info.unembedding = info.embedding;
   describe_biases(checkpoint, match, info);
   HeadMap map = map_heads(checkpoint, match, info.sizes);
+  info.loading_memory = loading_memory(map, info.sizes);
   sort_tensors(checkpoint, map, info);
   return {std::move(checkpoint), std::move(info), std::move(map)};
 }
@@ -151,6 +174,7 @@ const LayerTensors& Model::layer_tensors(std::size_t layer) const {
 
 DType Model::stored_type(std::size_t layer, Role role) const {
   const HeadSlice& slice = layer_tensors(layer).slices[static_cast<std::size_t>(role)];
+  if (slice.tensor == nullptr) check_complete(layer, role, WeightProcessing::kRaw);
   if (slice.tensor == nullptr) reject_incomplete(checkpoint_, layer, map_.layers[layer].missing);
   return slice.tensor->dtype;
 }
@@ -169,10 +193,15 @@ std::array<HeadWeights, 4> Model::load_layer(std::size_t layer, WeightProcessing
   const auto& slices = layer_tensors(layer).slices;
   std::array<bool, 4> done = {};
   for (std::size_t i = 0; i < 4; ++i) {
+    if (info_.sizes.heads_of(layer, kRoles[i]) == 0) {
+      all[i] = {};
+      continue;
+    }
     if (done[i]) continue;
     std::vector<Role> roles;
     for (std::size_t j = i; j < 4; ++j) {
-      if (slices[j].tensor == slices[i].tensor) roles.push_back(kRoles[j]);
+      const bool exists = info_.sizes.heads_of(layer, kRoles[j]) > 0;
+      if (exists && slices[j].tensor == slices[i].tensor) roles.push_back(kRoles[j]);
     }
     load_roles(layer, roles, processing, all);
     for (const Role role : roles) done[static_cast<std::size_t>(role)] = true;
@@ -184,12 +213,42 @@ void Model::release_layer(std::size_t layer) const {
   for (const HeadSlice& slice : layer_tensors(layer).slices) {
     if (slice.tensor != nullptr) checkpoint_.release(*slice.tensor);
   }
+  const auto& latent = layer_tensors(layer).latent;
+  if (!latent) return;
+  for (const LatentFactor* factor : {&latent->query, &latent->key_value}) {
+    if (factor->down.tensor != nullptr) checkpoint_.release(*factor->down.tensor);
+  }
+}
+
+HeadWeights Model::load_rotary_key(std::size_t layer, WeightProcessing processing) const {
+  const LayerTensors& tensors = layer_tensors(layer);
+  if (!tensors.latent || info_.sizes.d_rotary == 0) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{}: the heads of a layer share no rotary key", checkpoint_.path().string()));
+  }
+  check_complete(layer, Role::kK, processing);
+  const ProcessingSteps steps = steps_of(processing, info_);
+  HeadRequest request{tensors.latent->rotary_key, 1, info_.sizes.d_rotary, {}, row_factors(tensors, Role::kK, steps.gain)};
+  ReadHeads read = std::move(read_heads(checkpoint_, std::span(&request, 1)).front());
+  HeadWeights loaded(Role::kK, info_.sizes.d_model, info_.sizes.d_rotary, std::move(read.values), std::move(read.noise));
+  fold(loaded, {.factors = request.factors, .remove_mean = steps.center && centered(tensors, Role::kK)});
+  return loaded;
 }
 
 void Model::check_complete(std::size_t layer, Role role, WeightProcessing processing) const {
   const LayerTensors& tensors = layer_tensors(layer);
+  if (info_.sizes.heads_of(layer, role) == 0) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{}: layer {} has no {} of its own: its queries use those of layer {}",
+                            checkpoint_.path().string(), layer, letter(role), info_.sizes.kv_layer(layer)));
+  }
   const bool folded = steps_of(processing, info_).gain && tensors.normed && map_.gain_required;
-  if (tensors.slices[static_cast<std::size_t>(role)].tensor == nullptr || (folded && tensors.norm_gain == nullptr) ||
+  const auto lacks_factor = [&] {
+    if (!tensors.latent || role == Role::kO) return false;
+    const LatentFactor& factor = tensors.latent->of(role);
+    return factor.rank > 0 && (factor.down.tensor == nullptr || factor.gain == nullptr);
+  };
+  if (tensors.slices[static_cast<std::size_t>(role)].tensor == nullptr || lacks_factor() || (folded && tensors.norm_gain == nullptr) ||
       (role == Role::kO && map_.output_scale_required && tensors.output_scale == nullptr)) {
     reject_incomplete(checkpoint_, layer, tensors.missing);
   }
@@ -200,19 +259,42 @@ void Model::load_roles(std::size_t layer, std::span<const Role> roles, WeightPro
                        std::array<HeadWeights, 4>& weights) const {
   const LayerTensors& tensors = layer_tensors(layer);
   const ProcessingSteps steps = steps_of(processing, info_);
+  for (const Role role : roles) check_complete(layer, role, processing);
+  if (tensors.latent && roles.front() != Role::kO && tensors.latent->of(roles.front()).rank > 0) {
+    compose_roles(layer, roles, steps, weights);
+    return;
+  }
   std::vector<HeadRequest> requests;
   for (const Role role : roles) {
-    check_complete(layer, role, processing);
     const auto index = static_cast<std::size_t>(role);
-    requests.push_back({tensors.slices[index], info_.sizes.heads_of(role), std::move(weights[index]).release(),
-                        row_factors(tensors, role, steps.gain)});
+    requests.push_back({tensors.slices[index], info_.sizes.heads_of(layer, role), info_.sizes.width(layer, role),
+                        std::move(weights[index]).release(), row_factors(tensors, role, steps.gain)});
   }
-  std::vector<ReadHeads> read = read_heads(checkpoint_, requests, info_.sizes.d_head);
+  std::vector<ReadHeads> read = read_heads(checkpoint_, requests);
   for (std::size_t i = 0; i < roles.size(); ++i) {
     HeadWeights& loaded = weights[static_cast<std::size_t>(roles[i])];
-    loaded = HeadWeights(roles[i], info_.sizes.d_model, info_.sizes.d_head, std::move(read[i].values),
+    loaded = HeadWeights(roles[i], info_.sizes.d_model, requests[i].width, std::move(read[i].values),
                          std::move(read[i].noise));
     fold(loaded, {.factors = requests[i].factors, .remove_mean = steps.center && centered(tensors, roles[i])});
+  }
+}
+
+// The same for roles that read a latent.
+void Model::compose_roles(std::size_t layer, std::span<const Role> roles, const ProcessingSteps& steps,
+                          std::array<HeadWeights, 4>& weights) const {
+  const LayerTensors& tensors = layer_tensors(layer);
+  const std::vector<float> factors = row_factors(tensors, roles.front(), steps.gain);
+  std::vector<HeadRequest> requests;
+  for (const Role role : roles) {
+    const auto index = static_cast<std::size_t>(role);
+    requests.push_back({tensors.slices[index], info_.sizes.heads_of(role), info_.sizes.width(role),
+                        std::move(weights[index]).release()});
+  }
+  const Fold fold{.factors = factors, .remove_mean = steps.center && centered(tensors, roles.front())};
+  std::vector<ReadHeads> composed = compose_heads(checkpoint_, tensors.latent->of(roles.front()), requests, fold);
+  for (std::size_t i = 0; i < roles.size(); ++i) {
+    weights[static_cast<std::size_t>(roles[i])] = HeadWeights(roles[i], info_.sizes.d_model, requests[i].width,
+                                                              std::move(composed[i].values), std::move(composed[i].noise));
   }
 }
 

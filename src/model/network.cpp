@@ -152,11 +152,12 @@ class Resolver {
   [[nodiscard]] std::optional<StoredNorm> head_norm(const std::string& pattern, std::size_t i, std::size_t heads,
                                                     bool required) const {
     const std::string module = named(pattern, i);
+    const std::size_t d_head = sizes_.width(i, Role::kK);
     const auto place = module.find("{h}");
     if (place == std::string::npos) {
       const StoredTensor* gain = find(module + ".weight");
-      if (gain == nullptr || gain->shape != Shape{heads, sizes_.d_head}) {
-        return norm(module, (layout_.joint_head_norms ? heads : 1) * sizes_.d_head, required);
+      if (gain == nullptr || gain->shape != Shape{heads, d_head}) {
+        return norm(module, (layout_.joint_head_norms ? heads : 1) * d_head, required);
       }
       StoredNorm result{.kind = match_.family->norm, .gain = readable(gain), .epsilon = settings_.epsilon};
       result.offset = layout_.norm_offset;
@@ -164,7 +165,7 @@ class Resolver {
     }
     std::optional<StoredNorm> all;
     for (std::size_t head = 0; head < heads; ++head) {
-      const auto one = norm(std::string(module).replace(place, 3, std::to_string(head)), sizes_.d_head, required);
+      const auto one = norm(std::string(module).replace(place, 3, std::to_string(head)), d_head, required);
       if (!one) return std::nullopt;
       if (head == 0) all = one;
       if (head > 0) all->other_gains.push_back(one->gain);
@@ -247,12 +248,16 @@ class Resolver {
 
   [[nodiscard]] std::string no_patch() const {
     if (!network_.relative.empty()) return "its scores compare queries and keys with relative positions";
+    if (sizes_.d_rotary > 0)
+      return "its heads share a rotary key, and their other keys and values come from one latent";
     if (network_.joint_head_norms) return "its queries and keys are normalized over all heads together";
     if (!network_.bias.empty()) return "its scores have a bias by distance";
     if (match_.position == PositionKind::kGridBias) return "its scores have a bias by distance";
     if (network_.rotary.grid != RotaryGrid::kNone) return "its rotary positions are those of an image's patches";
     if (network_.clip > 0) return "its queries, keys and values are clipped";
     if (network_.branch_factor != 1) return "the outputs of its branches are multiplied by a constant";
+    if (!sizes_.by_layer.empty()) return "its layers have heads of different sizes, or share keys and values";
+    if (network_.input.token_inputs != nullptr) return "its layers have token embeddings of their own";
     const auto own_gains = [&](const std::optional<StoredNorm>& one) {
       return one && one->gain != nullptr && (one->gain->shape.size() > 1 || !one->other_gains.empty());
     };
@@ -292,15 +297,30 @@ class Resolver {
       in.narrow = names_.narrow_embedding;
       in.token_types = table(names_.token_types, placed_width());
     }
+    if (!names_.token_inputs.empty()) token_inputs();
     in.positions = table(names_.positions, placed_width());
     const bool learned = match_.position == PositionKind::kLearned || match_.position == PositionKind::kLearnedOffset ||
                          match_.position == PositionKind::kRelativeBias;
     if (learned && in.positions == nullptr) lacks(match_.prefix + names_.positions);
-    const bool either = match_.position == PositionKind::kDisentangled || match_.position == PositionKind::kGridBias;
+    const bool either = match_.position == PositionKind::kDisentangled || match_.position == PositionKind::kGridBias ||
+                        match_.position == PositionKind::kRotaryGrid;
     if (!learned && !either) in.positions = nullptr;
     in.position_offset = settings_.position_offset;
     in.padding = settings_.padding;
     in.norm = norm(names_.embedding_norm, placed_width(), /*required=*/!names_.embedding_norm.empty());
+  }
+
+  void token_inputs() {
+    NetworkInput& in = network_.input;
+    in.token_inputs = readable(find(names_.token_inputs));
+    if (in.token_inputs == nullptr) return;
+    const Shape& shape = in.token_inputs->shape;
+    if (shape.size() != 2 || shape[1] == 0 || shape[1] % sizes_.layers != 0) {
+      wrong_shape(*in.token_inputs, fmt::format("[vocabulary, a multiple of {} layers]", sizes_.layers));
+    }
+    if (find_block_scale(checkpoint_, *in.token_inputs) != nullptr) unsupported("has an embedding in FP8 blocks");
+    in.token_projection = linear(names_.token_projection, width_, shape[1]);
+    in.token_norm = norm(names_.token_norm, shape[1] / sizes_.layers, /*required=*/true);
   }
 
   void embedding_tables() {
@@ -351,8 +371,10 @@ class Resolver {
     in.patches.weight = readable(find(names_.patches + ".weight"));
     if (in.patches.weight == nullptr) lacks(match_.prefix + names_.patches + ".weight");
     const Shape& shape = in.patches.weight->shape;
-    if (shape.size() != 4 || shape[0] != width_ || shape[1] == 0 || shape[2] == 0 || shape[3] == 0) {
-      wrong_shape(*in.patches.weight, fmt::format("[{}, channels, patch, patch]", width_));
+    const bool fits = (shape.size() == 4 || shape.size() == 5) && shape[0] == width_;
+    if (!fits || element_count(shape).value_or(0) == 0) {
+      wrong_shape(*in.patches.weight,
+                  fmt::format("[{}, channels, patch, patch], or with frames after channels", width_));
     }
     in.patches.bias = vector(names_.patches + ".bias", width_);
     for (const std::string& name : names_.leading) {
@@ -362,6 +384,7 @@ class Resolver {
     if (!names_.registers.empty() && in.registers == nullptr) lacks(match_.prefix + names_.registers);
     // Rotary positions exist for images of any size.
     in.interpolate = match_.family->forward.interpolated_positions || network_.rotary.grid != RotaryGrid::kNone;
+    in.between_corners = match_.family->forward.positions_between_corners;
     in.image_height = settings_.image_height;
     in.image_width = settings_.image_width;
   }
@@ -374,8 +397,8 @@ class Resolver {
     if (table == nullptr) return nullptr;
     const NetworkInput& in = network_.input;
     const Shape& kernel = in.patches.weight->shape;
-    const std::size_t height = in.image_height / kernel[2];
-    const std::size_t width = in.image_width / kernel[3];
+    const std::size_t height = in.image_height / kernel[kernel.size() - 2];
+    const std::size_t width = in.image_width / kernel.back();
     if (height == 0 || height != width) unsupported("does not say that its images are square");
     if (in.leading.size() != 1) unsupported("has no class token");
     const Shape expected = {(2 * height - 1) * (2 * width - 1) + 3, sizes_.heads};
@@ -406,6 +429,13 @@ class Resolver {
       }
     }
     mlp(i, layer);
+    if (network_.input.token_inputs != nullptr) {
+      const std::size_t width = network_.input.token_inputs->shape[1] / sizes_.layers;
+      layer.token_input = {linear(named(names_.token_gate, i), width_, width),
+                           linear(named(names_.token_out, i), width, width_),
+                           *layer_norm(names_.token_out_norm, i, width_, /*required=*/true)};
+    }
+    if (!names_.block_scale.empty()) layer.block_scale = vector(named(names_.block_scale, i), 1);
     if (settings_.relative) relative(i, layer);
     layer.grid_bias = grid_bias(i);
     layer.window = settings_.windows[i];
@@ -424,12 +454,39 @@ class Resolver {
                                                        fused ? &layout_.q : &layout_.v, &layout_.o};
     for (const Role role : kRoles) {
       const auto r = static_cast<std::size_t>(role);
-      const std::size_t in = role == Role::kO ? sizes_.heads * sizes_.d_head : width_;
-      layer.linear[r] = linear(named(*modules[r], i), in, role == Role::kO ? width_ : 0, layout_.storage);
+      const bool reads_latent = heads.latent && role != Role::kO && heads.latent->of(role).rank > 0;
+      const std::size_t in = role == Role::kO ? sizes_.heads * sizes_.width(i, Role::kO)
+                             : reads_latent   ? heads.latent->of(role).rank
+                                              : width_;
       layer.slices[r] = heads.slices[r];
+      if (sizes_.heads_of(i, role) == 0) continue;
+      const bool is_key = layout_.value_is_key && role == Role::kV && heads.slices[r].tensor == heads.slices[1].tensor;
+      const std::string& module = is_key ? layout_.k : *modules[r];
+      layer.linear[r] = linear(named(module, i), in, role == Role::kO ? width_ : 0, layout_.storage);
     }
+    layer.own_keys = sizes_.kv_layer(i) == i;
+    if (heads.latent) latent(i, *heads.latent, layer);
     layer.q_norm = head_norm(layout_.q_norm, i, sizes_.heads, /*required=*/false);
-    layer.k_norm = head_norm(names_.k_norm, i, sizes_.kv_heads, layer.q_norm.has_value());
+    if (!layer.own_keys) return;
+    layer.k_norm = head_norm(names_.k_norm, i, sizes_.heads_of(i, Role::kK), layer.q_norm.has_value());
+    if (names_.bare_value_norm) layer.v_norm = StoredNorm{.kind = match_.family->norm, .epsilon = settings_.epsilon};
+  }
+
+  void latent(std::size_t i, const LatentTensors& tensors, NetworkLayer& layer) const {
+    const LatentNames& names = layout_.latent;
+    LatentProjections& latent = layer.latent.emplace();
+    const auto inner_norm = [&](const std::string& module, std::size_t rank) {
+      StoredNorm found = *norm(named(module, i), rank, /*required=*/true);
+      if (!checkpoint_.is_gguf()) found.epsilon = 1e-6;  // whatever `rms_norm_eps` is
+      return found;
+    };
+    if (tensors.query.rank > 0) {
+      latent.q_down = linear(named(names.q_down, i), width_, tensors.query.rank);
+      latent.q_norm = inner_norm(names.q_norm, tensors.query.rank);
+    }
+    const std::size_t rank = tensors.key_value.rank;
+    latent.kv_down = linear(named(names.kv_down, i), width_, rank + sizes_.d_rotary);
+    latent.kv_norm = inner_norm(names.kv_norm, rank);
   }
 
   void mlp(std::size_t i, NetworkLayer& layer) const {

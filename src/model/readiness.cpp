@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "headscope/base/error.h"
+#include "headscope/model/model_facts.h"
 #include "headscope/model/network.h"
 
 namespace headscope {
@@ -35,8 +36,9 @@ std::vector<Readiness> readiness(const Model& model) {
   } catch (const Error& error) {
     problem = error.what();
   }
-  const std::string takes =
-      info.modality == Modality::kImage ? "takes images (PNG, JPEG) or pixels" : "takes text or token ids";
+  const std::string takes = info.modality == Modality::kImage     ? "takes images (PNG, JPEG) or pixels"
+                            : has_tokenizer(model.checkpoint()) ? "takes text or token ids"
+                                                                : "takes token ids (--ids); no text, since there is no tokenizer";
   all.push_back({"capture", problem.empty(), problem.empty() ? takes : problem});
   all.push_back({"detect", problem.empty(), problem.empty() ? "runs the model on random inputs" : "as for capture"});
   all.push_back({"patch", problem.empty() && no_patch.empty(),

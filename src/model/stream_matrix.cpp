@@ -33,6 +33,9 @@ std::string why_missing(const Model& model, const Network& network, StreamPart p
                        network.input.embedding->shape[1], d);
   }
   if (part == StreamPart::kPosition && network.input.positions == nullptr) return "it has no table of positions";
+  if (part == StreamPart::kRotaryKey && model.info().sizes.d_rotary == 0) {
+    return "the heads of a layer share no rotary key";
+  }
   if (part != StreamPart::kUnembedding) return "";
   if (image) {
     if (output.classifiers.empty()) return "it has no classifier";
@@ -82,6 +85,13 @@ StreamMatrix::StreamMatrix(const Model& model, const Network& network, StreamPar
       centered_over_vectors = false;
       const std::optional<StoredNorm>& norm = one.mlp_norm ? one.mlp_norm : one.norm;
       if (steps.gain && norm) multiply_factors(*norm);
+      break;
+    }
+    case StreamPart::kRotaryKey: {
+      const NetworkLayer& one = network.layers.at(layer);
+      add(*one.latent->kv_down.weight, true, one.linear[1].in());  // after the rows of the latent
+      centered_over_vectors = false;
+      if (steps.gain && one.norm) multiply_factors(*one.norm);
       break;
     }
     case StreamPart::kUnembedding:

@@ -9,7 +9,8 @@
 namespace headscope {
 
 std::string_view to_string(ComponentKind kind) noexcept {
-  constexpr std::array<std::string_view, 6> kNames = {"embedding", "position", "query", "kv", "mlp", "unembedding"};
+  constexpr std::array<std::string_view, 7> kNames = {"embedding",  "position", "query",      "kv",
+                                                      "rotary-key", "mlp",      "unembedding"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -30,6 +31,8 @@ std::string to_string(const ComponentId& id) {
       return "P";
     case ComponentKind::kUnembedding:
       return "U";
+    case ComponentKind::kRotaryKey:
+      return fmt::format("L{}R", id.layer);
     case ComponentKind::kMlp:
       return fmt::format("L{}M", id.layer);
     case ComponentKind::kQueryHead:

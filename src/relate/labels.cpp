@@ -115,7 +115,7 @@ void sort_once(std::vector<HeadId>& ids) {
 }
 
 bool is_in_model(HeadId id, const HeadSizes& sizes) {
-  return id.layer < sizes.layers && id.head < (id.key_value ? sizes.kv_heads : sizes.heads);
+  return id.layer < sizes.layers && id.head < sizes.heads_of(id.layer, id.key_value ? Role::kK : Role::kQ);
 }
 
 }  // namespace

@@ -26,13 +26,18 @@ std::vector<std::string> names_of(const ComponentId& id, const HeadSizes& sizes)
       return {head_name(id.layer, id.head)};
     case ComponentKind::kKvHead:
       break;
+    case ComponentKind::kRotaryKey: {
+      std::vector<std::string> all;
+      for (std::size_t head = 0; head < sizes.heads; ++head) all.push_back(head_name(id.layer, head));
+      return all;
+    }
     case ComponentKind::kMlp:
       return {fmt::format("m{}", id.layer)};
     case ComponentKind::kUnembedding:
       return {"logits"};
   }
   std::vector<std::string> names;
-  const std::size_t share = sizes.heads / sizes.kv_heads;
+  const std::size_t share = sizes.queries_per_kv(id.layer);
   for (std::size_t i = 0; i < share; ++i) names.push_back(head_name(id.layer, id.head * share + i));
   return names;
 }
@@ -42,6 +47,7 @@ std::string suffix(char letter) {
     case 'Q':
       return "<q>";
     case 'K':
+    case 'R':
       return "<k>";
     case 'V':
       return "<v>";

@@ -73,7 +73,7 @@ class NeuronScan {
         options_(options),
         part_(reads ? StreamPart::kMlpOut : StreamPart::kMlpIn),
         d_(model.info().sizes.d_model),
-        h_(model.info().sizes.d_head) {}
+        h_(model.info().sizes.widest()) {}
 
   // `heads` are in the order of layers.
   void run(std::span<HeadNeurons* const> heads, const Context& context) {
@@ -115,7 +115,8 @@ class NeuronScan {
       const LayerFactors loaded = load_factors(model_, one.head.layer, {Metric::kPk, one.role, Side::kSource},
                                                options_.weights, {one.head.head});
       heads[i]->rank = loaded.ranks.front();
-      std::ranges::copy(loaded.values.values(), bases.data() + i * d_ * h_);
+      const std::span<float> basis = bases.values().subspan(i * d_ * h_, d_ * h_);
+      std::ranges::fill(std::ranges::copy(loaded.values.values(), basis.begin()).out, basis.end(), 0.0F);
     }
     return bases;
   }

@@ -59,9 +59,10 @@ class Plan {
     add_part(choice.embedding, ComponentKind::kEmbedding, StreamPart::kEmbedding, "embedding");
     add_part(choice.position, ComponentKind::kPosition, StreamPart::kPosition, "position");
     add_heads(Role::kO);
-    if (choice.mlp) add_mlps(StreamPart::kMlpOut);
+    if (choice.mlp) add_layers(ComponentKind::kMlp, StreamPart::kMlpOut, 'M');
     for (const Role role : roles) add_heads(role);
-    if (choice.mlp) add_mlps(StreamPart::kMlpIn);
+    if (choice.rotary_key) add_rotary_keys();
+    if (choice.mlp) add_layers(ComponentKind::kMlp, StreamPart::kMlpIn, 'M');
     add_part(choice.unembedding, ComponentKind::kUnembedding, StreamPart::kUnembedding, "unembedding");
     // In the order of the forward pass, so that parts of the writing side need few of the reading side.
     const auto depth = [this](const std::vector<ComponentSide>& sides) {
@@ -86,8 +87,11 @@ class Plan {
   // Bytes of a prepared item, and besides while it is prepared.
   [[nodiscard]] DensityMemory memory(const Item& item) const {
     const HeadSizes& sizes = model_.info().sizes;
-    const std::size_t stack = item.count * sizes.d_head * sizes.d_model * sizeof(float);
-    if (item.heads) return {stack, 3 * sizes.heads * sizes.d_head * sizes.d_model * sizeof(float)};
+    const std::size_t stack = item.count * sizes.width(item.layer, item.role) * sizes.d_model * sizeof(float);
+    if (item.heads) {
+      const std::size_t layer = sizes.heads * sizes.width(item.role) * sizes.d_model * sizeof(float);
+      return {stack, 3 * layer + model_.info().loading_memory};
+    }
     return density_memory(matrix(item), result.d);
   }
 
@@ -121,7 +125,7 @@ class Plan {
     const HeadSizes& sizes = model_.info().sizes;
     std::size_t target = 0;
     for (const Item& item : targets) target = std::max(target, memory(item).kept + memory(item).making);
-    return target + std::max(sizes.heads * sizes.d_head, sizes.d_model) * sizes.d_model * sizeof(float);
+    return target + std::max(sizes.heads * sizes.widest(), sizes.d_model) * sizes.d_model * sizeof(float);
   }
 
   std::vector<Item> sources;
@@ -158,6 +162,7 @@ class Plan {
       item.role = role;
       item.layer = selection_.layers()[i];
       item.selected = heads.of(i);
+      if (item.selected.empty()) continue;  // its queries use the keys and values of another layer
       item.first = nodes.size();
       item.count = item.selected.size();
       for (const std::size_t head : item.selected) {
@@ -168,7 +173,16 @@ class Plan {
     add(letter(role), role != Role::kO, std::move(nodes), std::move(items));
   }
 
-  void add_mlps(StreamPart part) {
+  void add_rotary_keys() {
+    if (const std::string why = why_missing(model_, network_, StreamPart::kRotaryKey); !why.empty()) {
+      result.warnings.push_back(fmt::format("no nodes R (rotary-key): {}", why));
+      return;
+    }
+    add_layers(ComponentKind::kRotaryKey, StreamPart::kRotaryKey, 'R');
+  }
+
+  // One component per layer.
+  void add_layers(ComponentKind kind, StreamPart part, char letter) {
     std::vector<ComponentId> nodes;
     std::vector<Item> items;
     for (const std::size_t layer : selection_.layers()) {
@@ -176,10 +190,10 @@ class Plan {
       item.part = part;
       item.layer = layer;
       item.first = nodes.size();
-      nodes.emplace_back(ComponentKind::kMlp, layer);
+      nodes.emplace_back(kind, layer);
       items.push_back(std::move(item));
     }
-    add('M', part == StreamPart::kMlpIn, std::move(nodes), std::move(items));
+    add(letter, part != StreamPart::kMlpOut, std::move(nodes), std::move(items));
   }
 
   void add_part(bool wanted, ComponentKind kind, StreamPart part, const char* name) {

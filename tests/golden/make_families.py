@@ -11,6 +11,9 @@ expected.npz Q, K, V, O, folded_Q, ..., folded_O: as make_hf_checkpoints.py says
              input_ids, attentions, output: as make_forward.py says. There are no
              scores: the test checks that the softmax of the found ones gives the
              attentions. Families that headscope does not run have heads only.
+             Where layers differ in shape, each has its own arrays, Q.0, Q.1, ...;
+             a layer without K and V has none. Latent attention: Q, K and V are
+             composed of the live modules in float64, and R is the shared rotary key.
 
 The factor on queries and keys is searched for: attention is neither flat nor saturated.
 Made with torch 2.15.0, transformers 5.22.2, safetensors 0.8.
@@ -39,14 +42,26 @@ import torch
 import transformers as hf
 from torch import Tensor, nn
 
-from make_hf_checkpoints import BASE_SEED, Layer, expected_arrays, fill, to_numpy
+from make_hf_checkpoints import BASE_SEED, Layer, expected_arrays, fill, reading_heads, to_numpy
 
 TOKENS = 12
-QK = re.compile(r"([qk](uery|ey)?(_proj|_lin)?|c_attn|query_key_value|qkv_proj|Wqkv)\.weight")
+QK = re.compile(r"(q_b_proj|[qk](uery|ey)?(_proj|_lin)?|c_attn|query_key_value|qkv_proj|Wqkv)\.weight")
 QK_NORM = re.compile(r"[qk]_(layer)?norm(\.norms\.\d+)?\.weight")
 SHARPEN = (1.0, 1.4, 2.0, 0.7, 2.8, 4.0, 5.6, 8.0, 11.0, 16.0, 0.5, 0.35, 0.25)
 
-Reader = Callable[[Any], Iterator[Layer]]
+
+
+@dataclass
+class Shaped:
+    """One attention layer whose roles differ in width or number of heads: [out, in], O transposed."""
+
+    matrices: dict[str, Tensor]
+    heads: dict[str, int]
+    gain: Tensor
+    scale: Tensor | None = None  # per channel, on what O writes
+
+
+Reader = Callable[[Any], Iterator[Layer | Shaped]]
 
 
 # --- Reading heads from live modules ----------------------------------------------------------
@@ -72,6 +87,58 @@ def split(
             yield Layer(q, k, v, o, *gain_of(block, norm, offset), scale=attrgetter(scale)(block) if scale else None)
 
     return read
+
+
+def latent(model: Any) -> Iterator[Shaped]:
+    """Composed in float64: the norm between two factors divides by a magnitude, which is left out."""
+    config = model.config
+    heads, key, rank = config.num_attention_heads, config.qk_nope_head_dim, config.kv_lora_rank
+    for block in model.model.layers:
+        a = block.self_attn
+        down, shared = a.kv_a_proj_with_mqa.weight.double().split([rank, config.qk_rope_head_dim])
+        both = (a.kv_b_proj.weight.double() * a.kv_a_layernorm.weight.double()) @ down
+        both = both.unflatten(0, (heads, -1))
+        q = a.q_proj.weight if config.q_lora_rank is None else None
+        if q is None:
+            q = (a.q_b_proj.weight.double() * a.q_a_layernorm.weight.double()) @ a.q_a_proj.weight.double()
+        roles = {"Q": q, "K": both[:, :key].flatten(0, 1), "V": both[:, key:].flatten(0, 1), "O": a.o_proj.weight.T}
+        yield Shaped(roles | {"R": shared}, dict.fromkeys("QKVO", heads) | {"R": 1}, block.input_layernorm.weight)
+
+
+def gemma_layers(model: Any) -> Iterator[Shaped]:
+    """Width and KV heads per layer; layers that share K and V have none; V may be K."""
+    for block in getattr(model.model, "language_model", model.model).layers:
+        a, roles = block.self_attn, {}
+        roles["Q"], roles["O"] = a.q_proj.weight, a.o_proj.weight.T
+        if not a.is_kv_shared_layer:
+            roles["K"] = a.k_proj.weight
+            roles["V"] = a.k_proj.weight if a.v_proj is None else a.v_proj.weight
+        heads = {role: matrix.shape[0] // a.head_dim for role, matrix in roles.items()}
+        yield Shaped(roles, heads, block.input_layernorm.weight, block.post_attention_layernorm.weight)
+
+
+def shaped_arrays(layers: list[Shaped]) -> dict[str, np.ndarray]:
+    """[layer, head, d_model, width] of every role, raw and folded, in one array if all layers have the same shape."""
+    by_role: dict[str, list[np.ndarray | None]] = {}
+    for layer in layers:
+        for role in "QKVOR":
+            raw = folded = None
+            if role in layer.matrices:
+                matrix = layer.matrices[role]
+                width = matrix.shape[0] // layer.heads[role]
+                raw = matrix.detach().double().numpy().reshape(-1, width, matrix.shape[1]).transpose(0, 2, 1)
+                if role == "O" and layer.scale is not None:
+                    raw = layer.scale.detach().double().numpy()[:, None] * raw
+                folded = raw if role == "O" else layer.gain.detach().double().numpy()[:, None] * raw
+            by_role.setdefault(role, []).append(raw)
+            by_role.setdefault(f"folded_{role}", []).append(folded)
+    arrays = {}
+    for role, found in by_role.items():
+        if all(one is not None and one.shape == found[0].shape for one in found):
+            arrays[role] = np.stack(found)
+        else:
+            arrays |= {f"{role}.{i}": one for i, one in enumerate(found) if one is not None}
+    return {name: np.ascontiguousarray(values, np.float32) for name, values in arrays.items()}
 
 
 def has_attention(block: Any, name: str) -> bool:
@@ -195,6 +262,12 @@ HYBRID = GROUPED | {"num_hidden_layers": 4, "layer_types": 2 * ["linear_attentio
 HYBRID |= {f"linear_{x}": 1 for x in ("num_key_heads", "num_value_heads")}
 HYBRID |= {f"linear_{x}": 4 for x in ("key_head_dim", "value_head_dim")}
 QWEN = split(offset=1.0, gated=True)
+LATENT = TEXT | {"num_key_value_heads": 2, "kv_lora_rank": 6, "q_lora_rank": 7, "qk_nope_head_dim": 4}
+LATENT |= {"qk_rope_head_dim": 4, "v_head_dim": 3, "first_k_dense_replace": 2, "n_routed_experts": 4}
+LATENT |= {"n_group": 1, "topk_group": 1, "num_experts_per_tok": 2, "tie_word_embeddings": False}
+YARN_SCORES = rope("yarn", mscale=0.7, mscale_all_dim=1.2, **YARN)
+GEMMA4 = GROUPED | {"num_hidden_layers": 4, "head_dim": 4, "global_head_dim": 8, "vocab_size_per_layer_input": 20}
+GEMMA4 |= {"layer_types": 2 * ["sliding_attention", "full_attention"], "sliding_window": 4}
 MODERN = TEXT | {"num_hidden_layers": 3, "local_attention": 6, "cls_token_id": 1, "sep_token_id": 2}
 DEBERTA = " ".join(f"attention.self.{x}_proj" for x in ("query", "key", "value")) + " attention.output.dense"
 WINDOWS = {"num_hidden_layers": 4, "layer_types": 3 * ["sliding_attention"] + ["full_attention"], "sliding_window": 4}
@@ -247,6 +320,37 @@ CASES: dict[str, Case] = {
     "jamba": causal(
         "Jamba", GROUPED | {"num_hidden_layers": 4, "attn_layer_period": 2, "attn_layer_offset": 1, "num_experts": 1,
                             "mamba_d_state": 2, "mamba_dt_rank": 2, "use_mamba_kernels": False}, runs=False,
+    ),
+    "deepseek_v3": causal(
+        "DeepseekV3", LATENT | rope("yarn", mscale=1.2, mscale_all_dim=1.2, **YARN), latent
+    ),
+    "deepseek_v3_plain": causal(
+        "DeepseekV3", LATENT | {"q_lora_rank": None, "rope_interleave": False, "attention_bias": True}, latent
+    ),
+    "deepseek_v2": causal("DeepseekV2", LATENT | {"rms_norm_eps": 1e-5} | YARN_SCORES, latent),
+    "glm4_moe_lite": causal("Glm4MoeLite", LATENT | {"mlp_layer_types": 2 * ["dense"]}, latent),
+    "youtu": causal("Youtu", LATENT | {"pad_token_id": None}, latent),
+    "mistral4": causal(
+        "Mistral4", LATENT | rope("yarn", llama_4_scaling_beta=0.5, mscale=1.0, mscale_all_dim=1.0, **YARN), latent
+    ),
+    "gemma4": Case(
+        "Gemma4ForCausalLM", "Gemma4TextConfig",
+        GEMMA4 | {"num_kv_shared_layers": 2, "hidden_size_per_layer_input": 2, "use_double_wide_mlp": True,
+                  "intermediate_size": 4},
+        gemma_layers,
+    ),
+    "gemma4_keys": Case(
+        "Gemma4ForCausalLM", "Gemma4TextConfig",
+        GEMMA4 | {"num_hidden_layers": 2, "layer_types": ["sliding_attention", "full_attention"], "num_attention_heads": 4, "num_key_value_heads": 2, "num_global_key_value_heads": 1,
+                  "attention_k_eq_v": True, "hidden_size_per_layer_input": 0, "final_logit_softcapping": 3.0},
+        gemma_layers,
+    ),
+    "gemma3n": Case(
+        "Gemma3nForCausalLM", "Gemma3nTextConfig",
+        GROUPED | {"num_hidden_layers": 4, "head_dim": 6, "num_kv_shared_layers": 2, "laurel_rank": 2,
+                   "altup_num_inputs": 2, "hidden_size_per_layer_input": 2, "vocab_size_per_layer_input": 20,
+                   "layer_types": 2 * ["sliding_attention", "full_attention"], "sliding_window": 4},
+        gemma_layers, runs=False,
     ),
     "smollm3": causal("SmolLM3", GROUPED | {"num_hidden_layers": 4} | rope()),
     "granite": causal(
@@ -351,6 +455,9 @@ def build(name: str, case: Case, sharpen: float) -> Any:
     model = getattr(hf, case.model)(getattr(hf, case.config)(**case.options), **case.arguments).float().eval()
     fill(model, seed_of(name))
     normed = any(QK_NORM.search(parameter_name) for parameter_name, _ in model.named_parameters())
+    for buffer_name, buffer in model.named_buffers():
+        if buffer_name.endswith("layer_scalar"):
+            buffer.fill_(0.75)
     for parameter_name, parameter in model.named_parameters():
         if (QK_NORM if normed else QK).search(parameter_name):
             parameter.data.mul_(sharpen)
@@ -404,7 +511,8 @@ def loaded(folder: Path, model: Any, case: Case) -> Any:
 
 def compact(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The same values in fewer bytes: as float16 where that is exact, folded arrays only if they differ."""
-    kept = {k: v for k, v in arrays.items() if not k.startswith("folded") or not np.array_equal(v, arrays[k[-1]])}
+    raw = {k: arrays[k.removeprefix("folded_")] for k in arrays}
+    kept = {k: v for k, v in arrays.items() if not k.startswith("folded") or not np.array_equal(v, raw[k])}
     return {k: v.astype(np.float16) if np.array_equal(v, v.astype(np.float16)) else v for k, v in kept.items()}
 
 
@@ -445,12 +553,17 @@ def make_case(name: str, case: Case, folder: Path) -> str:
         kind, arrays = run_once_biased(runner, folder, ids) if case.alibi_twice else run(runner, ids)
         arrays["input_ids"] = ids.numpy()
     heads = runner.config.get_text_config().num_attention_heads
-    arrays |= compact(expected_arrays(case.read(runner), heads, case.norm))
-    if heads * arrays["Q"].shape[-1] != arrays["O"].shape[1] * arrays["O"].shape[-1]:
-        raise ValueError("the heads are not as wide as O reads")
+    layers = list(case.read(runner))
+    if isinstance(layers[0], Shaped):
+        arrays |= compact(shaped_arrays(layers))
+    else:
+        arrays |= compact(expected_arrays(layers, heads, case.norm))
+        if heads * arrays["Q"].shape[-1] != arrays["O"].shape[1] * arrays["O"].shape[-1]:
+            raise ValueError("the heads are not as wide as O reads")
     np.savez_compressed(folder / "expected.npz", **arrays)  # type: ignore[arg-type]  # NumPy's allow_pickle
     size = sum(path.stat().st_size for path in folder.iterdir())
-    return f"{kind} Q{list(arrays['Q'].shape)} K{list(arrays['K'].shape)} factor {factor} {size / 1024:.1f} KiB"
+    shapes = " ".join(f"{k}{list(v.shape)}" for k, v in arrays.items() if k[0] in "QK")
+    return f"{kind} {shapes} factor {factor} {size / 1024:.1f} KiB"
 
 
 def main() -> int:

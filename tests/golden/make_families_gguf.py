@@ -105,6 +105,28 @@ def add_ministral3(writer: Writer, config: Config) -> None:
     writer.add_attn_temperature_scale(rope(config, "llama_4_scaling_beta"))
 
 
+def add_latent(writer: Writer, config: Config) -> None:
+    """Keys of the form in which queries and outputs are multiplied by the second factors."""
+    rank, shared = config["kv_lora_rank"], config["qk_rope_head_dim"]
+    writer.add_block_count(config["num_hidden_layers"])
+    writer.add_context_length(16)
+    writer.add_embedding_length(config["hidden_size"])
+    writer.add_feed_forward_length(8)
+    writer.add_head_count(config["num_attention_heads"])
+    writer.add_head_count_kv(1)
+    writer.add_key_length(rank + shared)
+    writer.add_value_length(rank)
+    writer.add_key_length_mla(config["qk_nope_head_dim"] + shared)
+    writer.add_value_length_mla(config["v_head_dim"])
+    if config["q_lora_rank"] is not None:
+        writer.add_q_lora_rank(config["q_lora_rank"])
+    writer.add_kv_lora_rank(rank)
+    writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
+    add_rotary(writer, config | {"head_dim": shared})
+    if rope(config, "rope_type") == "yarn":
+        writer.add_rope_scaling_yarn_log_mul(0.1 * rope(config, "mscale_all_dim"))
+
+
 def add_mpt(writer: Writer, config: Config) -> None:
     add_decoder(writer, config)
     writer.add_clamp_kqv(config["attn_config"]["clip_qkv"])
@@ -140,6 +162,20 @@ def undo_bloom(name: str, data: np.ndarray, config: Config) -> np.ndarray:
     return heads.undo_head_interleave(name, data, config | {"num_attention_heads": config["n_head"]})
 
 
+def split_latent(tensors: Arrays, config: Config) -> Arrays:
+    """DeepSeek: the second factors of K, transposed, and V, head by head."""
+    split = {}
+    for name, data in tensors.items():
+        if "kv_b_proj" not in name:
+            split[name] = data
+            continue
+        both = data.reshape(config["num_attention_heads"], -1, config["kv_lora_rank"])
+        keys, values = np.split(both, [config["qk_nope_head_dim"]], axis=1)
+        split[name.replace("kv_b_proj", "k_b_proj")] = keys.transpose(0, 2, 1)
+        split[name.replace("kv_b_proj", "v_b_proj")] = values
+    return split
+
+
 def stack_head_norms(tensors: Arrays, config: Config) -> Arrays:
     """StableLM: one tensor of all heads' gains."""
     stacked = {name: data for name, data in tensors.items() if ".norms." not in name}
@@ -164,6 +200,7 @@ class Case:
     permuted: bool = False
     strip: str = ""  # prefix the converter removes
     drop: tuple[str, ...] = ()  # prefixes of tensors it leaves out
+    whole: bool = False  # as older converters: K and V of latent attention in one tensor
 
 
 def permuted(arch: str, add_keys: Callable[[Writer, Config], None] = add_decoder) -> Case:
@@ -179,6 +216,8 @@ CASES = {
     "olmo3": Case("olmo2", add_olmo3),
     "ministral3": permuted("mistral3", add_ministral3),
     "ernie4_5": Case("ernie4_5"),
+    "deepseek_v3": Case("deepseek2", add_latent),
+    "youtu": Case("deepseek2", add_latent, whole=True),
     "seed_oss": Case("seed_oss"),
     "phi": Case("phi2"),
     "stablelm": Case("stablelm", add_stablelm),
@@ -201,7 +240,10 @@ def gguf_tensors(case: Case, config: Config, tensors: Arrays) -> Arrays:
     arch = next(key for key, name in gguf.MODEL_ARCH_NAMES.items() if name == case.arch)
     names = gguf.get_tensor_name_map(arch, 4)
     result = {}
-    for name, data in stack_head_norms(tensors, config).items():
+    tensors = stack_head_norms(tensors, config)
+    if "kv_lora_rank" in config and not case.whole:
+        tensors = split_latent(tensors, config)
+    for name, data in tensors.items():
         if name.startswith(case.drop):
             continue
         looked_up = name.removeprefix(case.strip)

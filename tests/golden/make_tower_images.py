@@ -22,6 +22,8 @@ from transformers import AutoImageProcessor
 
 HALF = {"image_mean": [0.5, 0.5, 0.5], "image_std": [0.5, 0.5, 0.5]}
 PIXTRAL = {"image_processor_type": "PixtralImageProcessor", "patch_size": {"height": 7, "width": 7}}
+QWEN = {"image_processor_type": "Qwen2VLImageProcessor", "patch_size": 5, "merge_size": 2, "temporal_patch_size": 2}
+QWEN |= {"size": {"shortest_edge": 100, "longest_edge": 9999}}
 DINO = {"image_processor_type": "DINOv3ViTImageProcessorFast", "do_resize": True, "do_rescale": True}
 
 # name, picture, preprocessor_config.json, config.json, stride
@@ -40,6 +42,11 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
                            "crop_size": {"height": 20, "width": 20}}, {"model_type": "llava"}, 1),
     ("pixtral_shrunk", "rgb.png", {**PIXTRAL, "size": {"longest_edge": 21}}, {"model_type": "mistral3"}, 1),
     ("pixtral", "tall.png", {**PIXTRAL, "size": {"longest_edge": 999}}, {"model_type": "mistral3"}, 2),
+    ("qwen2_vl", "rgb.png", {**QWEN, "patch_size": 7, "merge_size": 2}, {"model_type": "qwen2_vl"}, 2),
+    ("qwen2_vl_shrunk", "tall.png", {**QWEN, "size": {"shortest_edge": 100, "longest_edge": 1200}},
+     {"model_type": "qwen2_vl"}, 1),
+    ("qwen3_vl_grown", "rgb.png", {**QWEN, "patch_size": 4, "size": {"shortest_edge": 4000, "longest_edge": 9000}},
+     {"model_type": "qwen3_vl"}, 4),
     ("dinov3", "rgb.png", {**DINO, "size": {"height": 24, "width": 18}}, {"model_type": "dinov3_vit"}, 1),
     ("dinov3_larger", "tall.png", {**DINO, "size": {"height": 60, "width": 70}}, {"model_type": "dinov3_vit"}, 4),
 ]  # fmt: skip
@@ -52,7 +59,14 @@ def run(folder: Path, picture: str, preprocessor: dict[str, Any], config: dict[s
         backend = "torchvision" if config["model_type"] == "dinov3_vit" else "pil"
         processor = AutoImageProcessor.from_pretrained(model, backend=backend)
     image = Image.open(folder / picture).convert("RGB")
-    return np.asarray(processor(image, return_tensors="np")["pixel_values"])[0]
+    result = processor(image, return_tensors="np")
+    values = np.asarray(result["pixel_values"])
+    if "image_grid_thw" not in result:
+        return values[0]
+    _, rows, columns = result["image_grid_thw"][0]  # Qwen: two equal frames of patches, in the order of the merger
+    size, merge = preprocessor["patch_size"], preprocessor["merge_size"]
+    patches = values.reshape(rows // merge, columns // merge, merge, merge, 3, 2, size, size)[:, :, :, :, :, 0]
+    return patches.transpose(4, 0, 2, 5, 1, 3, 6).reshape(3, rows * size, columns * size)
 
 
 def main() -> None:

@@ -10,18 +10,26 @@
 #include "headscope/app/option.h"
 #include "headscope/capture/inputs.h"
 #include "headscope/forward/forward.h"
+#include "headscope/image/image.h"
 #include "headscope/model/model.h"
 
 namespace headscope {
 
-/// What a model is run on: texts, files, or token ids and pixels in memory. A folder stands for its files of the right
-/// type (.txt, .text, .md; .npy; .png, .jpg, .jpeg), a name with * or ? for the files that it matches, both in natural
-/// order.
+/// An image in memory and what it is called, such as the name of the file it was read from; may be empty.
+struct NamedImage {
+  Image image;
+  std::string name;
+};
+
+/// What a model is run on: texts, files, or images, token ids and pixels in memory. A folder stands for its files of
+/// the right type (.txt, .text, .md; .npy; .png, .jpg, .jpeg), a name with * or ? for the files that it matches, both
+/// in natural order.
 struct InputSources {
   std::vector<std::string> texts = {};
   std::vector<std::filesystem::path> text_files = {};
   std::vector<std::filesystem::path> ids = {};
   std::vector<std::filesystem::path> images = {};
+  std::vector<NamedImage> pictures = {};  ///< Images in memory, prepared like those in files.
   std::vector<std::filesystem::path> pixels = {};
   std::vector<ModelInput> in_memory = {};  ///< Ids or pixels that are in memory; called "ids" or "pixels".
   bool lines = false;                      ///< Each line of a text file is an input of its own.
@@ -29,14 +37,17 @@ struct InputSources {
   std::optional<std::size_t> max_tokens = {};
 
   [[nodiscard]] bool empty() const noexcept {
-    return texts.empty() && text_files.empty() && ids.empty() && images.empty() && pixels.empty() && in_memory.empty();
+    return texts.empty() && text_files.empty() && ids.empty() && images.empty() && pictures.empty() && pixels.empty() &&
+           in_memory.empty();
   }
 };
-/// --text, --text-file, --ids, --image, --pixels (each may be repeated, and several files may follow), --lines, --no-special, --max-tokens
+/// --text, --text-file, --ids, --image, --pixels (each may be repeated, and several files may follow), --lines,
+/// --no-special, --max-tokens
 void describe(InputSources& inputs, OptionList& options);
 
-/// Reads the inputs in the order texts, text files, ids, images, pixels, in memory.
-/// \throws Error  as `InputReader`; kInvalidArgument if there are none; kIo if a folder or a pattern yields no file; kResource if they do not fit the budget.
+/// Reads the inputs in the order texts, text files, ids, images, pictures, pixels, in memory.
+/// \throws Error  as `InputReader`; kInvalidArgument if there are none; kIo if a folder or a pattern yields no file;
+/// kResource if they do not fit the budget.
 [[nodiscard]] std::vector<DescribedInput> read_inputs(const Model& model, const InputSources& given,
                                                       const Context& context);
 

@@ -20,7 +20,7 @@ namespace headscope {
 enum class ProfiledSubspaces { kEdges, kAll, kNone };
 
 /// What the graph may have as nodes.
-enum class GraphNodes { kHeads, kMlp, kEmbedding, kPosition, kUnembedding };
+enum class GraphNodes { kHeads, kRotaryKey, kMlp, kEmbedding, kPosition, kUnembedding };
 
 /// Which heads communicate, from their weights.
 struct RelateRequest {
@@ -39,6 +39,7 @@ struct RelateRequest {
   std::optional<double> max_q = {};   ///< ... or all with a q-value below this.
   std::vector<GraphNodes> nodes = {GraphNodes::kHeads};  ///< With others than heads, overlaps are computed, too.
   std::filesystem::path labels = {};                     ///< Label file; empty: none.
+  std::string labels_text = {};                          ///< The contents of one; used if not empty.
   std::size_t tokens = 10;                               ///< Tokens per profile.
   std::size_t neurons = 0;                               ///< Neurons listed per subspace that has token profiles.
   ProfiledSubspaces tokens_for = ProfiledSubspaces::kEdges;

@@ -55,6 +55,17 @@ struct ConfigSwitch {
   bool by_default;  ///< Value of the key if the configuration omits it.
 };
 
+/// Names of latent attention (DeepSeek): Q, K and V are products of two matrices with an RMSNorm between them.
+/// Layout::q, k and v then name the second factors; k and v are the same module, which has [K | V] for each head.
+struct LatentNames {
+  std::string q_down = {};  ///< From the stream to the latent of Q; empty if Q is one matrix.
+  std::string q_norm = {};
+  std::string kv_down = {};  ///< From the stream to the latent of K and V, and after it to the shared rotary key.
+  std::string kv_norm = {};
+
+  [[nodiscard]] bool empty() const noexcept { return kv_down.empty(); }
+};
+
 /// Tensor names of a family. In each, {i} is the layer number; weights and biases are named after the module plus
 /// ".weight" and ".bias".
 struct Layout {
@@ -85,6 +96,13 @@ struct Layout {
   float output_scale_offset = 0;  ///< Added to it: 1 for Gemma.
   bool output_scale_optional = false;
   bool query_gates = false;  ///< q holds two matrices per head: the query's, then that of a gate (Qwen3-Next).
+  LatentNames latent = {};
+  /// The layers have heads of different width and number of KV heads, as the tensors say (Gemma 4).
+  bool own_sizes = false;
+  bool value_is_key = false;  ///< Layers without a tensor for V use what K's gives, before its norm and rotation.
+  /// Config key of the number of last layers that have no K and V: they use those of the last layer before them with the
+  /// same kind of window (Gemma 3n and 4); empty: none.
+  std::string shared_kv_key = {};
   /// Only some layers have attention. They are numbered by themselves.
   bool hybrid = false;
   /// Full names, with or without the prefix; any one of them holds the token embedding / unembedding.

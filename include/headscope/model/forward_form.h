@@ -52,6 +52,7 @@ struct ForwardNames {
   std::string relative_norm = {};
 
   // A block. What the heads read is in Layout.
+  bool bare_value_norm = false;           ///< Values are divided by their root mean square, head by head (Gemma 4).
   std::string k_norm = {};                ///< Norm over the components of a key head; for queries see Layout::q_norm.
   std::string norm_after_attention = {};  ///< Pre-norm: of the output of attention. Post-norm: of the sum.
   /// kDisentangled: projections of relative positions to keys and queries, if the heads' own are not used.
@@ -63,7 +64,16 @@ struct ForwardNames {
   bool mlp_norm_if_sequential = false;  ///< A parallel block reuses the heads' norm, although mlp_norm has a name.
   std::string norm_after_mlp = {};      ///< Same as norm_after_attention, for the MLP.
   std::vector<MlpNames> mlp = {};       ///< Forms found in files; empty if this layout has no forward pass.
-  std::string mlp_scale = {};           ///< Full name of the tensor of per-channel factors on the MLP's output.
+  /// Embeddings of the tokens for each layer, by name: the full name of the table, and the modules that map the tokens'
+  /// embeddings to them and normalize them; then, in a block, the modules of `TokenInput` (Gemma 4).
+  std::string token_inputs = {};
+  std::string token_projection = {};
+  std::string token_norm = {};
+  std::string token_gate = {};
+  std::string token_out = {};
+  std::string token_out_norm = {};
+  std::string block_scale = {};  ///< Full name of the tensor with one factor on the stream after the block.
+  std::string mlp_scale = {};    ///< Full name of the tensor of per-channel factors on the MLP's output.
 
   /// kGridBias: full name of the table [distances and 3, heads] of a layer, or of one that all layers share.
   std::string grid_bias = {};
@@ -155,6 +165,8 @@ struct ForwardRules {
   double local_rotary_base = 0;  ///< Base in layers with a window; 0: the same base.
   std::vector<std::string> local_rotary_base_keys = {"rope_local_base_freq"};
   RotaryLayers rotary_layers = RotaryLayers::kAll;
+  /// Scores are multiplied by the square of YaRN's amplitude for `mscale_all_dim`, if that is set (DeepSeek).
+  bool yarn_scores = false;
   /// Queries grow with their position: times 1 + b ln(1 + floor(position / trained length)), where b is
   /// `llama_4_scaling_beta` (Ministral 3).
   bool growing_queries = false;
@@ -167,6 +179,8 @@ struct ForwardRules {
   /// Config key that, when true (the default), makes the pooling kMean and leaves out the final norm (BEiT).
   std::string mean_pooling_key = {};
   RotaryGrid rotary_grid = RotaryGrid::kNone;
+  /// The table of positions is interpolated linearly for other image sizes, corners on corners (Qwen3-VL).
+  bool positions_between_corners = false;
   bool interpolated_positions = false;  ///< The table of positions is interpolated for other image sizes (DINOv2).
 };
 

@@ -33,13 +33,31 @@ struct StoredNorm {
   double epsilon = 0;
 };
 
+/// What latent attention computes before Q, K and V, whose `linear` then read a latent.
+struct LatentProjections {
+  std::optional<StoredLinear> q_down;  ///< nothing if Q reads the stream.
+  std::optional<StoredNorm> q_norm;
+  StoredLinear kv_down;  ///< The latent of K and V, then the rotary key that all heads share.
+  StoredNorm kv_norm;
+};
+
+/// What a block adds to the stream after its MLP: norm(out(act(gate(x)) * e)), with e the token's input for the layer.
+struct TokenInput {
+  StoredLinear gate;
+  StoredLinear out;
+  StoredNorm norm;
+};
+
 /// One block: the tensors it reads, in order of use.
 struct NetworkLayer {
   std::optional<StoredNorm> norm;      ///< Before attention.
   std::array<StoredLinear, 4> linear;  ///< Indexed by Role; in fused families Q, K and V name the same tensor.
   std::array<HeadSlice, 4> slices;     ///< Location of each role's heads in the output of `linear`.
-  std::optional<StoredNorm> q_norm;    ///< Over the components of a head, or of all heads (`joint_head_norms`).
+  std::optional<LatentProjections> latent;
+  std::optional<StoredNorm> q_norm;  ///< Over the components of a head, or of all heads (`joint_head_norms`).
   std::optional<StoredNorm> k_norm;
+  std::optional<StoredNorm> v_norm;
+  bool own_keys = true;  ///< If not, keys and values are those of an earlier layer (`HeadSizes::kv_layer`).
   std::optional<StoredLinear> relative_key;  ///< From relative positions to what queries are compared with, all heads.
   std::optional<StoredLinear> relative_query;   ///< The same for keys.
   const StoredTensor* content_bias = nullptr;   ///< Added to queries that are compared with keys ...
@@ -54,8 +72,10 @@ struct NetworkLayer {
   StoredLinear down;
   std::optional<StoredNorm> norm_after_mlp;
   const StoredTensor* mlp_scale = nullptr;
-  std::size_t window = 0;  ///< Number of tokens a query sees, itself included; 0: all.
-  bool rotary = true;      ///< Whether queries and keys are rotated, if the model has rotary positions.
+  std::optional<TokenInput> token_input;
+  const StoredTensor* block_scale = nullptr;  ///< [1]: a factor on the stream after the block.
+  std::size_t window = 0;                     ///< Number of tokens a query sees, itself included; 0: all.
+  bool rotary = true;  ///< Whether queries and keys are rotated, if the model has rotary positions.
   bool local_rotary = false;
   float score_scale = 1;
 };
@@ -100,10 +120,17 @@ struct NetworkInput {
   std::size_t position_offset = 0;
   std::optional<std::size_t> padding;  ///< RoBERTa: tokens with this id do not count as positions.
   const StoredTensor* token_types = nullptr;
-  StoredLinear patches;                      ///< Weight [d_model, channels, patch, patch].
+  /// The tokens' inputs for each layer are (norm(projection(x) / sqrt(d_model)) + table sqrt(width)) / sqrt(2), where x
+  /// are the tokens' embeddings (Gemma 4).
+  const StoredTensor* token_inputs = nullptr;  ///< [tokens, layers * width]; nullptr if there are none.
+  std::optional<StoredLinear> token_projection;
+  std::optional<StoredNorm> token_norm;
+  /// Weight [d_model, channels, patch, patch], or [d_model, channels, frames, patch, patch], of equal frames.
+  StoredLinear patches;
   std::vector<const StoredTensor*> leading;  ///< Tokens before the patches, [.., k, d_model].
   const StoredTensor* registers = nullptr;
   bool interpolate = false;
+  bool between_corners = false;  ///< Positions are interpolated linearly, corners on corners.
   std::optional<StoredNorm> norm;
   std::size_t image_height = 0;  ///< Image size that the table of positions is for; 0 if the files do not say.
   std::size_t image_width = 0;

@@ -18,6 +18,7 @@ enum class StreamPart {
   kPosition,     ///< Writes: one vector per position, centered over positions.
   kMlpOut,       ///< Writes: one vector per neuron.
   kMlpIn,        ///< Reads: one vector per neuron, or two: all gates first, then all ups.
+  kRotaryKey,    ///< Reads: one vector per component of the rotary key that the heads of a layer share.
   kUnembedding,  ///< Reads: one vector per token, or per class of an image classifier; centered over them.
 };
 

@@ -10,13 +10,13 @@
 namespace headscope {
 
 /// What a component of a model is. In the order of the forward pass within a layer.
-enum class ComponentKind { kEmbedding, kPosition, kQueryHead, kKvHead, kMlp, kUnembedding };
+enum class ComponentKind { kEmbedding, kPosition, kQueryHead, kKvHead, kRotaryKey, kMlp, kUnembedding };
 
-/// "embedding", "position", "query", "kv", "mlp" or "unembedding".
+/// "embedding", "position", "query", "kv", "rotary-key", "mlp" or "unembedding".
 [[nodiscard]] std::string_view to_string(ComponentKind kind) noexcept;
 
-/// Identifies a component that reads from or writes to the residual stream: a head, the MLP of a layer, the token
-/// embedding, the position embedding or the unembedding.
+/// Identifies a component that reads from or writes to the residual stream: a head, the rotary key that the heads
+/// of a layer share, the MLP of a layer, the token embedding, the position embedding or the unembedding.
 struct ComponentId {
   ComponentKind kind = ComponentKind::kQueryHead;
   std::size_t layer = 0;  ///< 0 for components outside of the layers.
@@ -31,18 +31,18 @@ struct ComponentId {
   [[nodiscard]] bool is_head() const noexcept {
     return kind == ComponentKind::kQueryHead || kind == ComponentKind::kKvHead;
   }
-  [[nodiscard]] bool is_in_layer() const noexcept { return is_head() || kind == ComponentKind::kMlp; }
+  [[nodiscard]] bool is_in_layer() const noexcept { return is_head() || kind == ComponentKind::kRotaryKey || kind == ComponentKind::kMlp; }
   /// The head; only if `is_head`.
   [[nodiscard]] HeadId head_id() const noexcept { return {layer, head, kind == ComponentKind::kKvHead}; }
   /// 0 before the first layer, 1 in it, ...; the largest number after the last layer.
   [[nodiscard]] std::size_t depth() const noexcept;
 
   friend bool operator==(const ComponentId&, const ComponentId&) = default;
-  /// Orders by depth; within a layer query heads, KV heads, MLP; then by number. Heads are ordered as HeadId.
+  /// Orders by depth; within a layer query heads, KV heads, rotary key, MLP; then by number. Heads are ordered as HeadId.
   friend std::strong_ordering operator<=>(const ComponentId& a, const ComponentId& b) noexcept;
 };
 
-/// Returns "L4H7", "L4KV1", "L4M" for the MLP of layer 4, "E", "P" or "U".
+/// Returns "L4H7", "L4KV1", "L4R" for the shared rotary key of layer 4, "L4M" for its MLP, "E", "P" or "U".
 [[nodiscard]] std::string to_string(const ComponentId& id);
 
 /// Whether what `source` writes is in the residual stream when `target` reads it. The MLP of a layer reads what the
