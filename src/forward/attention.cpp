@@ -1,6 +1,7 @@
 #include "forward/attention.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "forward/relative_scores.h"
 #include "headscope/base/buffer.h"
@@ -19,12 +20,6 @@ std::size_t block_queries(std::size_t tokens) {
   constexpr std::size_t kMin = 16;
   return std::min(tokens, std::max(kBlockFloats / tokens, kMin));
 }
-
-// Keys that a query sees: [first, last).
-struct KeyRange {
-  std::size_t first;
-  std::size_t last;
-};
 
 class Block {
  public:
@@ -55,12 +50,7 @@ class Block {
 
  private:
   [[nodiscard]] KeyRange seen_by(std::size_t query) const {
-    const bool windowed = task_.window > 0;
-    const std::size_t last = query + 1;
-    return {windowed && last > task_.window ? last - task_.window : 0, task_.causal ? last
-                                                                       : windowed
-                                                                           ? std::min(query + task_.window, tokens_)
-                                                                           : tokens_};
+    return keys_seen(query, tokens_, task_.causal, task_.window, task_.chunk);
   }
   [[nodiscard]] KeyRange seen_by_block() const { return {seen_by(first_).first, seen_by(first_ + count_ - 1).last}; }
   [[nodiscard]] MatrixSpan map(KeyRange keys) {
@@ -94,7 +84,12 @@ class Block {
       const std::span<float> row = all.row(i);
       std::fill(row.begin() + static_cast<std::ptrdiff_t>(used.first),
                 row.begin() + static_cast<std::ptrdiff_t>(keys.first), 0.0F);
-      softmax(row.subspan(keys.first, keys.last - keys.first));
+      const std::span<float> seen = row.subspan(keys.first, keys.last - keys.first);
+      if (task_.sinks.empty()) {
+        softmax(seen);
+      } else {
+        softmax_with_sink(seen, task_.sinks[head_]);
+      }
       std::fill(row.begin() + static_cast<std::ptrdiff_t>(keys.last),
                 row.begin() + static_cast<std::ptrdiff_t>(used.last), 0.0F);
     }
@@ -128,6 +123,20 @@ class Block {
 };
 
 }  // namespace
+
+KeyRange keys_seen(std::size_t query, std::size_t tokens, bool causal, std::size_t window, std::size_t chunk) {
+  const std::size_t next = query + 1;
+  const std::size_t end = causal ? next : window > 0 ? std::min(query + window, tokens) : tokens;
+  const std::size_t begin = window > 0 && next > window ? next - window : 0;
+  return {chunk > 0 ? std::max(begin, query / chunk * chunk) : begin, end};
+}
+
+void softmax_with_sink(std::span<float> x, float sink) {
+  const double keys = log_sum_exp(x);
+  softmax(x);
+  const auto share = static_cast<float>(1 / (1 + std::exp(static_cast<double>(sink) - keys)));
+  for (float& value : x) value *= share;
+}
 
 void attend(const AttentionTask& task) {
   const std::size_t tokens = task.out.rows();

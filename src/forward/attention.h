@@ -40,6 +40,8 @@ struct AttentionTask {
   float cap;  ///< 0: none.
   bool causal;
   std::size_t window;  ///< 0: none. A query sees that many tokens up to itself and, if not causal, from itself on.
+  std::size_t chunk;   ///< 0: none. A query sees only keys of its own chunk of that many tokens.
+  std::span<const float> sinks;    ///< By head: the score of one more key, whose value is 0; empty: none.
   const RelativeScores* relative;  ///< nullptr: none.
   const GridBias* grid_bias;       ///< nullptr: none.
   const BiasTable* bias;           ///< nullptr: none.
@@ -56,8 +58,19 @@ struct AttentionTask {
   std::function<void(std::size_t, std::size_t, MatrixView)> on_pattern;
 };
 
+/// Keys that a query sees: [first, last).
+struct KeyRange {
+  std::size_t first;
+  std::size_t last;
+};
+[[nodiscard]] KeyRange keys_seen(std::size_t query, std::size_t tokens, bool causal, std::size_t window,
+                                 std::size_t chunk);
+
+/// softmax(x) without the share of one more score, `sink`, in place: the sum is less than 1.
+void softmax_with_sink(std::span<float> x, float sink);
+
 /// out = softmax(mask(cap(scale (Q K^T + relative)) + bias)) V for every head, one block of queries at a time, on all
-/// threads.
+/// threads. A sink takes part in the softmax only.
 void attend(const AttentionTask& task);
 
 /// Bytes per block for an input of that many tokens, including the float16 copy a receiver may make.

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "forward/attention.h"
 #include "forward/embed.h"
+#include "forward/experts.h"
 #include "forward/grid_bias.h"
 #include "forward/latent.h"
 #include "forward/memory_plan.h"
+#include "forward/mixer.h"
 #include "forward/output.h"
 #include "forward/parallel_rows.h"
 #include "forward/patch_grid.h"
@@ -155,9 +158,11 @@ class Pass {
     kept_keys_.clear();
     if (network_.input.token_inputs != nullptr) embed_inputs(batch);
     for (std::size_t i = options_.begin_layer; i < layers_; ++i) {
+      if (i == 0 || i > options_.begin_layer) run_mixers(i, batch);
       run_layer(i, batch);
       step();
     }
+    if (layers_ == sizes_.layers) run_mixers(layers_, batch);
     if (!options_.on_output) return;
     std::vector<OutputPart> parts;
     for (std::size_t k = 0; k < batch.size(); ++k) {
@@ -248,6 +253,24 @@ class Pass {
     for (float& value : stream_.values()) value *= factor;
   }
 
+  // The layers of a hybrid that have no attention and come before that layer.
+  void run_mixers(std::size_t before, const std::vector<Member>& batch) {
+    for (const MixerLayer& mixer : network_.mixers) {
+      if (mixer.before != before) continue;
+      read_stream(load_norm(checkpoint_, mixer.block.norm));
+      for (const Member& member : batch) {
+        apply_mixer(checkpoint_, mixer, rows(read_, member).view(), rows(written_, member), scratch_);
+      }
+      add_branch(written_, nullptr, std::nullopt, /*post=*/false);
+      read_stream(load_norm(checkpoint_, mixer.block.mlp_norm));
+      mlp(mixer.block);
+      add_branch(written_, nullptr, std::nullopt, /*post=*/false);
+      check_finite(tensors_of(mixer), fmt::format("what precedes layer {}", before));
+      if (!releases_pages()) continue;
+      for (const StoredTensor* tensor : tensors_of(mixer)) checkpoint_.release(*tensor);
+    }
+  }
+
   // Computes a branch's input: the stream, normalized if the branch has a norm.
   void read_stream(const std::optional<Norm>& norm) {
     if (norm) {
@@ -307,14 +330,14 @@ class Pass {
     }
     share_keys(index, layer, projected, columns);
     if (options_.edits && index == options_.begin_layer) edit_reads(layer, norm, columns, batch);
-    if (network_.clip > 0) {
-      for (Matrix& one : projected) clip(one);
-    }
+    std::vector<float> sinks;
+    if (layer.sinks != nullptr) sinks = read_vector(checkpoint_, *layer.sinks);
     for (const Member& member : batch) {
       std::array<HeadColumns, 3> own = columns;
       for (HeadColumns& one : own) one.data += member.first * one.row_stride;
       place(index, layer, own, member);
       AttentionTask one = task(index, layer, own, member);
+      one.sinks = sinks;
       std::optional<RelativeScores> relative;
       if (!network_.relative.empty()) relative.emplace(model_, network_, layer, member.tokens, scratch_);
       if (relative) one.relative = &*relative;
@@ -322,6 +345,7 @@ class Pass {
       if (layer.grid_bias != nullptr) grid_bias.emplace(model_, *layer.grid_bias, member.grid);
       if (grid_bias) one.grid_bias = &*grid_bias;
       attend(one);
+      if (layer.gated_output) gate_outputs(index, own[0], member);
       if (options_.on_heads) options_.on_heads({member.input, index, rows(heads_, member).view()});
       report(kAttended);
     }
@@ -329,6 +353,19 @@ class Pass {
     projected.clear();
     if (index + 1 == layers_) keep_requested_rows(batch);
     apply_linear(checkpoint_, layer.linear[3], heads_.view(), written_.span(), scratch_);
+  }
+
+  // Multiplies the heads' outputs by their gates, which follow the queries.
+  void gate_outputs(std::size_t index, const HeadColumns& queries, const Member& member) {
+    const std::size_t width = sizes_.width(index, Role::kO);
+    parallel_for_rows(member.tokens, [&](std::size_t t) {
+      for (std::size_t a = 0; a < sizes_.heads; ++a) {
+        if (!replacements_[index * sizes_.heads + a].empty()) continue;  // its mean output is gated already
+        const float* gate = queries.at(t, a) + width;
+        const std::span<float> out = heads_.row(member.first + t).subspan(a * width, width);
+        for (std::size_t j = 0; j < width; ++j) out[j] /= 1 + std::exp(-gate[j]);
+      }
+    });
   }
 
   // Whether a later layer uses the keys and values of this one.
@@ -368,6 +405,7 @@ class Pass {
 
   // Removes the rows that no output needs: after the last attention no token reads from another one.
   void keep_requested_rows(const std::vector<Member>& batch) {
+    if (!network_.mixers.empty() && network_.mixers.back().before == sizes_.layers) return;  // it mixes tokens
     if (!options_.on_output || options_.on_norm || !network_.output.classifiers.empty()) return;
     std::vector<KeptRows> kept;
     std::size_t count = 0;
@@ -443,13 +481,7 @@ class Pass {
                             edit.change.rows(), edit.change.columns(), member.tokens, sizes_.d_model));
   }
 
-  void clip(Matrix& matrix) const {
-    parallel_for_rows(matrix.rows(), [&](std::size_t i) {
-      for (float& value : matrix.row(i)) value = std::clamp(value, -network_.clip, network_.clip);
-    });
-  }
-
-  // Applies norms and rotary positions to queries and keys.
+  // Applies norms and rotary positions to queries and keys, norms to values, and clips them all.
   void place(std::size_t index, const NetworkLayer& layer, const std::array<HeadColumns, 3>& columns,
              const Member& member) const {
     static const RotaryTable kNone;
@@ -461,12 +493,19 @@ class Pass {
                                                       load_norm(checkpoint_, layer.k_norm),
                                                       load_norm(checkpoint_, layer.v_norm)};
     const std::array<std::size_t, 2> heads = {sizes_.heads, sizes_.heads_of(index, Role::kK)};  // 0: already placed
-    if (!norms[0] && !norms[1] && table.empty() && network_.query_growth <= 0) return;
+    const bool grows = layer.growing_queries && network_.query_growth > 0;
+    if (!norms[0] && !norms[1] && !norms[2] && table.empty() && !grows && network_.clip <= 0) return;
     const std::size_t width = sizes_.width(index, Role::kQ);
+    const std::size_t value_width = sizes_.width(index, Role::kV);
     parallel_for_rows(member.tokens, [&](std::size_t t) {
+      for (std::size_t a = 0; a < heads[1]; ++a) {
+        const std::span<float> value(columns[2].at(t, a), value_width);
+        clip(value);
+        if (norms[2]) norms[2]->apply_row(value, value);
+      }
       for (std::size_t r = 0; r < 2; ++r) {
-        if (norms[r] && network_.joint_head_norms &&
-            heads[r] > 0) {  // the heads of such a family are next to each other
+        // The heads of such a family are next to each other.
+        if (norms[r] && network_.joint_head_norms && heads[r] > 0) {
           const std::span<float> all(columns[r].at(t, 0), heads[r] * width);
           norms[r]->apply_row(all, all);
         }
@@ -474,15 +513,17 @@ class Pass {
           float* head = columns[r].at(t, a);
           const std::span<float> components(head, width);
           if (norms[r] && !network_.joint_head_norms) norms[r]->apply_head(a, components);
+          clip(components);
           table.rotate(t, head);
-          if (r == 0) grow_query(network_, t, components);
+          if (r == 0 && grows) grow_query(network_, t, components);
         }
       }
-      for (std::size_t a = 0; norms[2] && a < heads[1]; ++a) {
-        const std::span<float> components(columns[2].at(t, a), sizes_.width(index, Role::kV));
-        norms[2]->apply_row(components, components);
-      }
     });
+  }
+
+  void clip(std::span<float> values) const {
+    if (network_.clip <= 0) return;
+    for (float& value : values) value = std::clamp(value, -network_.clip, network_.clip);
   }
 
   AttentionTask task(std::size_t index, const NetworkLayer& layer, const std::array<HeadColumns, 3>& columns,
@@ -499,6 +540,8 @@ class Pass {
                        .cap = network_.score_cap,
                        .causal = network_.causal,
                        .window = layer.window,
+                       .chunk = layer.chunk,
+                       .sinks = {},
                        .relative = nullptr,
                        .grid_bias = nullptr,
                        .bias = network_.bias.empty() ? nullptr : &biases_.at(member.tokens),
@@ -528,6 +571,12 @@ class Pass {
   }
 
   void mlp(const NetworkLayer& layer) {
+    if (layer.experts) {
+      const ExpertRun run{
+          .activation = network_.activation, .release = releases_pages(), .poll = [&] { report(kAttended); }};
+      run_experts(checkpoint_, *layer.experts, run, read_.view(), written_.span(), scratch_);
+      return;
+    }
     const std::size_t inner = layer.down.in();
     for (std::size_t first = 0; first < stream_.rows(); first += kMlpRows) {
       const std::size_t count = std::min(kMlpRows, stream_.rows() - first);

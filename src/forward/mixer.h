@@ -1,6 +1,7 @@
 #pragma once
 
 #include "headscope/base/buffer.h"
+#include "headscope/base/matrix.h"
 #include "headscope/io/checkpoint.h"
 #include "headscope/model/network.h"
 

@@ -14,7 +14,8 @@ RotaryTable::RotaryTable(const Rotary& rotary, std::size_t length)
       sine_(length, rotary.width / 2) {
   if (rotary.width == 0) return;
   const std::vector<float> frequencies = rotary_frequencies(rotary, length);
-  const auto amplitude = static_cast<float>(rotary.amplitude);
+  const bool longer = rotary.scaling == RotaryScaling::kLongRope && static_cast<double>(length) > rotary.trained_length;
+  const auto amplitude = static_cast<float>(longer ? rotary.long_amplitude : rotary.amplitude);
   for (std::size_t t = 0; t < length; ++t) {
     for (std::size_t i = 0; i < frequencies.size(); ++i) {
       // The angle is rounded to float like in PyTorch: the sine of a large angle depends on it.
@@ -60,7 +61,7 @@ void RotaryTable::rotate(std::size_t position, float* head) const {
 
 void grow_query(const Network& network, std::size_t position, std::span<float> query) {
   if (network.query_growth <= 0) return;
-  const double periods = std::floor(static_cast<double>(position) / network.query_period);
+  const double periods = std::floor((static_cast<double>(position) + network.query_shift) / network.query_period);
   const auto factor = static_cast<float>(1 + network.query_growth * std::log1p(periods));
   for (float& value : query) value *= factor;
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 
+#include "headscope/base/matrix.h"
 #include "headscope/model/model.h"
 #include "headscope/model/network.h"
 

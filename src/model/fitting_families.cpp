@@ -106,9 +106,13 @@ std::vector<std::string> known_names(const Layout& layout) {
   std::vector<std::string> modules = required_modules(layout);
   modules.insert(modules.end(), {forward.project_in, forward.project_out});
   for (const MlpNames& mlp : forward.mlp) modules.insert(modules.end(), {mlp.gate, mlp.up, mlp.down});
-  std::vector<std::string> names = {layout.output_scale,  forward.positions, forward.token_types,
-                                    forward.registers,    forward.mlp_scale, forward.unembedding_bias,
-                                    forward.relative_bias};
+  const ExpertNames& experts = forward.experts;
+  modules.insert(modules.end(), experts.routers.begin(), experts.routers.end());
+  modules.insert(modules.end(), {experts.shared_gate, experts.shared_up, experts.shared_down, experts.shared_switch});
+  std::vector<std::string> names = {layout.output_scale,   forward.positions, forward.token_types,
+                                    forward.registers,     forward.mlp_scale, forward.unembedding_bias,
+                                    forward.relative_bias, forward.sinks,     forward.experts.correction};
+  for (const ExpertForm& form : forward.experts.forms) names.insert(names.end(), {form.gate, form.up, form.down});
   for (const auto& some : {layout.embedding, layout.unembedding, forward.leading}) {
     names.insert(names.end(), some.begin(), some.end());
   }
@@ -130,9 +134,13 @@ std::size_t missing_modules(const Checkpoint& checkpoint, const Layout& layout, 
   const auto missing = std::ranges::count_if(modules, [&](const std::string& name) { return lacks(name + ".weight"); });
   const bool no_scale = !layout.output_scale.empty() && !layout.output_scale_optional && lacks(layout.output_scale);
   const auto& mlp = layout.forward.mlp;
-  const bool no_mlp = !mlp.empty() && std::ranges::all_of(mlp, [&](const MlpNames& names) {
-    return lacks(names.up + ".weight") || (!names.gate.empty() && lacks(names.gate + ".weight"));
-  });
+  const auto& routers = layout.forward.experts.routers;
+  const bool no_experts =
+      std::ranges::all_of(routers, [&](const std::string& router) { return lacks(router + ".weight"); });
+  const bool known = !mlp.empty() || !routers.empty();
+  const bool no_mlp = known && no_experts && std::ranges::all_of(mlp, [&](const MlpNames& names) {
+                        return lacks(names.up + ".weight") || (!names.gate.empty() && lacks(names.gate + ".weight"));
+                      });
   return static_cast<std::size_t>(missing) + (no_scale ? 1 : 0) + (no_mlp ? 1 : 0);
 }
 

@@ -73,7 +73,7 @@ void set_scaling(const Checkpoint& checkpoint, const Metadata& metadata, Rotary&
   const double stated_amplitude = metadata.positive("rope.scaling.attn_factor").value_or(1);
   if (!rotary.long_factors.empty() || kind == "longrope") {
     rotary.scaling = RotaryScaling::kLongRope;
-    rotary.amplitude = stated_amplitude;
+    rotary.amplitude = rotary.long_amplitude = stated_amplitude;
   } else if (const std::vector<double> listed = factors(checkpoint, "rope_freqs.weight"); !listed.empty()) {
     rotary.scaling = RotaryScaling::kFactors;  // Llama 3's scaling, computed by the converter
     rotary.short_factors = listed;
@@ -170,6 +170,7 @@ ForwardSettings gguf_settings(const Checkpoint& checkpoint, const FamilyMatch& m
     settings.local_rotary.base =
         metadata.positive("rope.freq_base_swa").value_or(same ? rotary.base : rules.local_rotary_base);
   }
+  rotary.whole_ramp = rules.whole_ramp_in_gguf;
   set_scaling(checkpoint, metadata, rotary);
   if (rules.yarn_scores && rotary.scaling == RotaryScaling::kYarn) {
     // The converter stores a tenth of mscale_all_dim, and takes mscale to be the same: then sines are not scaled.

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "model/expert_names.h"
 #include "model/gguf_layout.h"
 #include "model/llama_layout.h"
 
@@ -19,6 +20,7 @@ inline constexpr const char* kSharedKey =
                      .q_norm = "layers.{i}.self_attn.q_a_layernorm",
                      .kv_down = "layers.{i}.self_attn.kv_a_proj_with_mqa",
                      .kv_norm = "layers.{i}.self_attn.kv_a_layernorm"};
+  composed.forward.experts = deepseek_experts();
   Layout plain = composed;
   plain.q = "layers.{i}.self_attn.q_proj";
   plain.latent.q_down = plain.latent.q_norm = "";
@@ -41,9 +43,10 @@ inline constexpr const char* kSharedKey =
 }
 
 /// Latent attention: the rotary part of queries and keys is interleaved, and YaRN scales the scores, too.
-[[nodiscard]] inline ForwardRules latent_rules(double epsilon = 1e-6) {
+[[nodiscard]] inline ForwardRules latent_rules(const RouterRules& router, double epsilon = 1e-6) {
   ForwardRules rules = llama_rules(epsilon);
   rules.yarn_scores = true;
+  rules.router = router;
   return rules;
 }
 

@@ -9,6 +9,8 @@
 #include "headscope/base/error.h"
 #include "headscope/model/model.h"
 #include "model/block_scale.h"
+#include "model/config_reader.h"
+#include "model/expert_tensors.h"
 #include "model/find_family.h"
 #include "model/forward_settings.h"
 #include "model/layer_names.h"
@@ -41,12 +43,15 @@ class Resolver {
     network_.joint_head_norms = layout_.joint_head_norms;
     network_.query_growth = settings_.query_growth;
     network_.query_period = settings_.query_period;
+    network_.query_shift = settings_.query_shift;
+    if (!names_.experts.routers.empty()) experts_ = expert_settings(checkpoint_, match_);
     bias();
     relative();
     network_.rotary = settings_.rotary;
     network_.local_rotary = settings_.local_rotary;
     input();
     for (std::size_t i = 0; i < sizes_.layers; ++i) network_.layers.push_back(layer(i));
+    if (layout_.hybrid) mixers();
     output();
     network_.no_patch = no_patch();
     return std::move(network_);
@@ -64,7 +69,7 @@ class Resolver {
 
   void reject_relatives() const {
     if (!match_.family->no_forward.empty()) unsupported(match_.family->no_forward);
-    if (names_.mlp.empty()) {
+    if (names_.mlp.empty() && names_.experts.routers.empty()) {
       unsupported(
           fmt::format("no forward pass for {}{}", match_.family->name, checkpoint_.is_gguf() ? " in GGUF" : ""));
     }
@@ -248,8 +253,8 @@ class Resolver {
 
   [[nodiscard]] std::string no_patch() const {
     if (!network_.relative.empty()) return "its scores compare queries and keys with relative positions";
-    if (sizes_.d_rotary > 0)
-      return "its heads share a rotary key, and their other keys and values come from one latent";
+    if (sizes_.d_rotary > 0) return "its heads share a rotary key, and their other keys and values come from one latent";
+    if (!network_.mixers.empty()) return "layers without attention lie between those with it";
     if (network_.joint_head_norms) return "its queries and keys are normalized over all heads together";
     if (!network_.bias.empty()) return "its scores have a bias by distance";
     if (match_.position == PositionKind::kGridBias) return "its scores have a bias by distance";
@@ -428,7 +433,7 @@ class Resolver {
         lacks(match_.prefix + named(names_.mlp_scale, i));
       }
     }
-    mlp(i, layer);
+    mlp(match_.stored(i), layer);
     if (network_.input.token_inputs != nullptr) {
       const std::size_t width = network_.input.token_inputs->shape[1] / sizes_.layers;
       layer.token_input = {linear(named(names_.token_gate, i), width_, width),
@@ -437,10 +442,15 @@ class Resolver {
     }
     if (!names_.block_scale.empty()) layer.block_scale = vector(named(names_.block_scale, i), 1);
     if (settings_.relative) relative(i, layer);
+    const ForwardRules& rules = match_.family->forward;
+    (rules.chunks ? layer.chunk : layer.window) = settings_.windows[i];
     layer.grid_bias = grid_bias(i);
-    layer.window = settings_.windows[i];
     layer.rotary = settings_.rotated[i];
-    layer.local_rotary = layer.window > 0 && match_.family->forward.local_rotary_base > 0;
+    layer.growing_queries = !rules.tempered_queries || !layer.rotary;
+    if (settings_.bare_head_norms && layer.rotary) {
+      layer.q_norm = layer.k_norm = StoredNorm{.kind = NormKind::kRmsNorm, .epsilon = settings_.epsilon};
+    }
+    layer.local_rotary = layer.window > 0 && rules.local_rotary_base > 0;
     const double divisor = settings_.scale_by_layer ? static_cast<double>(i + 1) : 1;
     layer.score_scale = static_cast<float>(settings_.score_scale / divisor);
     return layer;
@@ -465,11 +475,51 @@ class Resolver {
       layer.linear[r] = linear(named(module, i), in, role == Role::kO ? width_ : 0, layout_.storage);
     }
     layer.own_keys = sizes_.kv_layer(i) == i;
+    layer.gated_output = layout_.query_gates;
     if (heads.latent) latent(i, *heads.latent, layer);
     layer.q_norm = head_norm(layout_.q_norm, i, sizes_.heads, /*required=*/false);
-    if (!layer.own_keys) return;
-    layer.k_norm = head_norm(names_.k_norm, i, sizes_.heads_of(i, Role::kK), layer.q_norm.has_value());
-    if (names_.bare_value_norm) layer.v_norm = StoredNorm{.kind = match_.family->norm, .epsilon = settings_.epsilon};
+    if (layer.own_keys) {
+      layer.k_norm = head_norm(names_.k_norm, i, sizes_.heads_of(i, Role::kK), layer.q_norm.has_value());
+      if (names_.bare_value_norm) layer.v_norm = StoredNorm{.kind = match_.family->norm, .epsilon = settings_.epsilon};
+    }
+    if (!names_.sinks.empty()) {
+      layer.sinks = vector(named(names_.sinks, i), sizes_.heads);
+      if (layer.sinks == nullptr) lacks(match_.prefix + named(names_.sinks, i));
+    }
+  }
+
+  // The router's module; empty if the layer has none.
+  [[nodiscard]] std::string router(std::size_t i) const {
+    for (const std::string& module : names_.experts.routers) {
+      if (find(layer_name(module, i) + ".weight") != nullptr) return layer_name(module, i);
+    }
+    return "";
+  }
+
+  [[nodiscard]] StoredExperts experts(std::size_t i) const {
+    const ExpertNames& names = names_.experts;
+    StoredExperts result = experts_;
+    result.router.linear = linear(router(i), width_, 0);
+    const std::size_t count = result.router.linear.out();
+    check_router(checkpoint_, result.router, count);
+    if (!names.correction.empty()) result.router.correction = vector(layer_name(names.correction, i), count);
+    find_experts({.checkpoint = checkpoint_,
+                  .named = [&](const std::string& pattern) { return layer_name(pattern, i); },
+                  .find = [&](const std::string& name) { return readable(find(name)); },
+                  .lacks = [&](const std::string& name) { lacks(match_.prefix + name); }},
+                 names, count, width_, result);
+    if (names.shared_up.empty() || find(layer_name(names.shared_up, i) + ".weight") == nullptr) return result;
+    SharedExpert shared;
+    shared.up = linear(layer_name(names.shared_up, i), width_, 0);
+    shared.gate = linear(layer_name(names.shared_gate, i), width_, shared.up.out());
+    shared.down = linear(layer_name(names.shared_down, i), shared.up.out(), width_);
+    shared.switched = readable(names.shared_switch.empty() ? nullptr : find(layer_name(names.shared_switch, i) + ".weight"));
+    const Shape row = {1, width_};
+    if (shared.switched != nullptr && shared.switched->shape != row && shared.switched->shape != Shape{width_}) {
+      wrong_shape(*shared.switched, to_string(row));
+    }
+    result.shared = shared;
+    return result;
   }
 
   void latent(std::size_t i, const LatentTensors& tensors, NetworkLayer& layer) const {
@@ -489,7 +539,100 @@ class Resolver {
     latent.kv_norm = inner_norm(names.kv_norm, rank);
   }
 
+  // The layers without attention, and where they are.
+  void mixers() {
+    const ConfigReader config(checkpoint_, match_.config);
+    const std::size_t all = config.size(match_.family->keys.layers).value_or(0);
+    if (all < match_.stored_layers.back() + 1 || all > checkpoint_.tensors().size()) {
+      config.malformed(fmt::format("says {} layers, but layer {} has attention", all, match_.stored_layers.back()));
+    }
+    std::size_t before = 0;
+    for (std::size_t stored = 0; stored < all; ++stored) {
+      if (before < sizes_.layers && match_.stored(before) == stored) {
+        ++before;
+        continue;
+      }
+      MixerLayer& mixer = network_.mixers.emplace_back();
+      mixer.before = before;
+      mixer.block.norm = norm(layer_name(layout_.norm, stored), width_, /*required=*/true);
+      mixer.block.mlp_norm = norm(layer_name(names_.mlp_norm, stored), width_, /*required=*/true);
+      mlp(stored, mixer.block);
+      if (names_.mixer.decay.empty()) {
+        mixer.convolution = convolution(stored);
+      } else {
+        mixer.delta = delta(config, stored);
+      }
+    }
+  }
+
+  [[nodiscard]] const StoredTensor* kernel(std::size_t stored, std::size_t width) const {
+    const std::string name = layer_name(names_.mixer.kernel, stored) + ".weight";
+    const StoredTensor* found = readable(find(name));
+    if (found == nullptr) lacks(match_.prefix + name);
+    if (found->shape.size() != 3 || found->shape[0] != width || found->shape[1] != 1 || found->shape[2] == 0) {
+      wrong_shape(*found, fmt::format("[{}, 1, taps]", width));
+    }
+    return found;
+  }
+
+  [[nodiscard]] ShortConvolution convolution(std::size_t stored) const {
+    const MixerNames& names = names_.mixer;
+    ShortConvolution mixer;
+    mixer.in = linear(layer_name(names.in.front().front(), stored), width_, 3 * width_);
+    mixer.kernel = kernel(stored, width_);
+    mixer.bias = vector(layer_name(names.kernel, stored) + ".bias", width_);
+    mixer.out = linear(layer_name(names.out, stored), width_, width_);
+    return mixer;
+  }
+
+  [[nodiscard]] GatedDelta delta(const ConfigReader& config, std::size_t stored) const {
+    const MixerNames& names = names_.mixer;
+    const auto size = [&](const char* key) {
+      const std::size_t value = config.size({key}).value_or(0);
+      if (value == 0 || value > width_ * 1024) config.malformed(fmt::format("'{}' is {}", key, value));
+      return value;
+    };
+    GatedDelta mixer;
+    mixer.key_heads = size("linear_num_key_heads");
+    mixer.value_heads = size("linear_num_value_heads");
+    mixer.d_key = size("linear_key_head_dim");
+    mixer.d_value = size("linear_value_head_dim");
+    if (mixer.value_heads % mixer.key_heads != 0) {
+      config.malformed(fmt::format("{} value heads of linear attention are no multiple of {} key heads",
+                                   mixer.value_heads, mixer.key_heads));
+    }
+    const std::size_t keys = mixer.key_heads * mixer.d_key;
+    const std::size_t values = mixer.value_heads * mixer.d_value;
+    const bool apart = find(layer_name(names.in.front().front(), stored) + ".weight") != nullptr;
+    const std::vector<std::string>& modules = apart ? names.in.front() : names.in.back();
+    const std::vector<std::size_t> outputs =
+        modules.size() == 4 ? std::vector<std::size_t>{2 * keys + values, values, mixer.value_heads, mixer.value_heads}
+                            : std::vector<std::size_t>{2 * keys + 2 * values, 2 * mixer.value_heads};
+    for (std::size_t k = 0; k < modules.size(); ++k) {
+      mixer.in.push_back(linear(layer_name(modules[k], stored), width_, outputs[k]));
+    }
+    mixer.kernel = kernel(stored, 2 * keys + values);
+    const auto by_head = [&](const std::string& name) {
+      const StoredTensor* found = vector(layer_name(name, stored), mixer.value_heads);
+      if (found == nullptr) lacks(match_.prefix + layer_name(name, stored));
+      return found;
+    };
+    mixer.decay = by_head(names.decay);
+    mixer.step_bias = by_head(names.step_bias);
+    mixer.norm = *norm(layer_name(names.norm, stored), mixer.d_value, /*required=*/true);
+    mixer.norm.offset = 0;
+    mixer.out = linear(layer_name(names.out, stored), values, width_);
+    return mixer;
+  }
+
+  // `i` is the layer's number in the file.
   void mlp(std::size_t i, NetworkLayer& layer) const {
+    const auto named = [](const std::string& pattern, std::size_t stored) { return layer_name(pattern, stored); };
+    if (!router(i).empty()) {
+      layer.experts = experts(i);
+      return;
+    }
+    if (names_.mlp.empty()) lacks(match_.prefix + named(names_.experts.routers.front(), i) + ".weight");
     const MlpNames* chosen = nullptr;
     for (const MlpNames& form : names_.mlp) {
       const std::string& first = form.gate.empty() ? form.up : form.gate;
@@ -570,6 +713,7 @@ class Resolver {
   const HeadSizes& sizes_;
   std::size_t width_;
   ForwardSettings settings_;
+  StoredExperts experts_;  // without tensors
   Network network_;
 };
 

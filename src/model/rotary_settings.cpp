@@ -71,6 +71,10 @@ void set_scaling(const ConfigReader& config, const Parameters& parameters, const
   rotary.short_factors = inner.numbers("short_factor");
   rotary.long_factors = inner.numbers("long_factor");
   rotary.amplitude = amplitude(inner, rotary);
+  rotary.long_amplitude = rotary.amplitude;
+  if (rotary.scaling != RotaryScaling::kLongRope) return;
+  rotary.amplitude = inner.positive({"short_mscale"}).value_or(rotary.amplitude);  // Phi-MoE
+  rotary.long_amplitude = inner.positive({"long_mscale"}).value_or(rotary.long_amplitude);
 }
 
 Rotary rotary_from(const ConfigReader& config, const FamilyMatch& match, const HeadSizes& sizes, JsonValue scope,

@@ -95,7 +95,7 @@ def test_the_manual_is_clean() -> None:
         pytest.skip("no groff here")
     done = subprocess.run(["groff", "-man", "-Tutf8", "-ww"], input=headscope("manual"), capture_output=True, text=True)
     assert done.returncode == 0 and done.stderr == ""
-    assert "EXIT STATUS" in done.stdout
+    assert "EXIT STATUS" in re.sub(".\b", "", done.stdout)  # bold letters are struck twice
 
 
 def complete_in_bash(*words: str) -> list[str]:

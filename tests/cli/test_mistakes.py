@@ -146,6 +146,7 @@ MISTAKES = [
     ("demo -o -", 2, "--output: results are a folder of files"),
     ("relate MODEL -o ''", 2, "--output: expected a folder, found ''"),
     ("report RUN -o ''", 2, "--output: expected the name of a page"),
+    ("relate MODEL -o trainer/checkpoint-500", 2, "is the folder of a model; give results one of their own, e.g. -o run"),
     ("report RUN -o empty", 2, "empty is a folder; give the name of a page"),
     ("report RUN -o story.txt", 2, "exists and is not a report; choose another name, or --force"),
     # Inputs
@@ -155,7 +156,9 @@ MISTAKES = [
     ("capture MODEL -o x --text-file nothing", 3, "nothing: "),
     ("capture MODEL -o x --text-file nofile.txt", 3, "nofile.txt: cannot open: No such file or directory"),
     ("capture MODEL -o x --text-file photos", 3, "photos: the folder has no text file (.txt, .text, .md) for --text-file"),
-    ("capture MODEL -o x --ids 1 2 3", 2, "--ids: there is no file 1; a list of token ids has commas, e.g. --ids 1,2,3"),
+    ("capture MODEL -o x --ids 1,2,x", 2, "--ids: expected a file or token ids such as 1,2,3, found '1,2,x'"),
+    ("capture MODEL -o x --ids ids.npz", 3, "ids.npz: cannot open"),
+    ("capture MODEL -o x --ids 1,-2", 2, "--ids: expected a file or token ids such as 1,2,3, found '1,-2'"),
     ("capture MODEL -o x --ids 1,99999", 3, "99999"),
     ("capture MODEL -o x --image photo.png", 3, "the model takes tokens; use --text or --ids"),
     ("capture VIT -o x --text hello", 3, "the model takes images; use --image or --pixels"),
@@ -286,10 +289,12 @@ def test_a_list_of_ids_as_text_is_noticed(folder: Path) -> None:
 
 
 def test_ids_may_be_written_out(folder: Path) -> None:
-    for ids in ("5,6,7", "[5, 6, 7]"):
-        done = headscope(folder, ["capture", str(ROOT / "models/induction"), "-o", "list", "--ids", ids, "--force"])
+    for ids in (["5,6,7"], ["[5, 6, 7]"], ["5", "6", "7"], ["5, 6, 7"]):
+        done = headscope(folder, ["capture", str(ROOT / "models/induction"), "-o", "list", "--ids", *ids, "--force"])
         assert done.returncode == 0, done.stderr
-        assert "3 tokens" in done.stdout
+        assert "1 input\n" in done.stdout and "3 tokens" in done.stdout
+    done = headscope(folder, ["capture", str(ROOT / "models/induction"), "-o", "lists", "--ids", "5,6,7", "8,9"])
+    assert "2 inputs\n" in done.stdout
 
 
 def test_a_page_can_go_to_standard_output(folder: Path) -> None:

@@ -4,6 +4,7 @@ import { storyCircuit } from "../src/data/circuit";
 import type { Doc } from "../src/data/doc";
 import { find } from "../src/data/find";
 import { mappedHeads } from "../src/data/mapped_heads";
+import { measuredOn } from "../src/data/measure";
 import { Run } from "../src/data/run";
 import type { EdgeFilter } from "../src/ui/store";
 
@@ -68,6 +69,20 @@ describe("the circuit of the story", () => {
     expect(circuit.edges.map((edge) => edge.z)).toEqual([12, 9]);
   });
   it("does not exist if nothing is beyond chance", () => expect(storyCircuit(makeRun("no", false))).toBeNull());
+});
+
+describe("what was cut on", () => {
+  const on = (identity: Record<string, string>) => {
+    const run = makeRun("yes", true);
+    run.doc.manifest.commands.patch = { identity };
+    return measuredOn(run);
+  };
+  it("is named without folders", () => {
+    expect(on({ ids: "/home/me/repeated.npy", text: "" })).toBe("the token ids in repeated.npy");
+    expect(on({ image: "photos/a.png,photos/b.png" })).toBe("the images in a.png and 1 more");
+    expect(on({ text: "List: key" })).toBe("the text \u201cList: key\u201d");
+    expect(on({})).toBeNull();
+  });
 });
 
 describe("the box", () => {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "headscope/model/forward_form.h"
+#include "headscope/model/storage.h"
 
 namespace headscope {
 
@@ -18,12 +19,6 @@ enum class Fusion {
   kBlocks,   ///< One tensor, [Q | K | V]: H*h, K*h and K*h along the output axis.
   kPerHead,  ///< One tensor, H blocks of [q | k | v], each h wide (GPT-NeoX).
   kGrouped,  ///< One tensor, groups of heads, each group like kBlocks (Falcon, CodeGen).
-};
-
-/// Order of a weight matrix's axes.
-enum class Storage {
-  kOutIn,  ///< [out, in], as nn.Linear stores it: y = x W^T.
-  kInOut,  ///< [in, out], as GPT-2's Conv1D stores it: y = x W.
 };
 
 enum class NormKind { kLayerNorm, kRmsNorm };

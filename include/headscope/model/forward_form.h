@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "headscope/model/expert_form.h"
 #include "headscope/model/rotary.h"
 
 namespace headscope {
@@ -26,6 +27,16 @@ struct MlpNames {
   std::string down = {};
   /// `up` holds both matrices: the gate's rows first, then its own.
   bool fused = false;
+};
+
+/// Names of what a hybrid's layers without attention have in its place: a short convolution or the gated delta rule.
+struct MixerNames {
+  std::vector<std::vector<std::string>> in = {};  ///< Forms found in files, each a list of modules.
+  std::string kernel = {};                        ///< Module.
+  std::string decay = {};                         ///< Full name; empty for a convolution.
+  std::string step_bias = {};                     ///< Full name.
+  std::string norm = {};
+  std::string out = {};
 };
 
 /// Names of what a forward pass reads besides the heads' own matrices. A name refers to a module with a weight and a
@@ -72,8 +83,12 @@ struct ForwardNames {
   std::string token_gate = {};
   std::string token_out = {};
   std::string token_out_norm = {};
-  std::string block_scale = {};  ///< Full name of the tensor with one factor on the stream after the block.
-  std::string mlp_scale = {};    ///< Full name of the tensor of per-channel factors on the MLP's output.
+  std::string block_scale = {};         ///< Full name of the tensor with one factor on the stream after the block.
+  ExpertNames experts = {};             ///< Of the layers that have a mixture instead.
+  std::string mlp_scale = {};           ///< Full name of the tensor of per-channel factors on the MLP's output.
+  std::string sinks = {};               ///< Full name of the scores of an extra key, by head (gpt-oss).
+
+  MixerNames mixer = {};
 
   /// kGridBias: full name of the table [distances and 3, heads] of a layer, or of one that all layers share.
   std::string grid_bias = {};
@@ -102,6 +117,7 @@ enum class Windows {
   kAllButEveryNth,  ///< All but the last of every `sliding_window_pattern` layers.
   kAllButFirstOfN,  ///< All but the first of every `sliding_window_pattern` layers.
   kListed,          ///< Those that `layer_types` or `attention_layers` lists.
+  kRotated,         ///< Those with rotary positions (Llama 4).
 };
 
 /// Which layers have rotary positions, in a family that has them.
@@ -155,6 +171,8 @@ struct ForwardRules {
   std::string window_key = "sliding_window";
   std::size_t window_pattern = 6;  ///< Default of sliding_window_pattern.
   double window = 0;  ///< Default of the width. With attention in both directions half of it lies on each side.
+  bool windows_switched = false;  ///< There are none unless `use_sliding_window` is true.
+  bool chunks = false;            ///< A window is not the last tokens but the query's own chunk (Llama 4).
 
   std::size_t position_offset = 0;      ///< Row of the first position in the table of learned positions.
   bool positions_skip_padding = false;  ///< RoBERTa: positions start at `pad_token_id` + 1 and count only tokens other
@@ -170,10 +188,19 @@ struct ForwardRules {
   /// Queries grow with their position: times 1 + b ln(1 + floor(position / trained length)), where b is
   /// `llama_4_scaling_beta` (Ministral 3).
   bool growing_queries = false;
+  /// Queries of layers without rotary positions grow: b is `attn_scale`, the length `floor_scale`, and positions count
+  /// from 1, unless `attn_temperature_tuning` is false (Llama 4).
+  bool tempered_queries = false;
+  /// Queries and keys of layers with rotary positions are divided by their root mean square, unless `use_qk_norm` is
+  /// false (Llama 4).
+  bool bare_head_norms = false;
   std::vector<std::string> rotary_share_keys = {"partial_rotary_factor"};
-  double rotary_share = 1;       ///< Fraction of a head's components that are rotated.
-  std::size_t rotary_width = 0;  ///< GPT-J: default of `rotary_dim`, the number of rotated components; 0: use
-                                 ///< `rotary_share`.
+  double rotary_share = 1;         ///< Fraction of a head's components that are rotated.
+  bool whole_ramp_in_gguf = true;  ///< YaRN: the bounds of the ramp are whole pairs; config.json says it in `truncate`.
+  std::size_t rotary_width = 0;    ///< GPT-J: default of `rotary_dim`, the number of rotated components; 0: use
+                                   ///< `rotary_share`.
+
+  RouterRules router = {};
 
   Pooling pooling = Pooling::kFirst;
   /// Config key that, when true (the default), makes the pooling kMean and leaves out the final norm (BEiT).

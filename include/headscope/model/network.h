@@ -7,21 +7,13 @@
 #include <vector>
 
 #include "headscope/io/stored_tensor.h"
+#include "headscope/model/experts.h"
 #include "headscope/model/family.h"
 #include "headscope/model/head_map.h"
 #include "headscope/model/rotary.h"
+#include "headscope/model/stored_linear.h"
 
 namespace headscope {
-
-/// y = x W^T + b, with the tensors as stored in the file.
-struct StoredLinear {
-  const StoredTensor* weight = nullptr;
-  const StoredTensor* bias = nullptr;  ///< nullptr if there is none.
-  Storage storage = Storage::kOutIn;
-
-  [[nodiscard]] std::size_t in() const { return weight->shape[storage == Storage::kOutIn ? 1 : 0]; }
-  [[nodiscard]] std::size_t out() const { return weight->shape[storage == Storage::kOutIn ? 0 : 1]; }
-};
 
 /// (x - mean) / sqrt(var + epsilon) * gain + bias, or x / sqrt(mean x^2 + epsilon) * gain.
 struct StoredNorm {
@@ -62,10 +54,13 @@ struct NetworkLayer {
   std::optional<StoredLinear> relative_query;   ///< The same for keys.
   const StoredTensor* content_bias = nullptr;   ///< Added to queries that are compared with keys ...
   const StoredTensor* position_bias = nullptr;  ///< ... and with relative positions.
+  /// By head: the score of one more key, which has no value; nullptr if there is none (gpt-oss).
+  const StoredTensor* sinks = nullptr;
   const StoredTensor* grid_bias = nullptr;      ///< Bias of the scores by distance in the grid of patches.
   std::optional<StoredNorm> norm_after_attention;
   const StoredTensor* attention_scale = nullptr;
   std::optional<StoredNorm> mlp_norm;
+  std::optional<StoredExperts> experts;  ///< If set, the MLP is these, and `up`, `gate` and `down` are unset.
   StoredLinear up;
   std::optional<StoredLinear> gate;
   bool gate_in_up = false;  ///< The first half of the output of `up` is the gate.
@@ -74,10 +69,50 @@ struct NetworkLayer {
   const StoredTensor* mlp_scale = nullptr;
   std::optional<TokenInput> token_input;
   const StoredTensor* block_scale = nullptr;  ///< [1]: a factor on the stream after the block.
-  std::size_t window = 0;                     ///< Number of tokens a query sees, itself included; 0: all.
-  bool rotary = true;  ///< Whether queries and keys are rotated, if the model has rotary positions.
+  std::size_t window = 0;  ///< Number of tokens a query sees, itself included; 0: all.
+  std::size_t chunk = 0;   ///< A query sees only keys of its own chunk of this many tokens; 0: all (Llama 4).
+  bool rotary = true;      ///< Whether queries and keys are rotated, if the model has rotary positions.
   bool local_rotary = false;
+  bool gated_output = false;  ///< Each head's output is multiplied by sigmoid(gate), the numbers after its query.
+  bool growing_queries = true;  ///< Whether the network's `query_growth` applies.
   float score_scale = 1;
+
+  /// Number of neurons of the MLP; of a mixture, of all experts, the shared one last.
+  [[nodiscard]] std::size_t neurons() const { return experts ? experts->neurons() : down.in(); }
+  [[nodiscard]] bool is_gated() const { return experts ? experts->is_gated() : gate.has_value() || gate_in_up; }
+};
+
+/// A convolution over the last tokens: out(c * (kernel over b * x + bias)), with [b | c | x] = in of the stream (LFM2).
+struct ShortConvolution {
+  StoredLinear in;
+  const StoredTensor* kernel = nullptr;  ///< [width, 1, taps], the last tap for the token itself.
+  const StoredTensor* bias = nullptr;    ///< nullptr if there is none.
+  StoredLinear out;
+};
+
+/// Linear attention by the gated delta rule (arXiv 2412.06464): each value head keeps a memory that keys write to and
+/// queries read from (Qwen3-Next).
+struct GatedDelta {
+  /// Four maps, to [queries | keys | values], the output's gate, the rate of writing, the rate of decay; or two, in groups
+  /// of key heads: [query | key | values | gates], [rates of writing | of decay].
+  std::vector<StoredLinear> in;
+  const StoredTensor* kernel = nullptr;     ///< Convolution of queries, keys and values, [width, 1, taps].
+  const StoredTensor* decay = nullptr;      ///< Its logarithm, by value head.
+  const StoredTensor* step_bias = nullptr;  ///< Added to the rate of decay.
+  StoredNorm norm;                          ///< Of each value head's output, before its gate.
+  StoredLinear out;
+  std::size_t key_heads = 0;
+  std::size_t value_heads = 0;
+  std::size_t d_key = 0;
+  std::size_t d_value = 0;
+};
+
+/// A layer of a hybrid without attention: one of the two mixers in its place, then the MLP of `block`.
+struct MixerLayer {
+  std::size_t before = 0;  ///< The layer with attention that it precedes, as these are numbered.
+  NetworkLayer block;
+  std::optional<ShortConvolution> convolution = {};
+  std::optional<GatedDelta> delta = {};
 };
 
 /// What is added to the scaled scores by head and distance.
@@ -164,14 +199,17 @@ struct Network {
   bool joint_head_norms = false;  ///< q_norm and k_norm are over all heads together.
   ScoreBias bias;
   RelativePositions relative;
-  double query_growth = 0;  ///< Queries are multiplied by 1 + this * ln(1 + floor(position / `query_period`)).
+  /// Queries are multiplied by 1 + this * ln(1 + floor((position + query_shift) / query_period)).
+  double query_growth = 0;
   double query_period = 1;
+  double query_shift = 0;
   /// Why edges between heads cannot be cut, although the model can be run; empty if they can.
   std::string no_patch;
   Rotary rotary;        ///< Width 0: none.
   Rotary local_rotary;  ///< For layers with `local_rotary`.
   NetworkInput input;
   std::vector<NetworkLayer> layers;
+  std::vector<MixerLayer> mixers;  ///< In order; empty unless the model is a hybrid.
   NetworkOutput output;
 };
 

@@ -44,6 +44,7 @@ struct Rotary {
   double beta_slow = 1;
   bool whole_ramp = true;                  ///< YaRN: round the bounds of the ramp to whole pairs.
   double amplitude = 1;                    ///< Factor on sine and cosine.
+  double long_amplitude = 1;               ///< kLongRope: the same for inputs longer than trained_length.
   std::vector<double> short_factors = {};  ///< kLongRope: for inputs up to trained_length; kFactors: for all inputs.
   std::vector<double> long_factors = {};   ///< kLongRope: for longer inputs.
 };

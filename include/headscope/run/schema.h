@@ -97,7 +97,9 @@ inline constexpr std::array kHeadColumns = std::to_array<ColumnSchema>({
     {"rank_V", ColumnType::kOptionalInteger, "The same for V"},
     {"rank_O", ColumnType::kOptionalInteger, "The same for O"},
     {"classes", ColumnType::kText, "Classes of the head in the label file, separated by semicolons"},
-    {"uses", ColumnType::kText, "The KV head that a query head uses, e.g. L4KV1; empty if it has its own K and V"},
+    {.name = "uses",
+     .about = "The KV head that a query head uses, e.g. L4KV1; empty if it has its own K and V",
+     .since = 2},
 });
 inline constexpr FileSchema kHeads = {
     .command = "relate",

@@ -12,7 +12,7 @@ Family deepseek_v2() {
           .tied = false,
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryInterleaved,
-          .forward = latent_rules(),
+          .forward = latent_rules({.normalized = false, .best_of_group = true}),
           .layouts = latent_layouts()};
 }
 

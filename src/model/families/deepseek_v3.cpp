@@ -14,7 +14,7 @@ Family deepseek_v3() {
           .tied = false,
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryInterleaved,
-          .forward = latent_rules(),
+          .forward = latent_rules({.score = RouterScore::kSigmoid, .chosen = 8, .stated = true, .scaling = 2.5}),
           .layouts = latent_layouts(),
           .gguf = GgufForm{"deepseek2", gguf_latent_layouts(), PositionKind::kRotaryInterleaved}};
 }

@@ -12,7 +12,7 @@ Family glm4_moe_lite() {
           .tied = false,
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryInterleaved,
-          .forward = latent_rules(1e-5),
+          .forward = latent_rules({.score = RouterScore::kSigmoid, .chosen = 4, .stated = true, .scaling = 1.8}, 1e-5),
           .layouts = latent_layouts()};
 }
 

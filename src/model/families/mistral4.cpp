@@ -5,7 +5,7 @@ namespace headscope::families {
 
 // Queries grow with their position.
 Family mistral4() {
-  ForwardRules rules = latent_rules();
+  ForwardRules rules = latent_rules({.chosen = 4, .stated = true});
   rules.growing_queries = true;
   return {.name = "mistral4",
           .model_types = {"mistral4"},

@@ -12,7 +12,7 @@ Family youtu() {
           .tied = true,
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryInterleaved,
-          .forward = latent_rules(),
+          .forward = latent_rules({}),
           .layouts = latent_layouts()};
 }
 
