@@ -24,7 +24,7 @@ Folder open_run(const fs::path& path) {
     recover_before_reading(folder);  // the manifest may be what is missing
     if (fs::is_regular_file(path / run_files::kManifest, ignored)) return folder;
   }
-  for (const char* tower : {"text", "vision"}) {
+  for (const char* tower : {"text", "vision", "stage1", "stage2", "stage3", "stage4"}) {
     if (!fs::is_regular_file(path / tower / run_files::kManifest, ignored)) continue;
     throw Error(ErrorKind::kIo, fmt::format("{}: holds results by tower of a model; give one of them, such as {}",
                                             printable(path.string(), 4096), printable((path / tower).string(), 4096)));
