@@ -31,7 +31,7 @@ RotaryTable::RotaryTable(const Rotary& rotary, const PatchGrid& grid, std::size_
   const std::size_t half = rotary.width / 4;
   const bool centers = rotary.grid == RotaryGrid::kCenters;
   const auto frequency = [&](std::size_t i, bool column) {
-    const std::size_t k = centers ? 2 * i : 2 * i + (column ? 1 : 0);
+    const std::size_t k = 2 * i + (rotary.grid == RotaryGrid::kAlternating && column ? 1 : 0);
     return static_cast<float>(1 /
                               std::pow(rotary.base, 2 * static_cast<double>(k) / static_cast<double>(rotary.width)));
   };

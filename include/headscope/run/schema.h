@@ -455,6 +455,16 @@ inline constexpr FileSchema kScores = {.command = "capture",
                                        .dtype = "float32 or float16",
                                        .axes = {"head", "query", "key"},
                                        .per_input = true};
+inline constexpr FileSchema kSinks = {
+    .command = "capture",
+    .path = "sinks.npy",
+    .kind = "array",
+    .about =
+        "Share of the softmax that goes to the head's sink, which is no key: a row of pattern.npy sums to 1 less this "
+        "(families with sinks only).",
+    .dtype = "float32",
+    .axes = {"head", "query"},
+    .per_input = true};
 inline constexpr FileSchema kOutput = {.command = "capture",
                                        .path = "output.npy",
                                        .kind = "array",
