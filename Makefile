@@ -37,7 +37,9 @@ BUILD_PACKAGES := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-d
 PYTHON_PACKAGES := python3 python3-venv
 WHEEL_PACKAGES := $(PYTHON_PACKAGES) python3-dev
 MPI_PACKAGES := libopenmpi-dev openmpi-bin
-TEST_PACKAGES := libgtest-dev libgmock-dev $(MPI_PACKAGES)
+TEST_PACKAGES := libgtest-dev libgmock-dev $(MPI_PACKAGES) $(SHELL_PACKAGES)
+# What reads the completions and the manual page.
+SHELL_PACKAGES := zsh fish groff-base
 # Another Node that is already there does as well, and would be in the way of Debian's.
 WEB_PACKAGES := $(if $(shell command -v npm),,nodejs npm)
 WEB_TEST_PACKAGES := chromium

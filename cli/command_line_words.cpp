@@ -44,7 +44,8 @@ std::vector<std::string> CommandLineWords::spellings() const {
 
 std::string positional_name(const Option& option) {
   std::string name = option.name();
-  std::ranges::transform(name, name.begin(), [](char c) { return c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c; });
+  std::ranges::transform(name, name.begin(),
+                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
   // "runs" takes RUN RUN ...
   if (option.kind() == OptionKind::kList && name.ends_with('S')) name.pop_back();
   return name;
@@ -57,7 +58,8 @@ std::string usage_of(const CommandInfo& command, const CommandLineWords& words) 
     text += option->is_required() ? " " + name : " [" + name + "]";
   }
   for (const Option* option : words.named()) {
-    if (option->is_required_on_command_line()) text += fmt::format(" {} {}", option->spellings().front(), option->placeholder());
+    if (option->is_required_on_command_line())
+      text += fmt::format(" {} {}", option->spellings().front(), option->placeholder());
   }
   return text + " [OPTIONS]";
 }

@@ -149,7 +149,8 @@ std::string zsh_script(Commands commands) {
       const std::string more = option->kind() == OptionKind::kList ? "*" : "";
       for (const std::string& spelling : option->spellings()) {
         const char* form = value_of(*option) != Value::kNone && spelling.starts_with("--") ? "=" : "";
-        text += fmt::format(" \\\n            '{}{}{}[{}]", more, spelling, form, zsh_text(option->command_line_help()));
+        text +=
+            fmt::format(" \\\n            '{}{}{}[{}]", more, spelling, form, zsh_text(option->command_line_help()));
         if (value_of(*option) != Value::kNone) text += fmt::format(":{}:{}", option->name(), zsh_action(*option));
         text += "'";
       }
@@ -161,7 +162,9 @@ std::string zsh_script(Commands commands) {
     }
     text += " ;;\n";
   }
-  return text + "      esac ;;\n  esac\n}\n\n[[ $funcstack[1] == _headscope ]] && _headscope \"$@\" || compdef _headscope headscope\n";
+  return text +
+         "      esac ;;\n  esac\n}\n\n[[ $funcstack[1] == _headscope ]] && _headscope \"$@\" || compdef _headscope "
+         "headscope\n";
 }
 
 // A word between apostrophes for fish.
@@ -197,7 +200,8 @@ std::string fish_script(Commands commands) {
   }
   for (const auto& command : commands) {
     const CommandLineWords words(*command);
-    const std::string begin = fmt::format("complete -c headscope -n '__fish_seen_subcommand_from {}'", command->info().name);
+    const std::string begin =
+        fmt::format("complete -c headscope -n '__fish_seen_subcommand_from {}'", command->info().name);
     for (const Option* option : words.named()) {
       text += begin;
       for (const std::string& spelling : option->spellings()) {

@@ -80,7 +80,8 @@ std::string manual_page(Commands commands) {
     text += fmt::format(".PP\nExample:\n.B headscope {}\n", roff(command->info().example));
   }
   text += ".SH EXIT STATUS\n";
-  for (const ExitCode& one : exit_codes()) text += fmt::format(".TP\n.B {}\n{}\n", one.code, roff(sentence(std::string(one.meaning))));
+  for (const ExitCode& one : exit_codes())
+    text += fmt::format(".TP\n.B {}\n{}\n", one.code, roff(sentence(std::string(one.meaning))));
   text +=
       ".SH ENVIRONMENT\n"
       ".TP\n.B HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME\nWhere the Hugging Face cache is.\n"
@@ -100,7 +101,8 @@ std::string manual_markdown(Commands commands) {
   };
   std::string text =
       "# All options\n\n<!-- generated: headscope manual --format markdown > docs/options.md -->\n\n"
-      "`headscope help COMMAND` prints the same for one command, `man headscope` and `headscope manual` for all of them.\n"
+      "`headscope help COMMAND` prints the same for one command, `man headscope` and `headscope manual` for all of "
+      "them.\n"
       "`headscope completion bash`, `zsh` or `fish` prints a script that completes these words in a shell ([install]"
       "(install.md#completions-and-the-manual-page)). `--max-q` is `max_q` in Python.\n";
   for (const auto& command : commands) {

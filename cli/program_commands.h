@@ -35,9 +35,10 @@ void describe(HelpRequest& request, OptionList& options);
 
 /// A script that lets a shell complete commands, options and values.
 struct CompletionRequest {
-  static constexpr CommandInfo kCommand = {.name = "completion",
-                                           .about = "Print a script that completes command lines in bash, zsh or fish",
-                                           .example = "completion bash > ~/.local/share/bash-completion/completions/headscope"};
+  static constexpr CommandInfo kCommand = {
+      .name = "completion",
+      .about = "Print a script that completes command lines in bash, zsh or fish",
+      .example = "completion bash > ~/.local/share/bash-completion/completions/headscope"};
 
   Shell shell = Shell::kBash;
 };
@@ -58,7 +59,7 @@ void describe(ManualRequest& request, OptionList& options);
 
 /// What commands need of the program that runs them.
 struct ProgramHooks {
-  std::function<void(std::string_view)> print = {};               ///< Prints what `demo` finds as it goes.
+  std::function<void(std::string_view)> print = {};             ///< Prints what `demo` finds as it goes.
   std::function<std::string(const std::string&)> help_of = {};  ///< As `HelpRequest::text`.
 };
 

@@ -121,8 +121,8 @@ std::optional<std::string> find_mistake(std::span<const std::string> rest, Comma
   }
   for (const Option* option : words.named()) {
     if (!option->is_required_on_command_line() || seen.contains(option)) continue;
-    return fmt::format("{} needs {} ({}), e.g. headscope {}", own, fmt::join(option->spellings(), " or "), option->help(),
-                       command.info().example);
+    return fmt::format("{} needs {} ({}), e.g. headscope {}", own, fmt::join(option->spellings(), " or "),
+                       option->help(), command.info().example);
   }
   return std::nullopt;
 }

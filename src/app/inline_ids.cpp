@@ -33,7 +33,7 @@ std::optional<std::vector<std::uint32_t>> parse_list(std::string_view text, bool
     if (take(text, ',')) continue;
     if (bracketed && take(text, ']')) break;
     skip_blanks(text);
-    if (text.empty()) break;
+    if (text.empty()) return bracketed ? std::nullopt : std::optional(ids);
     if (!blanks || !apart) return std::nullopt;
   }
   skip_blanks(text);
@@ -45,8 +45,7 @@ std::optional<std::vector<std::uint32_t>> parse_list(std::string_view text, bool
 
 std::optional<std::vector<std::uint32_t>> parse_ids(std::string_view text) {
   bool bracketed = false;
-  auto ids = parse_list(text, /*blanks=*/false, bracketed);
-  return ids && (bracketed || ids->size() > 1) ? ids : std::nullopt;
+  return parse_list(text, /*blanks=*/false, bracketed);
 }
 
 bool looks_like_ids(std::string_view text) {

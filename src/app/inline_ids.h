@@ -7,8 +7,7 @@
 
 namespace headscope::app {
 
-/// Returns the token ids of a text such as "1, 2, 3" or "[1, 2, 3]"; nothing if it is anything else. A single number is
-/// a list only between brackets: it may be the name of a file, or a text.
+/// Returns the token ids of a text such as "1, 2, 3", "[1, 2, 3]" or "5"; nothing if it is anything else.
 [[nodiscard]] std::optional<std::vector<std::uint32_t>> parse_ids(std::string_view text);
 
 /// Returns whether a text is most likely a list of token ids that someone printed: at least three numbers and nothing

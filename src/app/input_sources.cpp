@@ -68,32 +68,43 @@ std::vector<DescribedInput> read_ids(InputReader& reader, const std::vector<std:
                                      const Context& context) {
   std::vector<DescribedInput> all;
   std::size_t lists = 0;
+  const auto add_list = [&](std::vector<std::uint32_t> ids) {
+    if (!ids.empty()) all.push_back(reader.ids(std::move(ids), fmt::format("ids[{}]", lists++)));
+  };
+  std::vector<std::uint32_t> numbers;  // --ids 1 2 3, or a shell's words of [1, 2, 3], are one list
   for (const std::filesystem::path& one : given) {
-    if (auto ids = inline_ids(one)) {
-      all.push_back(reader.ids(std::move(*ids), fmt::format("ids[{}]", lists++)));
+    const auto ids = inline_ids(one);
+    if (ids && ids->size() == 1) {
+      numbers.push_back(ids->front());
+      continue;
+    }
+    add_list(std::exchange(numbers, {}));
+    if (ids) {
+      add_list(*ids);
       continue;
     }
     const std::string text = one.string();
     std::error_code ignored;
-    if (text.find_first_not_of("0123456789") == std::string::npos && !std::filesystem::exists(one, ignored)) {
+    if (text.find(',') != std::string::npos && !std::filesystem::exists(one, ignored)) {
       throw Error(ErrorKind::kInvalidArgument,
-                  fmt::format("--ids: there is no file {}; a list of token ids has commas, e.g. --ids 1,2,3",
-                              printable(text, 60)));
+                  fmt::format("--ids: expected a file or token ids such as 1,2,3, found '{}'", printable(text, 60)));
     }
     for (const auto& path : app::expand_paths(std::span(&one, 1), {"--ids", ".npy file", kArrayExtensions})) {
       check_file(path, kTokenBytes / sizeof(std::uint16_t), context);
       append(all, reader.ids(path));
     }
   }
+  add_list(std::move(numbers));
   return all;
 }
 
 // A text that is a list of numbers is run as it is, since it may be meant; most often it is not.
 void warn_of_ids(const std::string& text, const std::string& name, const Context& context) {
   if (!context.log || !app::looks_like_ids(text)) return;
-  context.log(fmt::format("warning: {} looks like token ids and is read as text, digit by digit; for the ids themselves: "
-                          "--ids 1,2,3",
-                          name));
+  context.log(
+      fmt::format("warning: {} looks like token ids and is read as text, digit by digit; for the ids themselves: "
+                  "--ids 1,2,3",
+                  name));
 }
 
 }  // namespace
@@ -101,7 +112,8 @@ void warn_of_ids(const std::string& text, const std::string& name, const Context
 void describe(InputSources& inputs, OptionList& options) {
   options.add("text", inputs.texts, "Text for the model's own tokenizer").repeated();
   options.add("text-file", inputs.text_files, "Files of text, or folders of them").repeated();
-  options.add("ids", inputs.ids, "Token ids: npy files [tokens] or [inputs, tokens], or a list such as 1,2,3").repeated();
+  options.add("ids", inputs.ids, "Token ids: npy files [tokens] or [inputs, tokens], or a list such as 1,2,3")
+      .repeated();
   options
       .add("image", inputs.images,
            "PNG or JPEG files or folders of them, prepared as the model's preprocessor_config.json says")
@@ -110,9 +122,7 @@ void describe(InputSources& inputs, OptionList& options) {
       .repeated();
   options.add("lines", inputs.lines, "Each line of a text file is an input of its own");
   options.add("special", inputs.special, "Do not add the tokenizer's special tokens");
-  options
-      .add("max-tokens", inputs.max_tokens, "Maximum number of tokens per text; the rest is cut off")
-      .at_least(1);
+  options.add("max-tokens", inputs.max_tokens, "Maximum number of tokens per text; the rest is cut off").at_least(1);
 }
 
 std::size_t memory_of(std::span<const DescribedInput> inputs) noexcept {

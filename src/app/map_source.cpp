@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -23,6 +24,8 @@ namespace headscope::app {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 6> kTowerFolders = {"text", "vision", "stage1", "stage2", "stage3", "stage4"};
 
 // The mask of each head, [head, query, key], computed when it is read: causal, within the window and the chunk of the
 // layer.
@@ -200,8 +203,13 @@ MapArray array_of(const MapSelection& selection, const std::optional<Folder>& fo
   if (!folder) return open_map_array(selection.source, "array", selection.array, context);
   const std::string name(map_file(selection.what));
   if (!folder->has(name)) {
+    for (const std::string_view tower : kTowerFolders) {
+      if (!folder->has(fmt::format("{}/{}", tower, name))) continue;
+      throw Error(ErrorKind::kIo, fmt::format("{}: has no {}, but there is one of a tower: give {}",
+                                              folder->path().string(), name, (folder->path() / tower).string()));
+    }
     if (const std::string model = recognize_model(folder->path()); !model.empty()) {
-      throw Error(ErrorKind::kUnsupported, fmt::format("{}: {}", folder->path().string(), model));
+      throw Error(ErrorKind::kIo, fmt::format("{}: {}", folder->path().string(), model));
     }
     throw Error(ErrorKind::kIo, fmt::format("{}: has no {}; 'headscope capture' writes maps, or name a file of them",
                                             folder->path().string(), name));

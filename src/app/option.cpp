@@ -18,9 +18,8 @@ namespace fs = std::filesystem;
 [[noreturn]] void fail(const std::string& option, const std::string& found, const std::string& expected,
                        const std::vector<std::string>& known = {}) {
   constexpr std::size_t kMaxLength = 60;
-  throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("{}: expected {}, found '{}'{}", option, expected, printable(found, kMaxLength),
-                          did_you_mean(found, known)));
+  throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: expected {}, found '{}'{}", option, expected,
+                                                       printable(found, kMaxLength), did_you_mean(found, known)));
 }
 
 std::string one_of_text(const std::vector<std::string>& choices) {
@@ -161,19 +160,20 @@ void Option::check_choices(const std::vector<std::string>& texts) const {
   for (const std::string& text : texts) {
     if (std::ranges::find(choices_, text) != choices_.end()) continue;
     constexpr std::size_t kMaxLength = 60;
-    throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: unknown value '{}'{}; expected {}", flag(),
-                                                         printable(text, kMaxLength), did_you_mean(text, choices_),
-                                                         one_of_text(choices_)));
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{}: unknown value '{}'{}; expected {}", flag(), printable(text, kMaxLength),
+                            did_you_mean(text, choices_), one_of_text(choices_)));
   }
 }
 
 void Option::check_folder(const std::string& text) const {
   if (text.empty()) throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: expected a folder, found ''", flag()));
   if (!is_standard_output(text)) return;
-  throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("{}: results are a folder of files, which standard output cannot be; name a folder, and --json "
-                          "to print what is in them",
-                          flag()));
+  throw Error(
+      ErrorKind::kInvalidArgument,
+      fmt::format("{}: results are a folder of files, which standard output cannot be; name a folder, and --json "
+                  "to print what is in them",
+                  flag()));
 }
 
 std::string Option::expected_number() const {

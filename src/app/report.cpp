@@ -46,7 +46,9 @@ void check_output(const ReportRequest& request) {
 
 void describe(ReportRequest& request, OptionList& options) {
   options.add("run", request.run, "Folder of results that other commands wrote").positional().required();
-  options.add("page", request.page, "The page, e.g. report.html; - for standard output").spelled("-o,--output").required();
+  options.add("page", request.page, "The page, e.g. report.html; - for standard output")
+      .spelled("-o,--output")
+      .required();
   options.add("title", request.title, "Title of the page (default: the name of the folder)");
   options.add("max-data", request.max_data, size_form(),
               "Size of the matrices and, separately, of the maps in the page; larger ones are averaged or left out");
@@ -93,7 +95,8 @@ std::string summary(const ReportOutcome& outcome) {
 
 std::string to_json(const ReportOutcome& outcome) {
   if (!outcome.html.empty()) {
-    return app::json_text({{"html", outcome.html}, {"bytes", outcome.bytes}, {"sections", outcome.sections}, {"notes", outcome.notes}});
+    return app::json_text(
+        {{"html", outcome.html}, {"bytes", outcome.bytes}, {"sections", outcome.sections}, {"notes", outcome.notes}});
   }
   return app::json_text({{"page", outcome.page.string()},
                          {"bytes", outcome.bytes},

@@ -69,7 +69,8 @@ std::optional<std::vector<std::size_t>> parse_size(const std::string& text) {
   const auto [rest, error] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
   if (error != std::errc()) return std::nullopt;
   std::string unit(rest, end);
-  std::ranges::transform(unit, unit.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+  std::ranges::transform(unit, unit.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   double factor = 1;
   if (!unit.empty() && unit != "b") {
     const std::size_t power = kUnits.find(unit.front()) + 1;  // 0 for no unit
@@ -127,6 +128,7 @@ void describe(ModelSource& model, OptionList& options) {
            "go to the folder of that name in RUN, so that it may hold all (default: the language model, the images' "
            "side "
            "of a model like CLIP, or the stage with the most layers)")
+      .examples({"text", "vision"})
       .circumstantial();
 }
 

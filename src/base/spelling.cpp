@@ -45,8 +45,8 @@ std::string nearest_name(std::string_view word, std::span<const std::string> nam
   const std::string typed = plain(word);
   const std::size_t letters = typed.size() - std::min(typed.size(), typed.find_first_not_of('-'));
   std::string nearest;
-  // "cs" for "pk" is another word, "kp" may be a slip: two edits are too many for two letters, one is not. A single letter
-  // is no misspelled one.
+  // "cs" for "pk" is another word, "kp" may be a slip: two edits are too many for two letters, one is not. A single
+  // letter is no misspelled one.
   std::size_t fewest = (letters < 2 ? 0 : std::max<std::size_t>(1, letters / 3)) + 1;
   for (const std::string& name : names) {
     const std::string known = plain(name);

@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxPath = 1000;
 
 std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+  std::ranges::transform(text, text.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   return text;
 }
 
@@ -28,9 +29,11 @@ std::string shown(const fs::path& path) {
   return printable(path.string(), kMaxPath);
 }
 
-// The first bytes of a file; fewer if it is shorter or cannot be read.
+// The first bytes of a file; fewer if it is shorter or cannot be read. A pipe is not read: that could wait forever.
 std::string beginning(const fs::path& file) {
   constexpr std::size_t kBytes = 512;
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return {};
   std::string bytes(kBytes, '\0');
   std::ifstream stream(file, std::ios::binary);
   stream.read(bytes.data(), static_cast<std::streamsize>(kBytes));
@@ -41,8 +44,8 @@ std::string beginning(const fs::path& file) {
 constexpr std::string_view kUnpack = "; unpack it and pass the folder";
 constexpr std::string_view kExported = ", which is made from a checkpoint; pass that checkpoint";
 constexpr std::string_view kConvert =
-    "; convert it with transformers 4: AutoModel.from_pretrained(FOLDER, {}=True).save_pretrained(NEW_FOLDER), and pass "
-    "NEW_FOLDER";
+    "; convert it with transformers 4: AutoModel.from_pretrained(FOLDER, {}=True).save_pretrained(NEW_FOLDER), "
+    "and pass NEW_FOLDER";
 
 struct Signature {
   std::size_t offset;
@@ -59,8 +62,9 @@ const std::array kSignatures = {
     Signature{257, "ustar"sv, "a tar archive", kUnpack},
     Signature{0, "\x1F\x8B"sv, "compressed (gzip)", kUnpack},
     Signature{0, "\x28\xB5\x2F\xFD"sv, "compressed (zstd)", kUnpack},
-    Signature{0, "\xFD"
-                 "7zXZ"sv,
+    Signature{0,
+              "\xFD"
+              "7zXZ"sv,
               "compressed (xz)", kUnpack},
     Signature{0, "BZh"sv, "compressed (bzip2)", kUnpack},
     Signature{0, "7z\xBC\xAF"sv, "a 7z archive", kUnpack},
@@ -68,14 +72,20 @@ const std::array kSignatures = {
     Signature{4, "TFL3"sv, "a TensorFlow Lite file", kExported},
     Signature{0, "PAR1"sv, "a dataset (Parquet)", ", not a model"},
     Signature{0, "ARROW1"sv, "a dataset (Arrow)", ", not a model"},
-    Signature{0, "\x89PNG"sv, "an image, not a model", "; give it to a vision model: headscope capture MODEL --image FILE -o RUN"},
-    Signature{0, "\xFF\xD8\xFF"sv, "an image, not a model", "; give it to a vision model: headscope capture MODEL --image FILE -o RUN"},
+    Signature{0, "\x89PNG"sv, "an image, not a model",
+              "; give it to a vision model: headscope capture MODEL --image FILE -o RUN"},
+    Signature{0, "\xFF\xD8\xFF"sv, "an image, not a model",
+              "; give it to a vision model: headscope capture MODEL --image FILE -o RUN"},
     Signature{0, "\x93NUMPY"sv, "an array, not a model",
               "; token ids go to --ids, pixels to --pixels, attention maps to headscope organize"},
-    Signature{0, "<!doctype html><!-- headscope report"sv, "a page that headscope report wrote", "; open it in a browser"},
+    Signature{0, "<!doctype html><!-- headscope report"sv, "a page that headscope report wrote",
+              "; open it in a browser"},
     Signature{0, "lmgg"sv, "a GGML file, older than GGUF", "; convert it with llama.cpp"},
     Signature{0, "tjgg"sv, "a GGML file, older than GGUF", "; convert it with llama.cpp"},
-    Signature{0, "\x7F" "ELF"sv, "a program, not a model", ""},
+    Signature{0,
+              "\x7F"
+              "ELF"sv,
+              "a program, not a model", ""},
 };
 
 struct Extension {
@@ -159,18 +169,20 @@ std::string recognize_training(const fs::path& folder, const Names& names) {
         step.empty() ? "" : fmt::format(" ({})", printable(step)), in(folder, "zero_to_fp32.py"), shown(folder));
   }
   if (const std::string part = names.ending(".distcp"); !part.empty()) {
-    return fmt::format("is a distributed training checkpoint of PyTorch ({}); write its weights as safetensors: accelerate "
-                       "merge-weights {} NEW_FOLDER, and pass NEW_FOLDER with the config.json of the model",
-                       printable(part), shown(folder));
+    return fmt::format(
+        "is a distributed training checkpoint of PyTorch ({}); write its weights as safetensors: accelerate "
+        "merge-weights {} NEW_FOLDER, and pass NEW_FOLDER with the config.json of the model",
+        printable(part), shown(folder));
   }
   if (const std::string one = names.starting("checkpoint-"); !one.empty()) {
     return fmt::format("holds checkpoints of a training; pass one of them, e.g. {}", in(folder, one));
   }
   const std::string state = names.first([](const std::string& name) { return is_training_state(name); });
   if (!state.empty()) {
-    return fmt::format("holds the state of an optimizer ({}) but no weights; pass the folder with the weights, which "
-                       "save_pretrained writes",
-                       printable(state));
+    return fmt::format(
+        "holds the state of an optimizer ({}) but no weights; pass the folder with the weights, which "
+        "save_pretrained writes",
+        printable(state));
   }
   return {};
 }
@@ -184,21 +196,24 @@ std::string recognize_export(const Names& names) {
     return "is a CoreML model" + std::string(kExported);
   if (!names.ending(".onnx").empty()) return "is an ONNX model" + std::string(kExported);
   if (names.has("weights.npz")) {
-    return "is an MLX model in an npz file; pass the checkpoint that it was made from, or convert it with mlx_lm.convert, which "
+    return "is an MLX model in an npz file; pass the checkpoint that it was made from, or convert it with "
+           "mlx_lm.convert, which "
            "writes safetensors";
   }
   return {};
 }
 
 std::string recognize_data(const fs::path& folder, const Names& names) {
-  const bool described = names.has("dataset_info.json") || names.has("dataset_dict.json") || names.has("dataset_infos.json");
+  const bool described =
+      names.has("dataset_info.json") || names.has("dataset_dict.json") || names.has("dataset_infos.json");
   if (described || !names.ending(".parquet").empty() || !names.ending(".arrow").empty()) {
     return "is a dataset, not a model; texts go to --text-file, images to --image";
   }
   for (const char* image : {".png", ".jpg", ".jpeg"}) {
     if (names.ending(image).empty()) continue;
-    return fmt::format("holds images, not a model; give them to a vision model: headscope capture MODEL --image {} -o RUN",
-                       shown(folder));
+    return fmt::format(
+        "holds images, not a model; give them to a vision model: headscope capture MODEL --image {} -o RUN",
+        shown(folder));
   }
   return {};
 }
@@ -207,8 +222,8 @@ std::string recognize_data(const fs::path& folder, const Names& names) {
 
 bool is_training_state(const fs::path& file) {
   const std::string name = lower(file.filename().string());
-  constexpr std::array<std::string_view, 6> kBeginnings = {"optimizer", "scheduler", "rng_state", "random_states",
-                                                           "training_args", "scaler"};
+  constexpr std::array<std::string_view, 6> kBeginnings = {"optimizer",     "scheduler",     "rng_state",
+                                                           "random_states", "training_args", "scaler"};
   constexpr std::array<std::string_view, 5> kEnds = {".pt", ".pth", ".bin", ".pkl", ".safetensors"};
   return std::ranges::any_of(kBeginnings, [&](std::string_view begin) { return name.starts_with(begin); }) &&
          std::ranges::any_of(kEnds, [&](std::string_view end) { return name.ends_with(end); });
@@ -239,9 +254,7 @@ std::string recognize_model(const fs::path& path) {
   const bool folder = fs::is_directory(path, ignored);
   const bool has_config = folder && fs::exists(path / "config.json", ignored);
   if (!has_config && (folder || lower(path.extension().string()) != ".gguf")) return {};
-  return fmt::format("is a model, not a folder of results (a RUN); make one: headscope capture {} -o RUN, or headscope "
-                     "relate {} -o RUN",
-                     shown(path), shown(path));
+  return "is a model, not a folder of results; 'headscope capture' and 'headscope relate' make one of it";
 }
 
 std::string recognize_folder(const fs::path& folder) {
@@ -257,9 +270,10 @@ std::string recognize_folder(const fs::path& folder) {
   const std::vector<std::string> models = names.models();
   if (names.has("model_index.json")) {
     const auto encoder = std::ranges::find(models, "text_encoder");
-    const std::string next = encoder != models.end() ? fmt::format("; its text encoder is a model: headscope inspect {}",
-                                                                   in(folder, "text_encoder"))
-                                                     : "; its parts lie in folders of their own";
+    const std::string next =
+        encoder != models.end()
+            ? fmt::format("; its text encoder is a model: headscope inspect {}", in(folder, "text_encoder"))
+            : "; its parts lie in folders of their own";
     return "is a diffusion model (model_index.json), a pipeline of several models" + next;
   }
   for (const std::string& found : {recognize_training(folder, names), recognize_export(names)}) {
@@ -269,8 +283,8 @@ std::string recognize_folder(const fs::path& folder) {
     return fmt::format("holds no weights itself; the model may be in {}", in(folder, models.front()));
   }
   if (std::string data = recognize_data(folder, names); !data.empty()) return data;
-  const bool tokenizer = names.has("tokenizer.json") || names.has("tokenizer.model") || names.has("tokenizer_config.json") ||
-                         names.has("vocab.json") || names.has("vocab.txt");
+  const bool tokenizer = names.has("tokenizer.json") || names.has("tokenizer.model") ||
+                         names.has("tokenizer_config.json") || names.has("vocab.json") || names.has("vocab.txt");
   if (tokenizer) {
     return "holds a tokenizer but no weights; download the whole model: hf download NAME, or save it with "
            "model.save_pretrained too";

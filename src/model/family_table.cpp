@@ -45,7 +45,8 @@ const Family* nearest_family(std::string_view stated) {
     for (const std::string& type : family.model_types) consider(family, type);
     consider(family, family.name);
   }
-  // An architecture of GGUF that is as near is less likely to be meant: "mistrall" is mistral, not ministral3's mistral3.
+  // An architecture of GGUF that is as near is less likely to be meant: "mistrall" is mistral, not ministral3's
+  // mistral3.
   for (const Family& family : known_families()) {
     if (family.gguf) consider(family, family.gguf->architecture);
   }

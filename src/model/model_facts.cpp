@@ -11,7 +11,8 @@ namespace headscope {
 namespace {
 
 constexpr std::array<std::string_view, 7> kLengthKeys = {
-    "max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length", "max_sequence_length", "model_max_length"};
+    "max_position_embeddings", "n_positions",     "n_ctx", "max_seq_len", "seq_length",
+    "max_sequence_length",     "model_max_length"};
 
 // Values that no training changes. GPT-2 stores its causal mask as "attn.bias", [1, 1, n, n].
 bool is_table(const StoredTensor& tensor) {

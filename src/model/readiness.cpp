@@ -36,9 +36,10 @@ std::vector<Readiness> readiness(const Model& model) {
   } catch (const Error& error) {
     problem = error.what();
   }
-  const std::string takes = info.modality == Modality::kImage     ? "takes images (PNG, JPEG) or pixels"
-                            : has_tokenizer(model.checkpoint()) ? "takes text or token ids"
-                                                                : "takes token ids (--ids); no text, since there is no tokenizer";
+  const std::string takes = info.modality == Modality::kImage ? "takes images (PNG, JPEG) or pixels"
+                            : has_tokenizer(model.checkpoint())
+                                ? "takes text or token ids"
+                                : "takes token ids (--ids); no text, since there is no tokenizer";
   all.push_back({"capture", problem.empty(), problem.empty() ? takes : problem});
   all.push_back({"detect", problem.empty(), problem.empty() ? "runs the model on random inputs" : "as for capture"});
   all.push_back({"patch", problem.empty() && no_patch.empty(),

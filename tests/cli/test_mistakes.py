@@ -86,7 +86,7 @@ MISTAKES = [
     ("families --jsn", 2, "(did you mean '--json'?)"),
     ("relate MODEL -o x --text hello", 2, "relate has no option '--text'; capture, patch, prune have it"),
     ("relate --model MODEL -o x", 2, "relate has no option '--model': write the MODEL without it"),
-    ("relate MODEL -o x --colour red", 2, "relate has no option '--colour'; 'headscope relate --help' shows its options"),
+    ("relate MODEL -o x --colour red", 2, "no option '--colour'; 'headscope relate --help' shows its options"),
     ("relate MODEL -o x --quiet=1.5.2x --verbos", 2, "--quiet takes no value, found '--quiet=1.5.2x'"),
     ("relate", 2, "relate needs a MODEL (Folder with config.json"),
     ("relate MODEL", 2, "relate needs -o or --output (Folder for the results)"),
@@ -101,7 +101,7 @@ MISTAKES = [
     ("relate MODEL -o x --metric kp", 2, "--metric: unknown value 'kp' (did you mean 'pk'?)"),
     ("relate MODEL -o x --metric pk,grasmann", 2, "(did you mean 'grassmann'?)"),
     ("relate MODEL -o x --null isotropik", 2, "(did you mean 'isotropic'?)"),
-    ("relate MODEL -o x --pairs oq", 2, "--pairs: expected a pair of the roles Q, K, V, O such as OQ, or all, found 'oq' (did"),
+    ("relate MODEL -o x --pairs oq", 2, "--pairs: expected a pair of the roles Q, K, V, O such as OQ, or all"),
     ("relate MODEL -o x --nodes head", 2, "--nodes: unknown value 'head' (did you mean 'heads'?)"),
     ("relate MODEL -o x --family lama", 2, "unknown family 'lama' (did you mean 'llama'?)"),
     ("prune MODEL -o x --text a --criteria energie", 2, "(did you mean 'energy'?)"),
@@ -115,12 +115,12 @@ MISTAKES = [
     ("relate MODEL -o x --seed -1", 2, "--seed: expected a non-negative integer, found '-1'"),
     ("relate MODEL -o x --threads 0", 2, "--threads: expected an integer from 1 to 1024, found '0'"),
     ("relate MODEL -o x --save-every -1", 2, "--save-every: expected a number of at least 0, found '-1'"),
-    ("relate MODEL -o x --layers -1", 2, "--layers: expected a layer, counted from 0, or a range such as 3-5, found '-1'"),
+    ("relate MODEL -o x --layers -1", 2, "--layers: expected a layer, counted from 0, or a range"),
     ("relate MODEL -o x --layers 99", 2, "layer 99 requested, but the model has 4"),
     ("relate MODEL -o x --memory 8XB", 2, "--memory: expected a size such as 8G, 512M, 8GB or a number of bytes"),
     ("relate MODEL -o x --memory -8G", 2, "--memory: expected a size"),
     ("capture MODEL -o x --text a --max-tokens 0", 2, "--max-tokens: expected an integer of at least 1, found '0'"),
-    ("capture MODEL -o x --text a --queries 5-3", 2, "--queries: expected an index or a range such as 3-5, found '5-3'"),
+    ("capture MODEL -o x --text a --queries 5-3", 2, "--queries: expected an index or a range such as 3-5"),
     ("capture MODEL -o x --text a --ablate L9H9", 2, "L9H9 is not a query head of the model, which has 4 layers of 8"),
     ("detect MODEL -o x --threshold 2", 2, "--threshold: expected a number from 0 to 1, found '2'"),
     ("detect MODEL -o x --length -4", 2, "--length: expected a non-negative integer, found '-4'"),
@@ -146,6 +146,7 @@ MISTAKES = [
     ("demo -o -", 2, "--output: results are a folder of files"),
     ("relate MODEL -o ''", 2, "--output: expected a folder, found ''"),
     ("report RUN -o ''", 2, "--output: expected the name of a page"),
+    ("relate MODEL -o trainer/checkpoint-500", 2, "is the folder of a model; give results one of their own"),
     ("report RUN -o empty", 2, "empty is a folder; give the name of a page"),
     ("report RUN -o story.txt", 2, "exists and is not a report; choose another name, or --force"),
     # Inputs
@@ -154,8 +155,10 @@ MISTAKES = [
     ("capture MODEL -o x --text-file blank.txt", 3, "blank.txt: has no text in it"),
     ("capture MODEL -o x --text-file nothing", 3, "nothing: "),
     ("capture MODEL -o x --text-file nofile.txt", 3, "nofile.txt: cannot open: No such file or directory"),
-    ("capture MODEL -o x --text-file photos", 3, "photos: the folder has no text file (.txt, .text, .md) for --text-file"),
-    ("capture MODEL -o x --ids 1 2 3", 2, "--ids: there is no file 1; a list of token ids has commas, e.g. --ids 1,2,3"),
+    ("capture MODEL -o x --text-file photos", 3, "photos: the folder has no text file (.txt, .text, .md)"),
+    ("capture MODEL -o x --ids 1,2,x", 2, "--ids: expected a file or token ids such as 1,2,3, found '1,2,x'"),
+    ("capture MODEL -o x --ids ids.npz", 3, "ids.npz: cannot open"),
+    ("capture MODEL -o x --ids 1,-2", 2, "--ids: expected a file or token ids such as 1,2,3, found '1,-2'"),
     ("capture MODEL -o x --ids 1,99999", 3, "99999"),
     ("capture MODEL -o x --image photo.png", 3, "the model takes tokens; use --text or --ids"),
     ("capture VIT -o x --text hello", 3, "the model takes images; use --image or --pixels"),
@@ -213,10 +216,10 @@ MISTAKES = [
     ("inspect gpt2", 3, "has no model of this name; download it with: hf download gpt2"),
     ("reproduce BARE", 3, "the published figures are for GPT-2 small"),
     # What is no RUN
-    ("report MODEL -o x.html", 3, "is a model, not a folder of results (a RUN); make one: headscope capture"),
-    ("organize MODEL -o x", 3, "is a model, not a folder of results (a RUN)"),
-    ("softmax MODEL -o x", 3, "is a model, not a folder of results (a RUN)"),
-    ("compare MODEL RUN -o x", 3, "is a model, not a folder of results (a RUN)"),
+    ("report MODEL -o x.html", 3, "not a folder of results; 'headscope capture' and 'headscope relate' make one"),
+    ("organize MODEL -o x", 3, "is a model, not a folder of results"),
+    ("softmax MODEL -o x", 3, "is a model, not a folder of results"),
+    ("compare MODEL RUN -o x", 3, "is a model, not a folder of results"),
     ("report nowhere -o x.html", 3, "nowhere: no such folder; give the folder that was named with -o"),
     ("report empty -o x.html", 3, "empty: is not a folder of results: it has no manifest.json"),
     ("compare RUN nowhere -o x", 3, "nowhere: no such folder"),
@@ -286,10 +289,12 @@ def test_a_list_of_ids_as_text_is_noticed(folder: Path) -> None:
 
 
 def test_ids_may_be_written_out(folder: Path) -> None:
-    for ids in ("5,6,7", "[5, 6, 7]"):
-        done = headscope(folder, ["capture", str(ROOT / "models/induction"), "-o", "list", "--ids", ids, "--force"])
+    for ids in (["5,6,7"], ["[5, 6, 7]"], ["5", "6", "7"], ["5, 6, 7"]):
+        done = headscope(folder, ["capture", str(ROOT / "models/induction"), "-o", "list", "--ids", *ids, "--force"])
         assert done.returncode == 0, done.stderr
-        assert "3 tokens" in done.stdout
+        assert "1 input\n" in done.stdout and "3 tokens" in done.stdout
+    done = headscope(folder, ["capture", str(ROOT / "models/induction"), "-o", "lists", "--ids", "5,6,7", "8,9"])
+    assert "2 inputs\n" in done.stdout
 
 
 def test_a_page_can_go_to_standard_output(folder: Path) -> None:

@@ -74,8 +74,8 @@ class Option {
   Option& required() { return set(required_); }
   /// Required on the command line, while Python and C++ have a meaning for its absence.
   Option& required_on_command_line() { return set(required_on_command_line_); }
-  /// On the command line values are not split at commas: they may contain them. Every text needs its own option; several
-  /// paths may follow one.
+  /// On the command line values are not split at commas: they may contain them. Every text needs its own option;
+  /// several paths may follow one.
   Option& repeated() { return set(repeated_); }
   /// Does not determine the result, so that it is not part of the identity in the manifest.
   Option& circumstantial() { return set(circumstantial_); }

@@ -9,8 +9,8 @@ namespace headscope {
 
 // What a misspelled word may mean.
 
-/// Returns how many letters to insert, remove or replace, or neighbors to swap (Levenshtein's distance with swaps). Cost:
-/// product of the lengths.
+/// Returns how many letters to insert, remove or replace, or neighbors to swap (Levenshtein's distance with swaps).
+/// Cost: product of the lengths.
 [[nodiscard]] std::size_t edits(std::string_view from, std::string_view to);
 
 /// Returns the name that `word` most likely means, or an empty text if none is near: one that differs in case, in `-`

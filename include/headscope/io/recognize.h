@@ -18,7 +18,8 @@ namespace headscope {
 /// Empty if it is none.
 [[nodiscard]] std::string recognize_model(const std::filesystem::path& path);
 
-/// Returns whether a file holds the state of a training rather than weights, by its name: optimizer.pt, rng_state_0.pth.
+/// Returns whether a file holds the state of a training rather than weights, by its name: optimizer.pt,
+/// rng_state_0.pth.
 [[nodiscard]] bool is_training_state(const std::filesystem::path& file);
 
 }  // namespace headscope
