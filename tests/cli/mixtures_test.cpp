@@ -34,7 +34,10 @@ std::vector<float> floats(const fs::path& path) {
 
 class Folder {
  public:
-  Folder() { write_npy<std::int64_t>(folder_.path() / "ids.npy", {3, 4, 5, 6, 7, 8, 9, 3, 4, 5, 6, 7}, {12}); }
+  Folder() {
+    const std::vector<std::int64_t> ids = {3, 4, 5, 6, 7, 8, 9, 3, 4, 5, 6, 7};
+    write_npy<std::int64_t>(folder_.path() / "ids.npy", ids, Shape{ids.size()});
+  }
   [[nodiscard]] std::string ids() const { return (folder_.path() / "ids.npy").string(); }
   [[nodiscard]] fs::path run() const { return folder_.path() / "run"; }
 
@@ -71,7 +74,7 @@ TEST(Mixtures, FamiliesWithoutSinksHaveNoFileOfThem) {
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_FALSE(fs::exists(folder.run() / "sinks.npy"));
   const auto tokens = nlohmann::json::parse(read(folder.run() / "tokens.json"));
-  EXPECT_EQ(tokens.at("chunks"), (std::vector<int>{5, 5, 5, 0}));
+  EXPECT_EQ(tokens.at("chunks").get<std::vector<int>>(), (std::vector<int>{5, 5, 5, 0}));
 }
 
 TEST(Mixtures, InspectNamesTheSinksAndThatItRuns) {
