@@ -65,7 +65,8 @@ std::unique_ptr<LoadedModel> open(const std::filesystem::path& model, const std:
 }
 
 std::unique_ptr<LoadedModel> from_arrays(const std::filesystem::path& path,
-                                         const std::map<std::string, ArrayIn>& arrays, const std::string& config) {
+                                         const std::map<std::string, ArrayIn>& arrays, const std::string& config,
+                                         const std::string& family, const std::string& tower) {
   auto loaded = std::make_unique<LoadedModel>();
   std::vector<StoredTensor> tensors;
   for (const auto& [name, array] : arrays) {
@@ -76,8 +77,8 @@ std::unique_ptr<LoadedModel> from_arrays(const std::filesystem::path& path,
     loaded->arrays.push_back(array);
   }
   const nb::gil_scoped_release release;
-  loaded->model =
-      std::make_shared<const Model>(Model::from_checkpoint(Checkpoint::from_memory(path, std::move(tensors), config)));
+  loaded->model = std::make_shared<const Model>(
+      Model::from_checkpoint(Checkpoint::from_memory(path, std::move(tensors), config), family, tower));
   return loaded;
 }
 
@@ -165,9 +166,9 @@ void bind_model(nb::module_& m) {
       .def_static("open", &open, "model"_a, "revision"_a, "family"_a, "tower"_a,
                   nb::sig("def open(model: str | os.PathLike[str], revision: str, family: str, tower: str) -> Model"),
                   "Reads headers and configuration of a folder, a GGUF file or a model in the Hugging Face cache.")
-      .def_static("from_arrays", &from_arrays, "path"_a, "arrays"_a, "config"_a,
+      .def_static("from_arrays", &from_arrays, "path"_a, "arrays"_a, "config"_a, "family"_a, "tower"_a,
                   nb::sig("def from_arrays(path: str | os.PathLike[str], arrays: collections.abc.Mapping[str, "
-                          "typing.Any], config: str) -> Model"),
+                          "typing.Any], config: str, family: str, tower: str) -> Model"),
                   "Tensors by name, in place, with the text of their config.json.")
       .def("info", &info, nb::sig("def info(self) -> dict[str, typing.Any]"), "Facts from the headers.")
       .def("heads", &heads, "Names of the query heads, layer by layer.")

@@ -45,9 +45,10 @@ OBJECTS = {
     "model": (f"Model | Module | {PATH}",
               "Or a model that is loaded, a Hugging Face module, or a TransformerBridge around one."),
     "inputs": (f"{PATH} | ArrayLike | Mapping[str, ArrayLike] | Sequence[{PATH} | ArrayLike]",
-               "Or token ids, images of PIL, uint8 [height, width, 3] or normalized pixels [channels, height, width]; what a "
-               "tokenizer or an image processor returned; paths of files; a list of any of these for several inputs."),
-    "ids": (f"ArrayLike | {PATH} | Sequence[{PATH} | ArrayLike]", "Or such integers, also inputs of different lengths."),
+               "Or token ids, images of PIL, uint8 [height, width, 3] or normalized pixels [channels, height, width]; "
+               "what a tokenizer or an image processor returned; paths of files; a list of these for several inputs."),
+    "ids": (f"ArrayLike | {PATH} | Sequence[{PATH} | ArrayLike]",
+            "Or such integers, also inputs of different lengths."),
     "images": (f"{PATH} | ArrayLike | Sequence[{PATH} | ArrayLike]",
                "Or images of PIL, or arrays of uint8 [height, width, 3]."),
     "pixels": (f"ArrayLike | {PATH} | Sequence[{PATH}]", "Or an array of such numbers."),

@@ -1,7 +1,7 @@
 """Tensor names and shapes of the model families, as tables.
 
 A family is a list of parts. A part is a name stem, a table of tensors and how often it
-repeats; `{i}` in the stem is the layer. A line of a table is `kind name dims`:
+repeats; `{i}` in the stem is the layer, `{e}` the expert. A line of a table is `kind name dims`:
 
     linear  weight [out, in] and bias [out]      matrix   weight [out, in]
     conv1d  weight [in, out] and bias [out]      head     as matrix, left out if tied
@@ -120,6 +120,22 @@ GEMMA_NORMS = """
     offset post_feedforward_layernorm D
 """
 GEMMA3_LAYER = QKVO + "offset self_attn.q_norm h\n offset self_attn.k_norm h" + SWIGLU + GEMMA_NORMS
+QWEN3_MOE_LAYER = QKVO + "rms self_attn.q_norm h\n rms self_attn.k_norm h\n matrix mlp.gate E D" + RMS_PAIR
+GPT_OSS_LAYER = (
+    """
+    linear self_attn.q_proj A D
+    linear self_attn.k_proj B D
+    linear self_attn.v_proj B D
+    linear self_attn.o_proj D A
+    param  self_attn.sinks  H
+    linear mlp.router       E D
+    param  mlp.experts.gate_up_proj      E D 2*M
+    param  mlp.experts.gate_up_proj_bias E 2*M
+    param  mlp.experts.down_proj         E M D
+    param  mlp.experts.down_proj_bias    E D
+"""
+    + RMS_PAIR
+)
 QWEN3_LAYER = QKVO + "rms self_attn.q_norm h\n rms self_attn.k_norm h" + SWIGLU + RMS_PAIR
 PHI3_LAYER = (
     """

@@ -84,8 +84,8 @@ def kept(output: Any) -> Any | None:
 
 def cleaned(document: Any) -> Any:
     """The notebook as it is stored."""
-    document.metadata = nbformat.from_dict({"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-                         "language_info": {"name": "python"}})
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    document.metadata = nbformat.from_dict({"kernelspec": kernel, "language_info": {"name": "python"}})
     for cell in document.cells:
         cell.metadata = nbformat.from_dict({})
         if cell.cell_type == "code":

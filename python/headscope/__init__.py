@@ -50,11 +50,11 @@ from .results import (
 )
 
 __all__ = [
-    "ArgumentError", "BackendError", "Capture", "ColumnError", "Comparison", "Detection", "Error", "FileError", "FormatError",
-    "HeadGraph", "Invariance", "Metric", "Model", "NullModel", "NumericError", "Organization", "ParameterError",
-    "Patching", "Pruning", "Relation", "ResourceError", "Result", "Role", "Run", "Table", "Tree", "UnsupportedError", "__version__", "capture",
-    "capture_torch", "compare", "detect", "families", "from_torch", "load", "open", "organize", "patch", "prune", "relate",
-    "report", "set_threads", "softmax", "threads", "view",
+    "ArgumentError", "BackendError", "Capture", "ColumnError", "Comparison", "Detection", "Error", "FileError",
+    "FormatError", "HeadGraph", "Invariance", "Metric", "Model", "NullModel", "NumericError", "Organization",
+    "ParameterError", "Patching", "Pruning", "Relation", "ResourceError", "Result", "Role", "Run", "Table", "Tree",
+    "UnsupportedError", "__version__", "capture", "capture_torch", "compare", "detect", "families", "from_torch",
+    "load", "open", "organize", "patch", "prune", "relate", "report", "set_threads", "softmax", "threads", "view",
 ]
 
 if _better_kernels:

@@ -29,7 +29,8 @@ def on_cpu(name: str, values: ArrayLike) -> Any:
         try:
             values = np.from_dlpack(values)
         except (TypeError, ValueError, RuntimeError, BufferError):
-            raise ArgumentError(f"{name}: NumPy cannot read {kind_of(values)} of {getattr(values, 'dtype', '?')}") from None
+            raise ArgumentError(f"{name}: NumPy cannot read {kind_of(values)} of "
+                                f"{getattr(values, 'dtype', '?')}") from None
     return values
 
 

@@ -233,8 +233,8 @@ def _give_maps(request: _native.Request, source: Any, parameters: Mapping[str, A
         description = source._text(source._folder + "tokens.json")
         source = source._maps_of(parameters.get("what") or "scores")
     if isinstance(source, Result):
-        raise ArgumentError(f"source: this is the result of {source.command}, expected what capture returned, a folder of "
-                            "results, a file or an array")
+        raise ArgumentError(f"source: this is the result of {source.command}, expected what capture returned, a "
+                            "folder of results, a file or an array")
     if not (hasattr(source, "shape") or isinstance(source, (list, tuple))):
         raise ArgumentError("source: expected what capture returned, a folder of results, a file or an array, found "
                             f"{kind_of(source)}")

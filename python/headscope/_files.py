@@ -131,5 +131,6 @@ class Folder:
 def _reopened(path: str, command: str, identity: Mapping[str, Any]) -> Folder:
     folder = Folder(path, command)
     if folder._identity != identity:
-        raise ArgumentError(f"{path}: '{command}' has been run there with other options or inputs since this was pickled")
+        raise ArgumentError(f"{path}: '{command}' has been run there with other options or inputs since this was "
+                            "pickled")
     return folder

@@ -81,8 +81,8 @@ def _add_text(found: Inputs, name: str, text: str) -> None:
     # Nobody wants to know what heads do on the name of a file.
     if suffix in (*_IMAGES, *_TEXTS, ".npy") and Path(text).is_file():
         if suffix not in _IMAGES:
-            raise ArgumentError(f"{name}: '{text}' is the name of a file, which would be read as text; for its contents "
-                                "give a pathlib.Path")
+            raise ArgumentError(f"{name}: '{text}' is the name of a file, which would be read as text; for its "
+                                "contents give a pathlib.Path")
         found.image_files.append(text)
     else:
         found.texts.append(text)
@@ -170,7 +170,8 @@ def _add_array(found: Inputs, name: str, value: Any, depth: int) -> None:
     if array.dtype == np.uint8 and array.ndim in (3, 4):
         found.images += [(one, "") for one in _levels(name, array)]
     elif array.dtype == np.uint8:
-        raise ArgumentError(f"{name}: {shape} may be token ids or a gray image; give ids=, or image= [height, width, 1]")
+        raise ArgumentError(f"{name}: {shape} may be token ids or a gray image; give ids=, or image= [height, width, "
+                            "1]")
     elif array.dtype.kind in "iu" and array.ndim in (1, 2) and array.ndim + depth <= 2:
         rows = np.atleast_2d(array)
         for number in (rows.min(), rows.max()):
@@ -179,8 +180,8 @@ def _add_array(found: Inputs, name: str, value: Any, depth: int) -> None:
     elif array.dtype.kind == "f" and array.ndim in (3, 4) and array.ndim + depth <= 4:
         found.pixels.append(_pixels_of(name, array))
     else:
-        raise ArgumentError(f"{name}: {shape}; expected token ids (integers [tokens] or [inputs, tokens]), an image (uint8 "
-                            "[height, width, 3]) or normalized pixels (floats [channels, height, width])")
+        raise ArgumentError(f"{name}: {shape}; expected token ids (integers [tokens] or [inputs, tokens]), an image "
+                            "(uint8 [height, width, 3]) or normalized pixels (floats [channels, height, width])")
 
 
 def _pixels_of(name: str, values: Any) -> NDArray[np.float32]:
@@ -192,8 +193,8 @@ def _pixels_of(name: str, values: Any) -> NDArray[np.float32]:
         hint = "; give an image of levels from 0 to 255 as image=" if array.dtype == np.uint8 else ""
         raise ArgumentError(f"{name}: expected normalized pixels, which are floats, found {shape}{hint}")
     if array.ndim not in (3, 4):
-        raise ArgumentError(f"{name}: expected pixels [channels, height, width] or [images, channels, height, width], found "
-                            f"{shape}")
+        raise ArgumentError(f"{name}: expected pixels [channels, height, width] or [images, channels, height, width], "
+                            f"found {shape}")
     if array.size == 0:
         raise ArgumentError(f"{name}: is empty, {shape}")
     if array.shape[-1] in (1, 3) and array.shape[-3] not in (1, 3):
@@ -243,7 +244,8 @@ def _add_batch(found: Inputs, name: str, batch: Any) -> None:
         which = "neither" if ids is None else "both"
         raise ArgumentError(f"{name}: the mapping has {which} of input_ids and pixel_values, expected one of them")
     if fields:
-        raise ArgumentError(f"{name}: the mapping has '{next(iter(fields))}', which headscope does not use; leave it out")
+        raise ArgumentError(f"{name}: the mapping has '{next(iter(fields))}', which headscope does not use; leave it "
+                            "out")
     if pixels is not None:
         many = isinstance(pixels, (list, tuple)) and all(map(_is_array, pixels))
         found.pixels += [_pixels_of(f"{name}['pixel_values']", one) for one in (pixels if many else [pixels])]
@@ -254,7 +256,8 @@ def _add_batch(found: Inputs, name: str, batch: Any) -> None:
     if len(masks) != len(rows):
         raise ArgumentError(f"{name}: {len(rows)} inputs with {len(masks)} attention masks")
     if any(row.any() for row in kinds):
-        raise ArgumentError(f"{name}: token_type_ids mark pairs of texts; headscope takes every token as of the first one")
+        raise ArgumentError(f"{name}: token_type_ids mark pairs of texts; headscope takes every token as of the first "
+                            "one")
     found.ids += [_without_padding(name, row, one) for row, one in zip(rows, masks, strict=True)]
 
 
@@ -280,13 +283,15 @@ def _without_padding(name: str, ids: Any, mask: Any) -> NDArray[np.int64]:
     if places.size == 0:
         raise ArgumentError(f"{name}: the attention_mask leaves nothing of an input")
     if places[-1] - places[0] + 1 != places.size:
-        raise ArgumentError(f"{name}: the attention_mask has gaps; only padding before and after the tokens can be removed")
+        raise ArgumentError(f"{name}: the attention_mask has gaps; only padding before and after the tokens can be "
+                            "removed")
     return row[places[0]:places[-1] + 1]
 
 
 def ids_of(name: str, value: Any) -> list[NDArray[np.int64]]:
     """Token ids, one array per input."""
-    if not (_is_array(value) or _is_batch(value) or _is_encoding(value) or isinstance(value, (list, tuple, range, Iterator))):
+    is_list = isinstance(value, (list, tuple, range, Iterator))
+    if not (is_list or _is_array(value) or _is_batch(value) or _is_encoding(value)):
         raise ArgumentError(f"{name}: expected integers [tokens] or [inputs, tokens], found {kind_of(value)}")
     array = array_of(name, value) if _is_array(value) else None
     if array is not None and (array.ndim not in (1, 2) or array.dtype.kind not in "iu" or array.size == 0):

@@ -23,8 +23,9 @@ class Module(Protocol):
 
 #: Between the name of a part and that of what it wraps, in a module that TransformerLens has taken over.
 _WRAPPED = "_original_component"
-_PROCESSED = ("headscope reads weights as they were trained, and folds norms by itself (weights='folded'); give a bridge "
-              "that has not been through enable_compatibility_mode or process_weights, or the model's Hub name or folder")
+_PROCESSED = ("headscope reads weights as they were trained, and folds norms by itself (weights='folded'); give a "
+              "bridge that has not been through enable_compatibility_mode or process_weights, or the model's Hub name "
+              "or folder")
 
 
 def _is_a(value: Any, *names: str) -> bool:
@@ -54,15 +55,16 @@ def _bare(module: Any, name: str) -> Any:
         raise UnsupportedError(f"{name}: the module has adapters beside its weights; merge them first, with "
                                "merge_and_unload()")
     if _is_a(module, "FullyShardedDataParallel", "FSDPModule"):
-        raise UnsupportedError(f"{name}: this process has only a part of the module's weights; save the module and give "
-                               "its folder")
+        raise UnsupportedError(f"{name}: this process has only a part of the module's weights; save the module and "
+                               "give its folder")
     return module
 
 
 def _of_bridge(bridge: Any, name: str) -> Any:
     module = getattr(bridge, "original_model", None)
     if not callable(getattr(module, "state_dict", None)):
-        raise UnsupportedError(f"{name}: the bridge's weights are not in this process; give the model's Hub name or folder")
+        raise UnsupportedError(f"{name}: the bridge's weights are not in this process; give the model's Hub name or "
+                               "folder")
     if getattr(bridge, "_weights_processed", False):
         raise UnsupportedError(f"{name}: the bridge's weights are processed (norms folded in, outputs centered); "
                                + _PROCESSED)
@@ -84,8 +86,8 @@ def _check_split(where: str, part: Any, name: str) -> None:
             if mine is None or theirs is None:
                 continue
             if mine.shape != theirs.shape or not bool((mine.detach() == theirs.detach().to(mine)).all()):
-                raise UnsupportedError(f"{name}: {where}.{role}.{kind} of the bridge was changed, and is no longer what "
-                                       f"the model stores; {_PROCESSED}")
+                raise UnsupportedError(f"{name}: {where}.{role}.{kind} of the bridge was changed, and is no longer "
+                                       f"what the model stores; {_PROCESSED}")
 
 
 def _own_names(state: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,8 +140,8 @@ def _config_of(module: Any, config: Any, name: str) -> str:
     if found is not None and hasattr(found, "to_dict"):
         found = found.to_dict()
     if not isinstance(found, Mapping):
-        raise ArgumentError(f"{name}: the module has no config; give headscope.from_torch(module, config=...), what its "
-                            "config.json would hold")
+        raise ArgumentError(f"{name}: the module has no config; give headscope.from_torch(module, config=...), what "
+                            "its config.json would hold")
     if config is None and not found.get("architectures"):
         found = {**found, "architectures": [type(module).__name__]}
     return json.dumps(found, default=str)
@@ -158,11 +160,12 @@ def _origin(module: Any) -> str:
     return origin
 
 
-def native_model(module: Any, *, config: Any = None, path: str | None = None, name: str = "model") -> _native.Model:
+def native_model(module: Any, *, config: Any = None, path: str | None = None, family: str = "", tower: str = "",
+                 name: str = "model") -> _native.Model:
     """The weights of a module, in place. ``name`` begins the messages."""
     bare = _bare(module, name)
     text = _config_of(bare, config, name)
-    return _native.Model.from_arrays(path or _origin(bare), _tensors(bare, name), text)
+    return _native.Model.from_arrays(path or _origin(bare), _tensors(bare, name), text, family, tower)
 
 
 MODULES = "a Hugging Face module or a TransformerBridge"

@@ -85,7 +85,8 @@ class Model:
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._opened_as is None:
-            raise ArgumentError("a model in memory cannot be pickled; save the module and pickle headscope.load(folder)")
+            raise ArgumentError("a model in memory cannot be pickled; save the module and pickle "
+                                "headscope.load(folder)")
         return _reopened, (str(Path(self.path).absolute()), *self._opened_as)
 
     def __copy__(self) -> Model:
@@ -119,12 +120,13 @@ def model_of(
     if isinstance(value, str) or (isinstance(value, PathLike) and not hasattr(value, "manifest")):
         return Model.open(value, revision, family, tower)
     for name, given in (("revision", revision), ("family", family), ("tower", tower)):
-        if given is not None:
-            raise ArgumentError(f"{name}: the model is already open; use it with headscope.load and a path or a Hub name")
+        if given is not None and (name == "revision" or isinstance(value, Model)):
+            raise ArgumentError(f"{name}: the model is already open; use it with headscope.load and a path or a Hub "
+                                "name")
     if isinstance(value, Model):
         return value
     check_is_module("model", value)
-    return Model(native_model(value))
+    return Model(native_model(value, family=family or "", tower=tower or ""))
 
 
 @checked
@@ -137,11 +139,13 @@ def load(
     """Opens a model: from files, or one that is running.
 
     ``model`` is a folder with config.json and safetensors files, a .gguf file, or a model in the Hugging Face cache. A
-    name (``openai-community/gpt2``, ``gpt2``) is looked up in the local cache, never on the network; ``revision`` is its
-    branch, tag or commit. ``family`` reads the model as one of that family, whatever its configuration says. ``tower``
-    selects the transformer of a model with several: ``text`` or ``vision`` of CLIP or LLaVA, ``stage3`` of Swin.
+    name (``openai-community/gpt2``, ``gpt2``) is looked up in the local cache, never on the network; ``revision`` is
+    its branch, tag or commit. ``family`` reads the model as one of that family, whatever its configuration says.
+    ``tower`` selects the transformer of a model with several: ``text`` or ``vision`` of CLIP or LLaVA, ``stage3`` of
+    Swin.
 
-    Or ``model`` is a Hugging Face module or a ``TransformerBridge``: its weights are used in place, as by ``from_torch``.
+    Or ``model`` is a Hugging Face module or a ``TransformerBridge``, whose weights are used in place, as by
+    ``from_torch``.
     """
     return model_of(model, revision, family, tower)
 
@@ -151,8 +155,8 @@ def from_torch(module: Module, *, config: Any = None, name: str | None = None) -
     """A Hugging Face module, or a ``TransformerBridge`` around one, as a model. Its weights are used in place.
 
     Tensors on a device, or not in C order, are copied, and so are experts that transformers merged. Later changes of
-    weights that were not copied are visible. ``name`` is the name in messages, and the folder of its tokenizer; default:
-    the folder or the Hub name that the module was loaded from. ``config`` is needed for a module without one.
+    weights that were not copied are visible. ``name`` is the name in messages, and the folder of its tokenizer;
+    default: the folder or the Hub name that the module was loaded from. ``config`` is needed for a module without one.
     """
     check_is_module("from_torch", module, MODULES)
     return Model(native_model(module, config=config, path=name, name="from_torch"))

@@ -137,6 +137,9 @@ std::string attention_lines(const CaptureResult& result, bool images) {
   if (!images) lines += line("on the previous token", [](const HeadAttention& head) { return head.previous; });
   lines += line("on the token itself", [](const HeadAttention& head) { return head.itself; });
   lines += line("on the first token", [](const HeadAttention& head) { return head.first; });
+  if (std::ranges::any_of(heads, [](const HeadAttention& head) { return head.sink > 0; })) {
+    lines += line("on the sink, no key", [](const HeadAttention& head) { return head.sink; });
+  }
   lines += line("lowest entropy (nats)", [](const HeadAttention& head) { return -head.entropy; });
   return lines;
 }

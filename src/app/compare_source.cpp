@@ -24,7 +24,7 @@ OpenedRun open_run(const fs::path& path, MapKind what) {
   std::error_code ignored;
   if (!fs::is_directory(path, ignored)) {
     if (const std::string model = recognize_model(path); !model.empty() && fs::exists(path, ignored)) {
-      throw Error(ErrorKind::kUnsupported, fmt::format("{}: {}", path.string(), model));
+      throw Error(ErrorKind::kFormat, fmt::format("{}: {}", path.string(), model));
     }
     throw Error(ErrorKind::kIo, fmt::format("{}: no such folder; expected a RUN that 'headscope capture' or 'headscope "
                                             "relate' wrote",
@@ -36,7 +36,7 @@ OpenedRun open_run(const fs::path& path, MapKind what) {
   run.has_weights = run.contents && run.contents->has(run_files::kInformativeness.path);
   if (!run.has_maps && !run.has_weights) {
     if (const std::string model = recognize_model(path); !model.empty()) {
-      throw Error(ErrorKind::kUnsupported, fmt::format("{}: {}", path.string(), model));
+      throw Error(ErrorKind::kFormat, fmt::format("{}: {}", path.string(), model));
     }
     throw Error(ErrorKind::kFormat,
                 fmt::format("{}: holds neither {} nor {}; 'headscope capture' and 'headscope relate' write them",

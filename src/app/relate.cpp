@@ -69,8 +69,12 @@ ComponentChoice components_of(const RelateRequest& request) {
   if (!has(GraphNodes::kHeads)) {
     throw Error(ErrorKind::kInvalidArgument, "--nodes: expected heads among the nodes, such as heads,mlp");
   }
+  if (request.experts == ExpertNodes::kEach && !has(GraphNodes::kMlp)) {
+    throw Error(ErrorKind::kInvalidArgument, "--experts: expected mlp among --nodes, such as heads,mlp");
+  }
   return {.rotary_key = has(GraphNodes::kRotaryKey),
           .mlp = has(GraphNodes::kMlp),
+          .each_expert = request.experts == ExpertNodes::kEach,
           .embedding = has(GraphNodes::kEmbedding),
           .position = has(GraphNodes::kPosition),
           .unembedding = has(GraphNodes::kUnembedding)};
@@ -256,6 +260,9 @@ void describe(RelateRequest& request, OptionList& options) {
       .formerly("--q");
   options.add("nodes", request.nodes, nodes_form(),
               "Nodes of the graph; with others than heads, all components are compared by overlap");
+  options.add("experts", request.experts,
+              named_values<ExpertNodes>({{ExpertNodes::kPooled, "pooled"}, {ExpertNodes::kEach, "each"}}),
+              "Nodes of an MLP that is a mixture of experts: one for all of them, such as L4M, or one for each, L4M12");
   options.add("labels", request.labels, "JSON file of head classes to score against");
   options.add("neurons", request.neurons,
               "Neurons listed per subspace of a head with token profiles: those whose vectors are most in it");

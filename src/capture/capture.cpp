@@ -28,7 +28,14 @@ struct RowSums {
   double first = 0;
   double itself = 0;
   double previous = 0;
+  double sink = 0;
 };
+
+// What a row lacks to 1: the share of the head's sink.
+float sink_share(std::span<const float> row) {
+  const double sum = std::accumulate(row.begin(), row.end(), 0.0);
+  return static_cast<float>(std::max(0.0, 1 - sum));
+}
 
 RowSums sum_rows(const MapRows& rows) {
   RowSums sums;
@@ -70,7 +77,8 @@ class Capturer {
       sums_.resize(inputs_.size() * result_.heads.size());
       pass.on_pattern = [this](const MapRows& rows) {
         write(patterns_[rows.input], rows);
-        const RowSums sums = sum_rows(rows);
+        RowSums sums = sum_rows(rows);
+        if (has_sinks_) sums.sink = write_sinks(rows);
         const std::lock_guard lock(mutex_);
         sums_[rows.input * result_.heads.size() + slot(rows.layer, rows.head)].push_back(sums);
       };
@@ -157,6 +165,9 @@ class Capturer {
     const CapturedInput& input = result_.inputs[i];
     const Shape shape = {result_.heads.size(), input.queries, input.tokens};
     if (options_.pattern) patterns_.push_back(add_array(run_files::kPattern, i, shape, options_.element));
+    if (options_.pattern && has_sinks_) {
+      sinks_.push_back(add_array(run_files::kSinks, i, {shape[0], shape[1]}, RunFloat::kF32));
+    }
     if (options_.scores) scores_.push_back(add_array(run_files::kScores, i, shape, options_.element));
     if (options_.output) {
       outputs_.push_back(add_array(has_head() ? run_files::kOutput : run_files::kHiddenState, i,
@@ -166,7 +177,10 @@ class Capturer {
                          .first_query = options_.first_query,
                          .queries = input.queries,
                          .causal = network_.causal};
-    for (const NetworkLayer& layer : network_.layers) maps.windows.push_back(layer.window);
+    for (const NetworkLayer& layer : network_.layers) {
+      maps.windows.push_back(layer.window);
+      maps.chunks.push_back(layer.chunk);
+    }
     run_.add_text(describe_input(run_files::kTokens, i), tokens_json(inputs_[i], maps));
     if (options_.thumbnail) add_thumbnail(i);
   }
@@ -212,6 +226,18 @@ class Capturer {
     array.write(row * tokens, std::span<const unsigned short>(halves));
   }
 
+  // Returns the sum of the shares.
+  double write_sinks(const MapRows& rows) {
+    std::vector<float> shares(rows.values.rows());
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      shares[i] = sink_share({rows.values.data() + i * rows.values.row_stride(), rows.values.columns()});
+    }
+    const std::size_t queries = result_.inputs[rows.input].queries;
+    const std::size_t first = slot(rows.layer, rows.head) * queries + rows.first_query - options_.first_query;
+    sinks_[rows.input].write(first, shares);
+    return std::accumulate(shares.begin(), shares.end(), 0.0);
+  }
+
   void keep_output(const OutputRows& rows) {
     const std::size_t width = rows.values.columns();
     // Outputs arrive as contiguous whole rows.
@@ -255,12 +281,14 @@ class Capturer {
           all.first += part.first;
           all.itself += part.itself;
           all.previous += part.previous;
+          all.sink += part.sink;
         }
       }
       const auto rows = static_cast<double>(all.rows);
       const double pairs = static_cast<double>(std::max<std::size_t>(all.with_previous, 1));
       const HeadId id = result_.heads[h];
-      result_.attention.push_back({id, all.entropy / rows, all.first / rows, all.itself / rows, all.previous / pairs});
+      result_.attention.push_back(
+          {id, all.entropy / rows, all.first / rows, all.itself / rows, all.previous / pairs, all.sink / rows});
       const HeadAttention& one = result_.attention.back();
       table.add_row({to_string(id), id.layer, id.head, one.entropy, one.first, one.itself, one.previous});
     }
@@ -273,10 +301,13 @@ class Capturer {
   const CaptureOptions& options_;
   Network network_;
   std::vector<std::size_t> slots_;  // by layer * heads + head: index along the maps' first axis, or one past its end
+  bool has_sinks_ =
+      std::ranges::any_of(network_.layers, [](const NetworkLayer& layer) { return layer.sinks != nullptr; });
   bool looked_for_preprocessing_ = false;
   std::optional<Preprocessing> preprocessing_;
   std::vector<RunArray> patterns_;
   std::vector<RunArray> scores_;
+  std::vector<RunArray> sinks_;
   std::vector<RunArray> outputs_;
   std::vector<std::vector<RowSums>> sums_;  // by input and head
   std::mutex mutex_;

@@ -2,10 +2,15 @@
 
 namespace headscope {
 
+PatchKernel patch_kernel(const NetworkInput& in) {
+  const Shape& shape = in.patches.weight->shape;
+  return {shape[1], shape.size() == 5 ? shape[2] : 1, shape[shape.size() - 2], shape.back()};
+}
+
 PatchGrid patch_grid(const NetworkInput& in, const Pixels& pixels) {
   if (in.patches.weight == nullptr) return {};
-  const Shape& kernel = in.patches.weight->shape;
-  return {pixels.height / kernel[2], pixels.width / kernel[3]};
+  const PatchKernel kernel = patch_kernel(in);
+  return {pixels.height / kernel.height, pixels.width / kernel.width};
 }
 
 std::size_t rows_of(const StoredTensor* table) {

@@ -17,6 +17,16 @@ struct PatchGrid {
   friend auto operator<=>(const PatchGrid&, const PatchGrid&) = default;
 };
 
+/// The extents of the convolution that makes patches.
+struct PatchKernel {
+  std::size_t channels = 0;
+  std::size_t frames = 1;
+  std::size_t height = 0;
+  std::size_t width = 0;
+};
+
+[[nodiscard]] PatchKernel patch_kernel(const NetworkInput& in);
+
 [[nodiscard]] PatchGrid patch_grid(const NetworkInput& in, const Pixels& pixels);
 
 /// Number of rows of a table, whose last axis is the stream; 0 if there is none.

@@ -8,7 +8,10 @@
 namespace headscope {
 
 RotaryTable::RotaryTable(const Rotary& rotary, std::size_t length)
-    : interleaved_(rotary.interleaved), first_(rotary.first), cosine_(length, rotary.width / 2), sine_(length, rotary.width / 2) {
+    : interleaved_(rotary.interleaved),
+      first_(rotary.first),
+      cosine_(length, rotary.width / 2),
+      sine_(length, rotary.width / 2) {
   if (rotary.width == 0) return;
   const std::vector<float> frequencies = rotary_frequencies(rotary, length);
   const bool longer = rotary.scaling == RotaryScaling::kLongRope && static_cast<double>(length) > rotary.trained_length;
@@ -28,7 +31,7 @@ RotaryTable::RotaryTable(const Rotary& rotary, const PatchGrid& grid, std::size_
   const std::size_t half = rotary.width / 4;
   const bool centers = rotary.grid == RotaryGrid::kCenters;
   const auto frequency = [&](std::size_t i, bool column) {
-    const std::size_t k = centers ? 2 * i : 2 * i + (column ? 1 : 0);
+    const std::size_t k = 2 * i + (rotary.grid == RotaryGrid::kAlternating && column ? 1 : 0);
     return static_cast<float>(1 /
                               std::pow(rotary.base, 2 * static_cast<double>(k) / static_cast<double>(rotary.width)));
   };

@@ -51,6 +51,21 @@ ImageSize resized(const ImageSize& from, const Preprocessing& preprocessing, std
     };
     new_height = fitted(height, patch.height);
     new_width = fitted(width, patch.width);
+  } else if (preprocessing.resize == ResizeTo::kArea) {
+    const auto step = static_cast<double>(preprocessing.patch.height);
+    const auto most = static_cast<double>(preprocessing.max_pixels);
+    const auto least = static_cast<double>(preprocessing.min_pixels);
+    new_height = std::nearbyint(height / step) * step;
+    new_width = std::nearbyint(width / step) * step;
+    if (new_height * new_width > most) {
+      const double shrink = std::sqrt(height * width / most);
+      new_height = std::max(step, std::floor(height / shrink / step) * step);
+      new_width = std::max(step, std::floor(width / shrink / step) * step);
+    } else if (new_height * new_width < least) {
+      const double grow = std::sqrt(least / (height * width));
+      new_height = std::ceil(height * grow / step) * step;
+      new_width = std::ceil(width * grow / step) * step;
+    }
   } else if (preprocessing.resize == ResizeTo::kCover) {
     const double ratio = std::min(height / static_cast<double>(size.height), width / static_cast<double>(size.width));
     new_height = std::nearbyint(height / ratio);

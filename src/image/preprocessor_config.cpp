@@ -41,6 +41,7 @@ constexpr std::array kProcessors = {
     Defaults{"GotOcr2", ResizeTo::kSize, 384, true, Resample::kBicubic, std::nullopt, kClipMean, kClipStd},
     Defaults{"Llava", ResizeTo::kShortestEdge, 224, false, Resample::kBicubic, 224, kClipMean, kClipStd},
     Defaults{"Pixtral", ResizeTo::kWithin, 1024, true, Resample::kBicubic, std::nullopt, kClipMean, kClipStd},
+    Defaults{"Qwen2VL", ResizeTo::kArea, 14, false, Resample::kBicubic, std::nullopt, kClipMean, kClipStd},
     Defaults{"DINOv3ViT", ResizeTo::kSize, 224, true, Resample::kBilinear, std::nullopt, kImagenetMean, kImagenetStd},
     Defaults{"Bit", ResizeTo::kShortestEdge, 224, false, Resample::kBicubic, 224, kClipMean, kClipStd},
 };
@@ -70,6 +71,9 @@ constexpr std::array kModelTypes = {
     ModelType{"llava", "Llava"},
     ModelType{"mistral3", "Pixtral"},
     ModelType{"pixtral", "Pixtral"},
+    ModelType{"qwen2_vl", "Qwen2VL"},
+    ModelType{"qwen2_5_vl", "Qwen2VL"},
+    ModelType{"qwen3_vl", "Qwen2VL"},
 };
 
 const Defaults* find_processor(std::string_view name) {
@@ -158,6 +162,10 @@ class PreprocessorConfig {
     result.size = {defaults_.edge, defaults_.edge};
     result.resample = resample();
     const JsonValue size = reader_.find("size");
+    if (result.resize == ResizeTo::kArea) {
+      read_area(size, result);
+      return;
+    }
     if (result.resize == ResizeTo::kWithin) {
       const JsonValue longest = size.find("longest_edge");
       if (!longest.is_null()) result.size.height = result.size.width = reader_.edge(longest, "size.longest_edge");
@@ -177,6 +185,26 @@ class PreprocessorConfig {
       result.resize = number && !square ? ResizeTo::kShortestEdge : ResizeTo::kSize;
       result.size = height_and_width(size, "size");
     }
+  }
+
+  // Qwen's size holds numbers of pixels, whatever its keys say; older files have them beside it.
+  void read_area(JsonValue size, Preprocessing& result) const {
+    constexpr std::uint64_t kMost = 64 * 1024 * 1024;
+    const auto pixels = [&](std::string_view old, std::string_view key, std::size_t usual) {
+      const JsonValue stated = !reader_.find(old).is_null() ? reader_.find(old) : size.find(key);
+      if (stated.is_null()) return usual;
+      const auto number = stated.as_unsigned();
+      if (!number || *number == 0 || *number > kMost) {
+        reader_.fail(fmt::format("'{}' is not a number of pixels from 1 to {}", key, kMost));
+      }
+      return static_cast<std::size_t>(*number);
+    };
+    result.min_pixels = pixels("min_pixels", "shortest_edge", 56 * 56);
+    result.max_pixels = pixels("max_pixels", "longest_edge", 28 * 28 * 1280);
+    const auto edge = [&](std::string_view key, std::size_t usual) {
+      return reader_.find(key).is_null() ? usual : reader_.edge(reader_.find(key), std::string(key));
+    };
+    result.patch.height = result.patch.width = edge("patch_size", 14) * edge("merge_size", 2);
   }
 
   std::size_t shortest_edge(JsonValue size) const {

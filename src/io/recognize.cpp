@@ -254,10 +254,7 @@ std::string recognize_model(const fs::path& path) {
   const bool folder = fs::is_directory(path, ignored);
   const bool has_config = folder && fs::exists(path / "config.json", ignored);
   if (!has_config && (folder || lower(path.extension().string()) != ".gguf")) return {};
-  return fmt::format(
-      "is a model, not a folder of results (a RUN); make one: headscope capture {} -o RUN, or headscope "
-      "relate {} -o RUN",
-      shown(path), shown(path));
+  return "is a model, not a folder of results; 'headscope capture' and 'headscope relate' make one of it";
 }
 
 std::string recognize_folder(const fs::path& folder) {

@@ -230,9 +230,7 @@ class Deduction {
   void share_keys(HeadSizes& sizes) const {
     std::vector<LayerSizes>& layers = sizes.by_layer;
     const std::size_t shared = shared_layers(sizes.layers);
-    for (std::size_t i = 0; shared > 0 && layers.empty() && i < sizes.layers; ++i) {
-      layers.resize(sizes.layers, {sizes.d_head, sizes.kv_heads, 0});
-    }
+    if (shared > 0 && layers.empty()) layers.assign(sizes.layers, {sizes.d_head, sizes.kv_heads, 0});
     const std::vector<std::string> types = shared > 0 ? layer_types(sizes.layers) : std::vector<std::string>();
     for (std::size_t i = 0; i < layers.size(); ++i) {
       layers[i].kv_layer = i;

@@ -71,8 +71,8 @@ std::vector<bool> attention_types(const ConfigReader& config, std::size_t layers
 
 // Which layers have rotary positions.
 std::vector<bool> rotated(const ConfigReader& config, const ForwardRules& rules, const std::vector<bool>& windowed) {
-  if (rules.rotary_layers == RotaryLayers::kWindowed) return windowed;
   std::vector<bool> result(windowed.size(), true);
+  if (rules.rotary_layers == RotaryLayers::kWindowed) return config.is_null(rules.window_key) ? result : windowed;
   if (rules.rotary_layers == RotaryLayers::kAll) return result;
   const std::vector<JsonValue> listed = by_layer(config, "no_rope_layers", windowed.size());
   const std::size_t every = std::max<std::size_t>(config.size({"no_rope_layer_interval"}).value_or(4), 1);

@@ -307,7 +307,8 @@ class Resolver {
     const bool learned = match_.position == PositionKind::kLearned || match_.position == PositionKind::kLearnedOffset ||
                          match_.position == PositionKind::kRelativeBias;
     if (learned && in.positions == nullptr) lacks(match_.prefix + names_.positions);
-    const bool either = match_.position == PositionKind::kDisentangled || match_.position == PositionKind::kGridBias;
+    const bool either = match_.position == PositionKind::kDisentangled || match_.position == PositionKind::kGridBias ||
+                        match_.position == PositionKind::kRotaryGrid;
     if (!learned && !either) in.positions = nullptr;
     in.position_offset = settings_.position_offset;
     in.padding = settings_.padding;
@@ -375,8 +376,10 @@ class Resolver {
     in.patches.weight = readable(find(names_.patches + ".weight"));
     if (in.patches.weight == nullptr) lacks(match_.prefix + names_.patches + ".weight");
     const Shape& shape = in.patches.weight->shape;
-    if (shape.size() != 4 || shape[0] != width_ || shape[1] == 0 || shape[2] == 0 || shape[3] == 0) {
-      wrong_shape(*in.patches.weight, fmt::format("[{}, channels, patch, patch]", width_));
+    const bool fits = (shape.size() == 4 || shape.size() == 5) && shape[0] == width_;
+    if (!fits || element_count(shape).value_or(0) == 0) {
+      wrong_shape(*in.patches.weight,
+                  fmt::format("[{}, channels, patch, patch], or with frames after channels", width_));
     }
     in.patches.bias = vector(names_.patches + ".bias", width_);
     for (const std::string& name : names_.leading) {
@@ -384,8 +387,9 @@ class Resolver {
     }
     in.registers = table(names_.registers);
     if (!names_.registers.empty() && in.registers == nullptr) lacks(match_.prefix + names_.registers);
-    in.interpolate = match_.family->forward.interpolated_positions;
-    if (network_.rotary.grid != RotaryGrid::kNone) return;  // positions exist for images of any size
+    // Rotary positions exist for images of any size.
+    in.interpolate = match_.family->forward.interpolated_positions || network_.rotary.grid != RotaryGrid::kNone;
+    in.between_corners = match_.family->forward.positions_between_corners;
     in.image_height = settings_.image_height;
     in.image_width = settings_.image_width;
   }
@@ -398,8 +402,8 @@ class Resolver {
     if (table == nullptr) return nullptr;
     const NetworkInput& in = network_.input;
     const Shape& kernel = in.patches.weight->shape;
-    const std::size_t height = in.image_height / kernel[2];
-    const std::size_t width = in.image_width / kernel[3];
+    const std::size_t height = in.image_height / kernel[kernel.size() - 2];
+    const std::size_t width = in.image_width / kernel.back();
     if (height == 0 || height != width) unsupported("does not say that its images are square");
     if (in.leading.size() != 1) unsupported("has no class token");
     const Shape expected = {(2 * height - 1) * (2 * width - 1) + 3, sizes_.heads};
@@ -432,7 +436,8 @@ class Resolver {
     mlp(match_.stored(i), layer);
     if (network_.input.token_inputs != nullptr) {
       const std::size_t width = network_.input.token_inputs->shape[1] / sizes_.layers;
-      layer.token_input = {linear(named(names_.token_gate, i), width_, width), linear(named(names_.token_out, i), width, width_),
+      layer.token_input = {linear(named(names_.token_gate, i), width_, width),
+                           linear(named(names_.token_out, i), width, width_),
                            *layer_norm(names_.token_out_norm, i, width_, /*required=*/true)};
     }
     if (!names_.block_scale.empty()) layer.block_scale = vector(named(names_.block_scale, i), 1);

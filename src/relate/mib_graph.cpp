@@ -21,6 +21,7 @@ std::vector<std::string> names_of(const ComponentId& id, const HeadSizes& sizes)
     case ComponentKind::kEmbedding:
       return {"input"};
     case ComponentKind::kPosition:
+    case ComponentKind::kExpert:  // the format knows whole MLPs only
       return {};
     case ComponentKind::kQueryHead:
       return {head_name(id.layer, id.head)};

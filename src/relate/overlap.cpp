@@ -26,6 +26,7 @@ struct Item {
   Role role = Role::kO;                   // of heads
   StreamPart part = StreamPart::kMlpOut;  // of a component
   std::size_t layer = 0;
+  std::optional<std::size_t> expert = {};  // of an MLP, instead of all
   std::vector<std::size_t> selected = {};  // heads of the layer
   std::size_t side = 0;
   std::size_t first = 0;  // row or column
@@ -59,10 +60,10 @@ class Plan {
     add_part(choice.embedding, ComponentKind::kEmbedding, StreamPart::kEmbedding, "embedding");
     add_part(choice.position, ComponentKind::kPosition, StreamPart::kPosition, "position");
     add_heads(Role::kO);
-    if (choice.mlp) add_layers(ComponentKind::kMlp, StreamPart::kMlpOut, 'M');
+    if (choice.mlp) add_mlps(StreamPart::kMlpOut, choice.each_expert);
     for (const Role role : roles) add_heads(role);
     if (choice.rotary_key) add_rotary_keys();
-    if (choice.mlp) add_layers(ComponentKind::kMlp, StreamPart::kMlpIn, 'M');
+    if (choice.mlp) add_mlps(StreamPart::kMlpIn, choice.each_expert);
     add_part(choice.unembedding, ComponentKind::kUnembedding, StreamPart::kUnembedding, "unembedding");
     // In the order of the forward pass, so that parts of the writing side need few of the reading side.
     const auto depth = [this](const std::vector<ComponentSide>& sides) {
@@ -134,7 +135,7 @@ class Plan {
 
  private:
   [[nodiscard]] StreamMatrix matrix(const Item& item) const {
-    return {model_, network_, item.part, item.layer, options_.weights};
+    return {model_, network_, item.part, item.layer, options_.weights, item.expert};
   }
 
   void add(char letter, bool reads, std::vector<ComponentId> nodes, std::vector<Item> items) {
@@ -178,22 +179,39 @@ class Plan {
       result.warnings.push_back(fmt::format("no nodes R (rotary-key): {}", why));
       return;
     }
-    add_layers(ComponentKind::kRotaryKey, StreamPart::kRotaryKey, 'R');
-  }
-
-  // One component per layer.
-  void add_layers(ComponentKind kind, StreamPart part, char letter) {
     std::vector<ComponentId> nodes;
     std::vector<Item> items;
     for (const std::size_t layer : selection_.layers()) {
-      Item item;
-      item.part = part;
-      item.layer = layer;
-      item.first = nodes.size();
-      nodes.emplace_back(kind, layer);
-      items.push_back(std::move(item));
+      add_one(StreamPart::kRotaryKey, ComponentId(ComponentKind::kRotaryKey, layer), std::nullopt, nodes, items);
     }
-    add(letter, part != StreamPart::kMlpOut, std::move(nodes), std::move(items));
+    add('R', /*reads=*/true, std::move(nodes), std::move(items));
+  }
+
+  void add_mlps(StreamPart part, bool each_expert) {
+    std::vector<ComponentId> nodes;
+    std::vector<Item> items;
+    for (const std::size_t layer : selection_.layers()) {
+      const auto& experts = network_.layers[layer].experts;
+      if (!experts || !each_expert) {
+        add_one(part, ComponentId(ComponentKind::kMlp, layer), std::nullopt, nodes, items);
+        continue;
+      }
+      const std::size_t all = experts->count() + (experts->shared ? 1 : 0);
+      for (std::size_t e = 0; e < all; ++e) add_one(part, ComponentId::expert(layer, e), e, nodes, items);
+    }
+    add('M', part == StreamPart::kMlpIn, std::move(nodes), std::move(items));
+  }
+
+  // A component of a layer.
+  static void add_one(StreamPart part, const ComponentId& id, std::optional<std::size_t> expert,
+                      std::vector<ComponentId>& nodes, std::vector<Item>& items) {
+    Item item;
+    item.part = part;
+    item.layer = id.layer;
+    item.expert = expert;
+    item.first = nodes.size();
+    nodes.push_back(id);
+    items.push_back(std::move(item));
   }
 
   void add_part(bool wanted, ComponentKind kind, StreamPart part, const char* name) {

@@ -24,13 +24,13 @@ Folder open_run(const fs::path& path) {
     recover_before_reading(folder);  // the manifest may be what is missing
     if (fs::is_regular_file(path / run_files::kManifest, ignored)) return folder;
   }
-  for (const char* tower : {"text", "vision"}) {
+  for (const char* tower : {"text", "vision", "stage1", "stage2", "stage3", "stage4"}) {
     if (!fs::is_regular_file(path / tower / run_files::kManifest, ignored)) continue;
     throw Error(ErrorKind::kIo, fmt::format("{}: holds results by tower of a model; give one of them, such as {}",
                                             printable(path.string(), 4096), printable((path / tower).string(), 4096)));
   }
   if (const std::string model = recognize_model(path); !model.empty()) {
-    throw Error(ErrorKind::kUnsupported, fmt::format("{}: {}", printable(path.string(), 4096), model));
+    throw Error(ErrorKind::kIo, fmt::format("{}: {}", printable(path.string(), 4096), model));
   }
   if (!fs::exists(path, ignored)) {
     throw Error(ErrorKind::kIo, fmt::format("{}: no such folder; give the folder that was named with -o",

@@ -1,6 +1,6 @@
-"""Runs the commands of docs/tutorial.md, one after the other as a reader would, and compares what the page shows with what
-is printed. Numbers may differ by 3 % or a unit in the second decimal, as they do between processors; durations are not
-compared. A line "..." stands for any number of lines."""
+"""Runs the commands of docs/tutorial.md, one after the other as a reader would, and compares what the page shows with
+what is printed. Numbers may differ by 3 % or a unit in the second decimal, as they do between processors; durations
+are not compared. A line "..." stands for any number of lines."""
 
 import os
 import re
@@ -77,8 +77,8 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
         commands = steps(walk)
         assert len(commands) >= 4
         for command, shown in commands:
-            done = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True,
-                                  timeout=300)
+            done = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True,
+                                  text=True, timeout=300)
             assert done.returncode == 0, (command, done.stderr)
             assert shown, command
             different = first_difference(shown, done.stdout.splitlines())

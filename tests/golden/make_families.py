@@ -421,6 +421,30 @@ CASES: dict[str, Case] = {
     "ministral3": causal(
         "Ministral3", SMALL | rope("yarn", llama_4_scaling_beta=0.5, mscale=1.0, mscale_all_dim=1.0, **YARN)
     ),
+    "arcee": causal("Arcee", SMALL | {"hidden_act": "relu2"}),
+    "cwm": causal("Cwm", SMALL | {"sliding_window": 4, "layer_types": ["full_attention", "sliding_attention"]} | rope()),
+    "exaone4": causal(
+        "Exaone4", SMALL | LAYERS | {"sliding_window_pattern": 2},
+        split(norm="", scale="post_attention_layernorm.weight"),
+    ),
+    "helium": causal("Helium", GROUPED | {"head_dim": 4}),
+    "vaultgemma": causal("VaultGemma", SMALL | LAYERS | {"query_pre_attn_scalar": 9}, split(offset=1.0)),
+    "eurobert": Case("EuroBertForMaskedLM", "EuroBertConfig", SMALL, split()),
+    "apertus": causal("Apertus", SMALL, split(norm="attention_layernorm"), runs=False),
+    "biogpt": causal("BioGpt", TEXT, split(
+        "biogpt.layers", "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.out_proj", "self_attn_layer_norm"
+    ), norm="layer"),
+    "xlm_roberta_xl": Case(
+        "XLMRobertaXLForMaskedLM", "XLMRobertaXLConfig", TEXT | ROBERTA,
+        split("roberta.encoder.layer", BERT, "attention.self_attn_layer_norm"), "layer",
+    ),
+    "roberta_prelayernorm": Case(
+        "RobertaPreLayerNormForMaskedLM", "RobertaPreLayerNormConfig", TEXT | ROBERTA,
+        split("roberta_prelayernorm.encoder.layer", BERT, "attention.LayerNorm"), "layer",
+    ),
+    "megatron_bert": Case(
+        "MegatronBertForMaskedLM", "MegatronBertConfig", TEXT, split("bert.encoder.layer", BERT, "attention.ln"), "layer",
+    ),
     "gpt_neo": causal(
         "GPTNeo",
         {k: v for k, v in TEXT.items() if k not in ("num_hidden_layers", "num_attention_heads")}

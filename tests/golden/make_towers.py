@@ -47,6 +47,7 @@ class Tower:
     runs: bool = True
     image: tuple[int, int] = (8, 8)  # height and width
     arguments: dict[str, Any] = field(default_factory=dict)  # of the call
+    packed: bool = False  # takes the patches of two equal frames, in the order in which Qwen merges them
     heads: int = 0  # if the configuration lists several numbers
     head: str = ""  # path of the module that makes the output of the last hidden state
 
@@ -181,7 +182,7 @@ CASES: dict[str, Case] = {
         gemma_blocks,
     ),
     "qwen2_vl": multimodal(
-        "Qwen2VL", Tower("model.visual", qwen_blocks, runs=False),
+        "Qwen2VL", Tower("model.visual", qwen_blocks, packed=True, image=(4, 8)),
         {"vision_config": QWEN_VISION | {"embed_dim": 8, "hidden_size": 8, "temporal_patch_size": 2, "mlp_ratio": 2},
          "text_config": G | {"rope_parameters": ROPE | {"mrope_section": [1, 1]}}, "image_token_id": 3},
     ),
@@ -192,9 +193,9 @@ CASES: dict[str, Case] = {
          "text_config": G | {"rope_parameters": ROPE | {"mrope_section": [1, 1]}}, "image_token_id": 3},
     ),
     "qwen3_vl": multimodal(
-        "Qwen3VL", Tower("model.visual", qwen_blocks, runs=False),
+        "Qwen3VL", Tower("model.visual", qwen_blocks, packed=True, image=(4, 8)),
         {"vision_config": QWEN_VISION | {"hidden_size": 8, "out_hidden_size": 8, "intermediate_size": 8,
-                                         "num_position_embeddings": 16, "deepstack_visual_indexes": [0]},
+                                         "num_position_embeddings": 16, "deepstack_visual_indexes": []},
          "text_config": G | {"head_dim": 6, "rope_parameters": ROPE | {"mrope_section": [1, 1, 1]}},
          "image_token_id": 3},
     ),
@@ -233,8 +234,34 @@ def inputs_of(name: str, kind: str, tower: Tower) -> dict[str, Tensor]:
     return {"pixel_values": torch.randn((1, 3, *tower.image), generator=generator).half().float()}
 
 
+def run_packed(module: Any, pixels: Tensor) -> dict[str, np.ndarray]:
+    """Maps and output with the patches row by row. transformers does not return these maps."""
+    size, merge = module.config.patch_size, module.config.spatial_merge_size
+    rows, columns = pixels.shape[2] // size, pixels.shape[3] // size
+    frames = pixels.repeat(2, 1, 1, 1).reshape(1, 2, 3, rows // merge, merge, size, columns // merge, merge, size)
+    patches = frames.permute(0, 3, 6, 4, 7, 2, 1, 5, 8).reshape(rows * columns, -1)
+    places = torch.arange(rows * columns).reshape(rows // merge, merge, columns // merge, merge)
+    back = places.permute(0, 2, 1, 3).flatten().argsort()
+    source = sys.modules[type(module).__module__]
+    original, maps = source.eager_attention_forward, []
+
+    def attend(*arguments: Any, **options: Any) -> Any:
+        maps.append(original(*arguments, **options)[1][:, :, back][..., back])
+        return original(*arguments, **options)
+
+    source.eager_attention_forward = attend
+    try:
+        with torch.no_grad():
+            output = module(patches, grid_thw=torch.tensor([[1, rows, columns]])).last_hidden_state[None, back]
+    finally:
+        source.eager_attention_forward = original
+    return {"attentions": to_numpy(torch.stack(maps)), "output": to_numpy(output)}
+
+
 def run(model: Any, tower: Tower, inputs: dict[str, Tensor]) -> dict[str, np.ndarray]:
     module = part(model, tower)
+    if tower.packed:
+        return run_packed(module, inputs["pixel_values"])
     with torch.no_grad():
         result = module(**inputs, **tower.arguments, output_attentions=True)
         output = result.logits if hasattr(result, "logits") else result.last_hidden_state

@@ -98,7 +98,8 @@ def test_images(tmp_path: Path, picture: Any) -> None:
     assert same(headscope.capture(vit, str(file)), expected)
     assert same(headscope.capture(vit, Image.open(file)), expected)  # also its name
     assert same(headscope.capture(vit, image=Image.open(file)), expected)
-    assert same(headscope.capture(vit, [Image.open(file), Image.open(file)]), headscope.capture(vit, image=[file, file]))
+    twice = [Image.open(file), Image.open(file)]
+    assert same(headscope.capture(vit, twice), headscope.capture(vit, image=[file, file]))
     for given in (picture, np.asarray(picture), np.asarray(picture)[np.newaxis], [np.asarray(picture)]):
         found = headscope.capture(vit, given)
         assert found.pattern is not None and expected.pattern is not None

@@ -18,9 +18,10 @@ from conftest import IDS, ROOT
 Image = pytest.importorskip("PIL.Image")
 
 MODEL = "expected a folder, a Hub name, a Model, a Hugging Face module or a TransformerBridge"
-INPUT = "expected text, token ids, an image, pixels, the path of a file, or what a tokenizer or image processor returned"
-ARRAY = ("expected token ids (integers [tokens] or [inputs, tokens]), an image (uint8 [height, width, 3]) or normalized "
-         "pixels (floats [channels, height, width])")
+INPUT = ("expected text, token ids, an image, pixels, the path of a file, or what a tokenizer or image processor "
+         "returned")
+ARRAY = ("expected token ids (integers [tokens] or [inputs, tokens]), an image (uint8 [height, width, 3]) or "
+         "normalized pixels (floats [channels, height, width])")
 MAPS = "expected what capture returned, a folder of results, a file or an array"
 LABELS = "expected a file, heads by class such as {'previous': ['L4H11']}, or what headscope.detect returned"
 INTEGER = "expected a non-negative integer"
@@ -53,7 +54,8 @@ MISTAKES = [
     ("relate(m, revision='main')", "ArgumentError",
      "revision: the model is already open; use it with headscope.load and a path or a Hub name"),
     ("load(path, 5)", "ArgumentError", "revision: expected text, found an int"),
-    ("from_torch(5)", "ArgumentError", "from_torch: expected a Hugging Face module or a TransformerBridge, found an int"),
+    ("from_torch(5)", "ArgumentError", "from_torch: expected a Hugging Face module or a TransformerBridge, found an "
+                                       "int"),
     ("capture_torch(m, IDS)", "ArgumentError", "capture_torch: expected a Hugging Face module, found a Model"),
     ("m.weights('0', 'Q')", "ArgumentError", f"layer: {INTEGER}, found a str"),
     ("m.weights(-1, 'Q')", "ArgumentError", f"layer: {INTEGER}, found -1"),
@@ -131,7 +133,8 @@ MISTAKES = [
     ("capture(m, ids=[0.5])", "ArgumentError", "ids: numbers with a point are not token ids, which are integers"),
     ("capture(m, ids=5)", "ArgumentError", "ids: expected integers [tokens] or [inputs, tokens], found an int"),
     ("capture(m, Path('x.bin'))", "ArgumentError",
-     "text: 'x.bin' is of no known kind (.txt, .text, .md, .png, .jpg, .jpeg, .npy); give text_file, image, ids or pixels"),
+     "text: 'x.bin' is of no known kind (.txt, .text, .md, .png, .jpg, .jpeg, .npy); give text_file, image, ids or "
+     "pixels"),
     ("capture(m, readme)", "ArgumentError",
      "text: 'README' is the name of a file, which would be read as text; for its contents give a pathlib.Path"),
     ("capture(m, Image.new('RGB', (32, 32)))", "UnsupportedError", "MODEL: the model takes tokens; use text or ids"),
@@ -144,8 +147,8 @@ MISTAKES = [
     ("capture(v, np.zeros((32, 32), np.uint8))", "ArgumentError",
      "text: uint8 of shape [32, 32] may be token ids or a gray image; give ids=, or image= [height, width, 1]"),
     ("capture(v, pixels=np.zeros((3, 32, 32), np.uint8))", "ArgumentError",
-     "pixels: expected normalized pixels, which are floats, found uint8 of shape [3, 32, 32]; give an image of levels from 0 "
-     "to 255 as image="),
+     "pixels: expected normalized pixels, which are floats, found uint8 of shape [3, 32, 32]; give an image of levels "
+     "from 0 to 255 as image="),
     ("capture(v, image=[Image.new('RGB', (32, 32)), 'x.png'])", "ArgumentError",
      "image: mixes files of images and images; give inputs of one kind"),
     ("prune(m, [1, 'a'])", "ArgumentError", "text: mixes token ids and a str; give inputs of one kind"),
@@ -173,7 +176,7 @@ MISTAKES = [
     ("report(r, None)", "ArgumentError", "page: expected a path, found None"),
     ("open(None)", "ArgumentError", "run: expected a path, found None"),
     ("open(path)", "FileError",
-     "MODEL: is not a folder of results: it has no manifest.json; give the folder that was named with run"),
+     "MODEL: is a model, not a folder of results; 'headscope capture' and 'headscope relate' make one of it"),
     ("headscope.Capture.open(run)", "ArgumentError", "RUN: holds no result of 'capture'"),
     ("r.plot('wirng')", "ArgumentError", "plot: 'wirng' is none of wiring, matrix, tree, informativeness"),
     ("r.plot('wiring', pair='OK')", "ParameterError",
@@ -204,8 +207,8 @@ def test_mistake(names: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.chdir(tmp_path)
     with pytest.raises(Exception) as raised:  # noqa: PT011
         eval(call, {}, names)
-    for text, name in ((names["path"], "MODEL"), (names["v"], "VIT"), (names["run"], "RUN"), (names["readme"], "README")):
-        line = line.replace(name, text)
+    for name, key in (("MODEL", "path"), ("VIT", "v"), ("RUN", "run"), ("README", "readme")):
+        line = line.replace(name, names[key])
     assert f"{raised.type.__name__}: {raised.value}" == f"{kind}: {line}"
     # It is what a traceback ends with, and nothing is hidden behind it.
     assert traceback.format_exception_only(raised.value)[-1].endswith(f"{kind}: {line}\n")

@@ -32,6 +32,7 @@ struct HeadAttention {
   double first = 0;     ///< Mean attention on the first token.
   double itself = 0;    ///< Mean attention on the query's own token.
   double previous = 0;  ///< Mean attention on the previous token, over queries that have one.
+  double sink = 0;      ///< Mean share of the head's sink, if the family has sinks.
 };
 
 /// What was captured for one input.
@@ -53,8 +54,9 @@ struct CaptureResult {
 
 /// Runs the model on the inputs and adds to the RUN, for each input: pattern.npy and scores.npy [head, query, key],
 /// tokens.json, output.npy (logits [token, vocabulary], class logits, or the last hidden state). The first input's
-/// files are at the top level, those of input i in inputs/i/. For images also thumbnail.npy, if the model's preprocessing
-/// is known. attention.csv summarizes every head.
+/// files are at the top level, those of input i in inputs/i/. For images also thumbnail.npy, if the model's
+/// preprocessing is known. For families with sinks also sinks.npy [head, query], with the maps. attention.csv
+/// summarizes every head.
 ///
 /// Maps are written to the files as they are computed; no map is ever held whole. The forward pass counts against the
 /// memory budget, as in `run_forward`.

@@ -15,6 +15,7 @@ struct MapsDescription {
   std::size_t queries = 0;        ///< Rows per map.
   bool causal = true;
   std::vector<std::size_t> windows = {};  ///< By layer of the model; 0: none.
+  std::vector<std::size_t> chunks = {};   ///< The same: a query sees only keys of its own chunk of that many tokens.
 };
 
 /// Returns the text of a RUN's tokens.json: kind, mask, heads, and every token's text, offsets or patch. Bytes that are

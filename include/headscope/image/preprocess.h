@@ -29,6 +29,7 @@ enum class ResizeTo : std::uint8_t {
   kSize,          ///< `size`, without keeping the aspect ratio.
   kShortestEdge,  ///< The shorter side becomes `size.height`, the other is scaled in proportion, rounded down.
   kWithin,        ///< Shrunk until neither side exceeds `size`, rounded down; then rounded up to multiples of `patch`.
+  kArea,          ///< To multiples of `patch` nearest to its size, with `min_pixels` to `max_pixels` pixels.
   kCover,         ///< The smallest size with the same aspect ratio that covers `size`, rounded to nearest.
 };
 
@@ -43,11 +44,13 @@ struct Preprocessing {
   /// How the top and left margins are rounded if the total margin is odd: down (false, transformers) or to even (true,
   /// torchvision and therefore timm). For padding, true puts the odd row or column at the bottom or right.
   bool crop_to_even = false;
-  ImageSize patch;          ///< kWithin: the sides of the result are multiples of these.
-  bool scale_first = false; ///< Values are scaled before they are resized, and not rounded to levels afterwards.
-  double scale = 1;         ///< Factor on the levels 0 to 255; 1/255 in nearly all models.
-  std::vector<float> mean;  ///< One per channel; empty if the image is not normalized.
-  std::vector<float> std;   ///< Same size as `mean`.
+  ImageSize patch;  ///< kWithin, kArea: the sides of the result are multiples of these.
+  std::size_t min_pixels = 0;
+  std::size_t max_pixels = 0;
+  bool scale_first = false;  ///< Values are scaled before they are resized, and not rounded to levels afterwards.
+  double scale = 1;          ///< Factor on the levels 0 to 255; 1/255 in nearly all models.
+  std::vector<float> mean;   ///< One per channel; empty if the image is not normalized.
+  std::vector<float> std;    ///< Same size as `mean`.
 };
 
 /// A rectangle in pixel coordinates of some image: pixel (i, j) covers [i, i+1) x [j, j+1).

@@ -25,7 +25,7 @@ struct ExpertMatrix {
 
 /// Chooses experts for each token: the `chosen` with the largest scores, among the best groups if there are several.
 struct Router {
-  StoredLinear linear;
+  StoredLinear linear = {};
   const StoredTensor* correction = nullptr;  ///< [experts], added to the scores for choosing, not to the weights.
   RouterScore score = RouterScore::kSoftmax;
   std::size_t chosen = 1;

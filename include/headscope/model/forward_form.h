@@ -206,6 +206,8 @@ struct ForwardRules {
   /// Config key that, when true (the default), makes the pooling kMean and leaves out the final norm (BEiT).
   std::string mean_pooling_key = {};
   RotaryGrid rotary_grid = RotaryGrid::kNone;
+  /// The table of positions is interpolated linearly for other image sizes, corners on corners (Qwen3-VL).
+  bool positions_between_corners = false;
   bool interpolated_positions = false;  ///< The table of positions is interpolated for other image sizes (DINOv2).
 };
 

@@ -46,7 +46,7 @@ struct NetworkLayer {
   std::array<StoredLinear, 4> linear;  ///< Indexed by Role; in fused families Q, K and V name the same tensor.
   std::array<HeadSlice, 4> slices;     ///< Location of each role's heads in the output of `linear`.
   std::optional<LatentProjections> latent;
-  std::optional<StoredNorm> q_norm;    ///< Over the components of a head, or of all heads (`joint_head_norms`).
+  std::optional<StoredNorm> q_norm;  ///< Over the components of a head, or of all heads (`joint_head_norms`).
   std::optional<StoredNorm> k_norm;
   std::optional<StoredNorm> v_norm;
   bool own_keys = true;  ///< If not, keys and values are those of an earlier layer (`HeadSizes::kv_layer`).
@@ -160,10 +160,12 @@ struct NetworkInput {
   const StoredTensor* token_inputs = nullptr;  ///< [tokens, layers * width]; nullptr if there are none.
   std::optional<StoredLinear> token_projection;
   std::optional<StoredNorm> token_norm;
-  StoredLinear patches;                      ///< Weight [d_model, channels, patch, patch].
+  /// Weight [d_model, channels, patch, patch], or [d_model, channels, frames, patch, patch], of equal frames.
+  StoredLinear patches;
   std::vector<const StoredTensor*> leading;  ///< Tokens before the patches, [.., k, d_model].
   const StoredTensor* registers = nullptr;
   bool interpolate = false;
+  bool between_corners = false;  ///< Positions are interpolated linearly, corners on corners.
   std::optional<StoredNorm> norm;
   std::size_t image_height = 0;  ///< Image size that the table of positions is for; 0 if the files do not say.
   std::size_t image_width = 0;

@@ -22,6 +22,7 @@ enum class RotaryScaling {
 enum class RotaryGrid {
   kNone,
   kCenters,      ///< 2 pi c base^(-2i/n), where c from -1 to 1 is the place of the patch's center (DINOv3).
+  kAxes,         ///< Row, or column, times base^(-2i/n) (Qwen2-VL).
   kAlternating,  ///< Row times base^(-2i/n), column times base^(-(2i+1)/n) (Pixtral).
 };
 

@@ -19,6 +19,7 @@ namespace headscope {
 struct ComponentChoice {
   bool rotary_key = false;
   bool mlp = false;
+  bool each_expert = false;  ///< The experts of a mixture are components of their own, not one MLP together.
   bool embedding = false;
   bool position = false;
   bool unembedding = false;

@@ -455,6 +455,16 @@ inline constexpr FileSchema kScores = {.command = "capture",
                                        .dtype = "float32 or float16",
                                        .axes = {"head", "query", "key"},
                                        .per_input = true};
+inline constexpr FileSchema kSinks = {
+    .command = "capture",
+    .path = "sinks.npy",
+    .kind = "array",
+    .about =
+        "Share of the softmax that goes to the head's sink, which is no key: a row of pattern.npy sums to 1 less this "
+        "(families with sinks only).",
+    .dtype = "float32",
+    .axes = {"head", "query"},
+    .per_input = true};
 inline constexpr FileSchema kOutput = {.command = "capture",
                                        .path = "output.npy",
                                        .kind = "array",
@@ -479,7 +489,8 @@ inline constexpr FileSchema kThumbnail = {
     .command = "capture",
     .path = "thumbnail.npy",
     .kind = "array",
-    .about = "The image that the patches cover, as the model sees it, at most 320 pixels a side; 0 to 255 (images only).",
+    .about =
+        "The image that the patches cover, as the model sees it, at most 320 pixels a side; 0 to 255 (images only).",
     .dtype = "uint8",
     .axes = {"row", "column", "color"},
     .per_input = true};
@@ -616,7 +627,8 @@ inline constexpr std::array kPatchAgreementColumns = std::to_array<ColumnSchema>
     {"auc_local", ColumnType::kDouble, "The same of the local effect"},
     {"rank_correlation_pk", ColumnType::kDouble, "Spearman correlation of the projection kernel with |effect|"},
     {"rank_correlation_local", ColumnType::kDouble, "The same of the local effect"},
-    {"p", ColumnType::kDouble, "Probability that random edges exceed their controls as clearly (rank-sum and precedence test)"},
+    {"p", ColumnType::kDouble,
+     "Probability that random edges exceed their controls as clearly (rank-sum and precedence test)"},
 });
 inline constexpr FileSchema kPatchAgreement = {
     .command = "patch",

@@ -7,14 +7,17 @@ namespace headscope::families {
 Family qwen2_vl_vision() {
   ConfigKeys keys = qwen_vision_keys();
   keys.d_model = {"embed_dim"};
+  Layout layout = qwen_vision_layout();
+  layout.forward.mlp = {{.up = "blocks.{i}.mlp.fc1", .down = "blocks.{i}.mlp.fc2"}};
   return {.name = "qwen2_vl_vision",
           .model_types = {"qwen2_vl_vision", "qwen2_vl"},
           .keys = keys,
-          .no_forward = kFramesInMergedOrder,
+          .remark = kRowsOfPatches,
           .modality = Modality::kImage,
           .causal = false,
           .position = PositionKind::kRotaryGrid,
-          .layouts = {qwen_vision_layout()}};
+          .forward = qwen_vision_rules(Activation::kQuickGelu),
+          .layouts = {layout}};
 }
 
 }  // namespace headscope::families
