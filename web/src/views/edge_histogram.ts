@@ -40,7 +40,7 @@ export class EdgeHistogram implements FigureSpec {
 
   draw(s: Surface, width: number, height: number, theme: Theme): void {
     const { low, width: step, counts } = this.histogram;
-    const box: Box = { left: 52, top: 18, width: width - 66, height: height - 74 };
+    const box: Box = { left: 68, top: 18, width: width - 82, height: height - 74 };
     const high = Math.max(low + step * counts.length, this.edge.score * 1.04);
     const root = (value: number) => Math.sqrt(Math.max(0, value));
     const most = Math.max(1, ...counts.map(root));
