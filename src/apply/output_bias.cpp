@@ -53,7 +53,8 @@ OutputBias find_output_bias(const Model& model) {
     return {.kind = BiasKind::kAdded};
   }
   if (family.bias_key.empty()) return none(fmt::format("{} has no bias of the output projection", family.name));
-  if (!family.nested_config.empty() && checkpoint.config().find(family.nested_config).is_object()) {
+  if (!model.info().tower.empty() ||
+      (!family.nested_config.empty() && checkpoint.config().find(family.nested_config).is_object())) {
     return none(fmt::format("this {} is part of a larger model", family.name));
   }
   return {.kind = BiasKind::kAdded};
