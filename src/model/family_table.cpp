@@ -11,8 +11,7 @@ namespace headscope {
 namespace {
 
 bool has_forward_pass(const Family& family, const std::vector<Layout>& layouts) {
-  return family.no_forward.empty() &&
-         std::ranges::any_of(layouts, [](const Layout& layout) {
+  return family.no_forward.empty() && std::ranges::any_of(layouts, [](const Layout& layout) {
            return !layout.forward.mlp.empty() || !layout.forward.experts.routers.empty();
          });
 }
