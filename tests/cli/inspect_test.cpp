@@ -49,8 +49,12 @@ TEST(Families, AreListedAsATableAndAsJson) {
   for (const auto& family : json) {
     EXPECT_EQ(family["relate"], true);
     EXPECT_EQ(family["capture"], family["patch"]);
-    if (family["family"] == "llama") EXPECT_EQ(family["gguf_architecture"], "llama");
-    if (family["family"] == "opt") EXPECT_EQ(family["gguf_architecture"], nullptr);
+    if (family["family"] == "llama") {
+      EXPECT_EQ(family["gguf_architecture"], "llama");
+    }
+    if (family["family"] == "opt") {
+      EXPECT_EQ(family["gguf_architecture"], nullptr);
+    }
   }
 }
 
