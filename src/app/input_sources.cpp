@@ -27,6 +27,7 @@ InputSources with_files(InputSources inputs) {
   inputs.ids = app::expand_paths(inputs.ids, {"--ids", ".npy file", kArrayExtensions});
   inputs.images = app::expand_paths(inputs.images, {"--image", "PNG or JPEG file", kImageExtensions});
   inputs.pixels = app::expand_paths(inputs.pixels, {"--pixels", ".npy file", kArrayExtensions});
+  inputs.features = app::expand_paths(inputs.features, {"--features", ".npy file", kArrayExtensions});
   return inputs;
 }
 
@@ -68,15 +69,52 @@ void describe(InputSources& inputs, OptionList& options) {
       .repeated();
   options.add("pixels", inputs.pixels, "Normalized pixels, npy files [channels, height, width] or [images, ...]")
       .repeated();
+  options
+      .add("features", inputs.features, "Log-mel features of audio, npy files [bands, frames] or [inputs, bands, frames]")
+      .repeated();
   options.add("lines", inputs.lines, "Each line of a text file is an input of its own");
   options.add("special", inputs.special, "Do not add the tokenizer's special tokens");
   options.add("max-tokens", inputs.max_tokens, "Maximum number of tokens per text; the rest is cut off");
 }
 
+void describe(TargetSources& targets, OptionList& options) {
+  options
+      .add("target", targets.texts,
+           "Text that the decoder of a model with an encoder and a decoder reads; one per input, in the same order")
+      .repeated();
+  options
+      .add("target-ids", targets.ids,
+           "The same as token ids, npy files [tokens] or [inputs, tokens], with the token that decoding starts with")
+      .repeated();
+}
+
+void read_targets(const Model& model, const InputSources& given, const TargetSources& targets,
+                  std::vector<DescribedInput>& inputs) {
+  const bool decodes = model.info().sizes.has_blocks();
+  if (targets.empty() && !decodes) return;
+  if (targets.empty()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{}: the model has a decoder: give what it reads with --target or --target-ids, one per "
+                            "input",
+                            model.checkpoint().path().string()));
+  }
+  InputOptions options;
+  if (!given.special) options.special = SpecialTokens::kNone;
+  if (given.max_tokens && *given.max_tokens > 0) options.max_tokens = *given.max_tokens;
+  InputReader reader(model, options);
+  std::vector<DescribedInput> read;
+  for (const std::string& text : targets.texts) read.push_back(reader.target(text));
+  for (const auto& path : app::expand_paths(targets.ids, {"--target-ids", ".npy file", kArrayExtensions})) {
+    append(read, reader.target_ids(path));
+  }
+  add_targets(inputs, read);
+}
+
 std::size_t memory_of(std::span<const DescribedInput> inputs) noexcept {
   std::size_t bytes = 0;
   for (const DescribedInput& one : inputs) {
-    bytes += one.input.pixels.values.size() * sizeof(float) + one.tokens.size() * kTokenBytes;
+    bytes += (one.input.pixels.values.size() + one.input.audio.values.size()) * sizeof(float) +
+             (one.tokens.size() + one.target_tokens.size()) * kTokenBytes;
   }
   return bytes;
 }
@@ -84,7 +122,7 @@ std::size_t memory_of(std::span<const DescribedInput> inputs) noexcept {
 std::vector<DescribedInput> read_inputs(const Model& model, const InputSources& given, const Context& context) {
   if (given.empty()) {
     throw Error(ErrorKind::kInvalidArgument,
-                "nothing to run the model on: give --text, --text-file, --ids, --image or --pixels");
+                "nothing to run the model on: give --text, --text-file, --ids, --image, --pixels or --features");
   }
   const InputSources inputs = with_files(given);
   InputOptions options;
@@ -93,6 +131,7 @@ std::vector<DescribedInput> read_inputs(const Model& model, const InputSources& 
   for (const auto& path : inputs.text_files) check_file(path, kTokenBytes, context);  // a token per byte
   for (const auto& path : inputs.ids) check_file(path, kTokenBytes / sizeof(std::uint16_t), context);
   for (const auto& path : inputs.pixels) check_file(path, 3 * sizeof(std::uint32_t), context);
+  for (const auto& path : inputs.features) check_file(path, 3 * sizeof(std::uint32_t), context);
   InputReader reader(model, options);
   std::vector<DescribedInput> all;
   for (const std::string& text : inputs.texts) all.push_back(reader.text(text));
@@ -105,6 +144,7 @@ std::vector<DescribedInput> read_inputs(const Model& model, const InputSources& 
                    fmt::format("reading {} images", inputs.images.size()));
   }
   for (const auto& path : inputs.pixels) append(all, reader.pixels(path));
+  for (const auto& path : inputs.features) append(all, reader.features(path));
   append_in_memory(all, reader, inputs.in_memory);
   name_inputs(all);
   return all;
@@ -118,6 +158,11 @@ std::string fingerprint(std::span<const DescribedInput> inputs) {
       hash.add(extent);
     for (const std::uint32_t id : one.input.ids) hash.add(std::uint64_t{id});
     for (const float value : pixels.values) hash.add(std::uint64_t{std::bit_cast<std::uint32_t>(value)});
+    if (one.input.target.empty()) continue;
+    const AudioFeatures& audio = one.input.audio;
+    for (const std::size_t extent : {one.input.target.size(), audio.bands, audio.frames}) hash.add(extent);
+    for (const std::uint32_t id : one.input.target) hash.add(std::uint64_t{id});
+    for (const float value : audio.values) hash.add(std::uint64_t{std::bit_cast<std::uint32_t>(value)});
   }
   return hash.digits();
 }

@@ -43,7 +43,7 @@ void add_heads(RunFolder& folder, const RelateOutcome& outcome) {
     const std::string classes =
         outcome.options.labels ? fmt::format("{}", fmt::join(outcome.options.labels->classes_of(id), ";")) : "";
     table.add_row({to_string(id), id.layer, id.head, id.key_value ? "kv" : "query", rank(id, Role::kQ),
-                   rank(id, Role::kK), rank(id, Role::kV), rank(id, Role::kO), classes});
+                   rank(id, Role::kK), rank(id, Role::kV), rank(id, Role::kO), classes, to_string(id.block)});
   }
   folder.add_table(run_files::kHeads, std::move(table));
 }
@@ -211,8 +211,8 @@ std::string summary(const RelateOutcome& outcome) {
     text +=
         fmt::format("{:<12} {} blocks of layers that an earlier run had finished\n", "resumed", outcome.resumed_blocks);
   }
-  text += fmt::format("{:<12} {}, {} layers of {} heads{}, {} weights\n", "model", outcome.model.family, sizes.layers,
-                      sizes.heads, sizes.kv_heads == sizes.heads ? "" : fmt::format(" ({} KV)", sizes.kv_heads),
+  text += fmt::format("{:<12} {}, {}{}, {} weights\n", "model", outcome.model.family, sizes.text(),
+                      sizes.kv_heads == sizes.heads ? "" : fmt::format(" ({} KV)", sizes.kv_heads),
                       to_string(outcome.options.affinity.weights));
   text += fmt::format("{:<12} {}; z under the {} null\n", "metric", info(outcome.options.metrics.front()).name,
                       to_string(result.headline));

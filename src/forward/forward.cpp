@@ -39,6 +39,14 @@ struct Member {
   std::size_t tokens;
 };
 
+// One input, and its tokens in each stack.
+struct Input {
+  std::size_t input;
+  TokenCounts tokens;
+
+  [[nodiscard]] std::size_t all() const { return tokens.source + tokens.target; }
+};
+
 // The rows of one input that are in the stream.
 struct KeptRows {
   std::size_t at;     // in the stream
@@ -57,8 +65,10 @@ class Pass {
         context_(context),
         sizes_(model.info().sizes),
         layers_(std::min(options.end_layer, sizes_.layers)) {
-    if (options.on_output) layers_ = sizes_.layers;
-    if (options.begin_layer > layers_ || (options.begin_layer > 0 && !options.start)) {
+    const bool decodes = sizes_.has_blocks() && layers_ > sizes_.encoder_layers;  // then its layers are not in order
+    if (options.on_output || decodes) layers_ = sizes_.layers;
+    if (options.begin_layer > layers_ ||
+        (options.begin_layer > 0 && (!options.start || sizes_.has_blocks()))) {
       throw Error(ErrorKind::kInvalidArgument, fmt::format("a pass from layer {} to {} of {} has no start",
                                                            options.begin_layer, layers_, sizes_.layers));
     }
@@ -73,21 +83,21 @@ class Pass {
   }
 
   void run() {
-    std::vector<Member> members;
+    std::vector<Input> inputs;
     for (std::size_t i = 0; i < inputs_.size() * options_.copies; ++i) {
-      members.push_back({i, 0, input_tokens(model_, network_, original(i), i % inputs_.size())});
-      longest_ = std::max(longest_, members.back().tokens);
+      inputs.push_back({i, input_tokens(network_, original(i), i % inputs_.size())});
+      longest_ = std::max(longest_, inputs.back().all());
     }
-    const std::vector<std::vector<Member>> batches = pack(members);
+    const std::vector<std::vector<Input>> batches = pack(inputs);
     steps_ = batches.size() * (layers_ - options_.begin_layer + (options_.on_output ? 1 : 0));
-    for (const std::vector<Member>& batch : batches) run_batch(batch);
+    for (const std::vector<Input>& batch : batches) run_batch(batch);
   }
 
  private:
   [[nodiscard]] const ModelInput& original(std::size_t copy) const { return inputs_[copy % inputs_.size()]; }
 
   // Groups inputs into batches that share each read of the weights: as many as fit.
-  std::vector<std::vector<Member>> pack(const std::vector<Member>& members) {
+  std::vector<std::vector<Input>> pack(const std::vector<Input>& inputs) {
     const std::size_t longest = longest_;
     const MemoryPlan plan = plan_memory(network_, sizes_, longest);
     const std::size_t block = plan.block(longest);
@@ -102,21 +112,55 @@ class Pass {
     const std::size_t fitting = rest > blocks ? (rest - blocks) / plan.per_token : 0;
     const std::size_t room = std::clamp(fitting, longest, std::max(longest, kBatchTokens));
     max_blocks_ = (rest - room * plan.per_token) / block;
-    std::vector<std::vector<Member>> batches;
+    std::vector<std::vector<Input>> batches;
     std::size_t used = room + 1;
-    for (Member member : members) {
-      if (used + member.tokens > room) {
+    for (const Input& input : inputs) {
+      if (used + input.all() > room) {
         batches.emplace_back();
         used = 0;
       }
-      member.first = used;
-      used += member.tokens;
-      batches.back().push_back(member);
+      used += input.all();
+      batches.back().push_back(input);
     }
     return batches;
   }
 
-  void run_batch(const std::vector<Member>& batch) {
+  static std::vector<Member> members_of(const std::vector<Input>& inputs, std::size_t TokenCounts::* tokens) {
+    std::vector<Member> members;
+    std::size_t first = 0;
+    for (const Input& one : inputs) {
+      members.push_back({one.input, first, one.tokens.*tokens});
+      first += one.tokens.*tokens;
+    }
+    return members;
+  }
+
+  void run_batch(const std::vector<Input>& inputs) {
+    const std::vector<Member> batch = members_of(inputs, &TokenCounts::source);
+    begin_stack(network_.input, network_.bias, network_.causal, batch);
+    if (!network_.target) {
+      for (std::size_t i = options_.begin_layer; i < layers_; ++i) run_step(i, batch);
+      write(batch);
+      return;
+    }
+    for (std::size_t i = 0; i < std::min(layers_, sizes_.encoder_layers); ++i) run_step(i, batch);
+    if (layers_ <= sizes_.encoder_layers) return;
+    if (const auto norm = load_norm(checkpoint_, network_.memory_norm)) norm->apply(stream_.view(), stream_.span());
+    memory_ = std::move(stream_);
+    memory_members_ = batch;
+    const std::vector<Member> targets = members_of(inputs, &TokenCounts::target);
+    begin_stack(*network_.target, network_.target_bias, /*causal=*/true, targets);
+    for (std::size_t i = 0; i < sizes_.decoder_layers; ++i) {
+      for (const Block block : {Block::kDecoder, Block::kCross}) {
+        run_step(sizes_.layer_of(BlockLayer{block, i}).value(), targets);
+      }
+    }
+    write(targets);
+    memory_ = {};
+  }
+
+  // Embeds the tokens of a stack.
+  void begin_stack(const NetworkInput& in, const ScoreBias& bias, bool causal, const std::vector<Member>& batch) {
     const std::size_t tokens = batch.back().first + batch.back().tokens;
     const std::size_t d = sizes_.d_model;
     stream_ = Matrix(tokens, d);
@@ -132,19 +176,23 @@ class Pass {
       if (options_.start) {
         options_.start(member.input, rows(stream_, member));
       } else {
-        embed(model_, network_, original(member.input), rows(stream_, member));
+        embed(model_, network_, in, original(member.input), rows(stream_, member));
       }
       if (!tables_.contains(member.tokens)) {
         tables_.emplace(member.tokens, RotaryTable(network_.rotary, member.tokens));
         local_tables_.emplace(member.tokens, RotaryTable(network_.local_rotary, member.tokens));
-        if (!network_.bias.empty()) biases_.emplace(member.tokens, BiasTable(model_, network_, member.tokens));
+        if (!bias.empty()) biases_.emplace(member.tokens, BiasTable(model_, bias, causal, member.tokens));
       }
     }
-    check_embedding();
-    for (std::size_t i = options_.begin_layer; i < layers_; ++i) {
-      run_layer(i, batch);
-      step();
-    }
+    check_embedding(in);
+  }
+
+  void run_step(std::size_t layer, const std::vector<Member>& batch) {
+    run_layer(layer, batch);
+    step();
+  }
+
+  void write(const std::vector<Member>& batch) {
     if (!options_.on_output) return;
     std::vector<OutputPart> parts;
     for (std::size_t k = 0; k < batch.size(); ++k) {
@@ -195,11 +243,15 @@ class Pass {
     } else {
       add_branch(written_, layer.attention_scale, after_attention, post);
       report_norm(index, /*after_mlp=*/false, batch);
-      read_stream(mlp_norm);
-      mlp(layer);
+      if (layer.has_mlp) {
+        read_stream(mlp_norm);
+        mlp(layer);
+      }
     }
-    add_branch(written_, layer.mlp_scale, after_mlp, post);
-    report_norm(index, /*after_mlp=*/true, batch);
+    if (layer.has_mlp) {
+      add_branch(written_, layer.mlp_scale, after_mlp, post);
+      report_norm(index, /*after_mlp=*/true, batch);
+    }
     check_layer(index, layer);
     if (releases_pages()) {
       for (const StoredTensor* tensor : tensors_of(layer)) checkpoint_.release(*tensor);
@@ -246,9 +298,11 @@ class Pass {
     const std::vector<const StoredLinear*> distinct = projections(layer);
     std::vector<Matrix> projected;
     std::array<HeadColumns, 3> columns;
+    const bool cross = layer.block == Block::kCross;
     for (const StoredLinear* linear : distinct) {
-      Matrix& result = projected.emplace_back(stream_.rows(), linear->out());
-      apply_linear(checkpoint_, *linear, read_.view(), result.span(), scratch_);
+      const Matrix& source = cross && linear != &layer.linear[0] ? memory_ : read_;
+      Matrix& result = projected.emplace_back(source.rows(), linear->out());
+      apply_linear(checkpoint_, *linear, source.view(), result.span(), scratch_);
       for (std::size_t r = 0; r < 3; ++r) {
         if (layer.linear[r].weight != linear->weight) continue;
         columns[r] = {result.values().data(), result.columns(), layer.slices[r]};
@@ -259,11 +313,14 @@ class Pass {
     if (network_.clip > 0) {
       for (Matrix& one : projected) clip(one);
     }
-    for (const Member& member : batch) {
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      const Member& member = batch[i];
+      const Member& keys = cross ? memory_members_[i] : member;
       std::array<HeadColumns, 3> own = columns;
-      for (HeadColumns& one : own) one.data += member.first * one.row_stride;
+      own[0].data += member.first * own[0].row_stride;
+      for (HeadColumns& one : std::span(own).subspan(1)) one.data += keys.first * one.row_stride;
       place(layer, own, member);
-      AttentionTask one = task(index, layer, own, member);
+      AttentionTask one = task(index, layer, own, member, keys.tokens);
       std::optional<RelativeScores> relative;
       if (!network_.relative.empty()) relative.emplace(model_, network_, layer, member.tokens, scratch_);
       if (relative) one.relative = &*relative;
@@ -272,7 +329,7 @@ class Pass {
       report(kAttended);
     }
     projected.clear();
-    if (index + 1 == layers_) keep_requested_rows(batch);
+    if (index + 1 == sizes_.layers) keep_requested_rows(batch);
     apply_linear(checkpoint_, layer.linear[3], heads_.view(), written_.span(), scratch_);
   }
 
@@ -385,20 +442,22 @@ class Pass {
   }
 
   AttentionTask task(std::size_t index, const NetworkLayer& layer, const std::array<HeadColumns, 3>& columns,
-                     const Member& member) {
+                     const Member& member, std::size_t keys) {
+    const bool biased = !biases_.empty() && layer.block != Block::kCross;
     AttentionTask task{.q = columns[0],
                        .k = columns[1],
                        .v = columns[2],
                        .out = rows(heads_, member),
+                       .keys = keys,
                        .heads = sizes_.heads,
                        .kv_heads = sizes_.kv_heads,
                        .d_head = sizes_.d_head,
                        .scale = layer.score_scale,
                        .cap = network_.score_cap,
-                       .causal = network_.causal,
+                       .causal = layer.causal,
                        .window = layer.window,
                        .relative = nullptr,
-                       .bias = network_.bias.empty() ? nullptr : &biases_.at(member.tokens),
+                       .bias = biased ? &biases_.at(member.tokens) : nullptr,
                        .replacements = std::span(replacements_).subspan(index * sizes_.heads, sizes_.heads),
                        .wanted = {},
                        .first_query = std::min(options_.first_query, member.tokens),
@@ -465,8 +524,7 @@ class Pass {
                 fmt::format("{}: activations are NaN or infinite after {}", checkpoint_.path().string(), after));
   }
 
-  void check_embedding() const {
-    const NetworkInput& in = network_.input;
+  void check_embedding(const NetworkInput& in) const {
     const StoredTensor* project = in.project ? in.project->weight : nullptr;
     check_finite({in.embedding, in.positions, in.token_types, project, in.patches.weight}, "the embedding");
   }
@@ -498,6 +556,8 @@ class Pass {
   std::size_t done_ = 0;
 
   Matrix stream_;
+  Matrix memory_;                        // output of the encoder ...
+  std::vector<Member> memory_members_;   // ... and the rows of each input in it
   Matrix read_;     // input of a branch
   Matrix written_;  // output of a branch
   Matrix heads_;
@@ -517,7 +577,12 @@ void run_forward(const Model& model, std::span<const ModelInput> inputs, const F
 }
 
 std::size_t token_count(const Model& model, const ModelInput& input) {
-  return input_tokens(model, resolve_network(model), input, 0);
+  const TokenCounts counts = token_counts(model, input);
+  return counts.source + counts.target;
+}
+
+TokenCounts token_counts(const Model& model, const ModelInput& input) {
+  return input_tokens(resolve_network(model), input, 0);
 }
 
 std::size_t forward_memory(const Model& model, std::size_t longest) {

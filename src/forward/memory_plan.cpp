@@ -11,6 +11,7 @@ namespace headscope {
 namespace {
 
 std::size_t hidden_width(const NetworkLayer& layer) {
+  if (!layer.has_mlp) return 0;
   return layer.up.out() + (layer.gate ? layer.gate->out() : 0);
 }
 
@@ -55,6 +56,11 @@ MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size
   std::size_t floats = (2 + written) * sizes.d_model + sizes.heads * sizes.d_head;
   floats += network.rotary.width + network.local_rotary.width;
   if (!network.bias.empty()) floats += 2 * sizes.heads;
+  // The output of the encoder; windows of audio, two frames per token.
+  if (network.target) floats += sizes.d_model;
+  for (const StoredLinear& one : network.input.convolutions) {
+    floats += 2 * (sizes.d_model + one.weight->shape[1] * one.weight->shape[2]);
+  }
   std::size_t projected = 0;
   std::size_t inside = 0;
   std::size_t matrix = decoded_size(network.output.unembedding ? network.output.unembedding->weight : nullptr);

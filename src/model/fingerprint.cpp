@@ -64,7 +64,7 @@ void add_all(Hash& hash, std::span<const std::byte> bytes) {
 std::set<const StoredTensor*> head_tensors(const HeadMap& map) {
   std::set<const StoredTensor*> tensors;
   for (const LayerTensors& layer : map.layers) {
-    tensors.insert({layer.norm_gain, layer.output_scale});
+    tensors.insert({layer.norm_gain, layer.memory_gain, layer.output_scale});
     for (const HeadSlice& slice : layer.slices) {
       tensors.insert({slice.tensor, slice.block_scale});
       if (slice.tensor == nullptr || slice.tensor->packed == nullptr) continue;

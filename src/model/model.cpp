@@ -52,7 +52,7 @@ void sort_tensors(const Checkpoint& checkpoint, const HeadMap& map, ModelInfo& i
       used.insert({slice.tensor, slice.block_scale});
       if (slice.tensor != nullptr) dtypes.insert(slice.tensor->dtype);
     }
-    used.insert({layer.norm_gain, layer.output_scale});
+    used.insert({layer.norm_gain, layer.memory_gain, layer.output_scale});
   }
   used.insert({checkpoint.find(info.embedding), checkpoint.find(info.unembedding)});
   for (const StoredTensor* tensor : checkpoint.tensors()) {
@@ -113,7 +113,7 @@ Model Model::from_checkpoint(Checkpoint checkpoint, std::string_view family) {
       checkpoint.is_gguf() || match.config.find("tie_word_embeddings").as_bool().value_or(match.family->tied);
   if (info.unembedding.empty() && !match.layout->unembedding.empty() && tied) info.unembedding = info.embedding;
   describe_biases(checkpoint, match, info);
-  HeadMap map = map_heads(checkpoint, match, info.sizes);
+  HeadMap map = map_blocks(checkpoint, match, info.sizes);
   sort_tensors(checkpoint, map, info);
   return {std::move(checkpoint), std::move(info), std::move(map)};
 }
@@ -166,7 +166,7 @@ void Model::release_layer(std::size_t layer) const {
 void Model::check_complete(std::size_t layer, Role role, WeightProcessing processing) const {
   const LayerTensors& tensors = layer_tensors(layer);
   const bool folded = steps_of(processing, info_).gain && tensors.normed && map_.gain_required;
-  if (tensors.slices[static_cast<std::size_t>(role)].tensor == nullptr || (folded && tensors.norm_gain == nullptr) ||
+  if (tensors.slices[static_cast<std::size_t>(role)].tensor == nullptr || (folded && tensors.gain_for(role) == nullptr) ||
       (role == Role::kO && map_.output_scale_required && tensors.output_scale == nullptr)) {
     reject_incomplete(checkpoint_, layer, tensors.missing);
   }
@@ -201,8 +201,14 @@ std::vector<float> Model::row_factors(const LayerTensors& tensors, Role role, bo
   };
   const bool writes = role == Role::kO;
   if (writes && tensors.output_scale != nullptr) read_factors(*tensors.output_scale, map_.output_scale_offset);
-  if (!writes && gain && tensors.norm_gain != nullptr) read_factors(*tensors.norm_gain, map_.norm_offset);
+  if (!writes && gain && tensors.gain_for(role) != nullptr) read_factors(*tensors.gain_for(role), map_.norm_offset);
   return factors;
+}
+
+void require_one_block(const Model& model, std::string_view what) {
+  if (!model.info().sizes.has_blocks()) return;
+  throw Error(ErrorKind::kUnsupported, fmt::format("{}: has an encoder and a decoder, which {} does not take",
+                                                   model.checkpoint().path().string(), what));
 }
 
 }  // namespace headscope

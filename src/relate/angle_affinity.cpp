@@ -108,12 +108,17 @@ class AngleAffinity {
 
   // Returns the number of layer pairs that this rank computes.
   [[nodiscard]] std::size_t plan() {
+    const HeadSizes& sizes = model_.info().sizes;
     const std::size_t layers = rows_.layers();
     missing_.assign(layers * layers, false);
     std::size_t count = 0;
     for (std::size_t s = 0; s < layers; ++s) {
       for (std::size_t t = 0; rows_.is_own(s) && t < layers; ++t) {
-        const bool asked_for = !options_.earlier_only || s < t;
+        const BlockLayer source = sizes.place(selection_.layers()[s]);
+        const BlockLayer target = sizes.place(selection_.layers()[t]);
+        const bool related = stream_of(source.block, pair_.source) == stream_of(target.block, pair_.target);
+        const bool asked_for =
+            related && (!options_.earlier_only || precedes(source, pair_.source, target, pair_.target));
         missing_[s * layers + t] = asked_for && !rows_.restore(s, t);
         count += missing_[s * layers + t] ? 1 : 0;
       }

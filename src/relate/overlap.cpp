@@ -240,7 +240,7 @@ class Comparison {
         if (result_.pair_name(scores) != to_string(one.pair)) continue;
         for (std::size_t i = 0; i < one.source.heads.size(); ++i) {
           for (std::size_t j = 0; j < one.target.heads.size(); ++j) {
-            if (!(one.source.heads[i].layer < one.target.heads[j].layer)) continue;
+            if (!is_later(one, i, j)) continue;
             const double ranks = static_cast<double>(one.source.ranks[i]) * static_cast<double>(one.target.ranks[j]);
             const double pk = static_cast<double>(one.values(i, j));
             scores.overlap(i, j) = ranks > 0 ? static_cast<float>(pk * static_cast<double>(result_.d) / ranks) : 0;

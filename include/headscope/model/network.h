@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headscope/io/stored_tensor.h"
+#include "headscope/model/block.h"
 #include "headscope/model/family.h"
 #include "headscope/model/head_map.h"
 #include "headscope/model/rotary.h"
@@ -33,8 +34,11 @@ struct StoredNorm {
   double epsilon = 0;
 };
 
-/// One block: the tensors it reads, in order of use.
+/// One layer: the tensors it reads, in order of use.
 struct NetworkLayer {
+  Block block = Block::kOnly;
+  bool causal = true;
+  bool has_mlp = true;                 ///< The self-attention of a decoder has none: cross-attention comes first.
   std::optional<StoredNorm> norm;      ///< Before attention.
   std::array<StoredLinear, 4> linear;  ///< Indexed by Role; in fused families Q, K and V name the same tensor.
   std::array<HeadSlice, 4> slices;     ///< Location of each role's heads in the output of `linear`.
@@ -97,9 +101,12 @@ struct NetworkInput {
   std::optional<std::size_t> dropped_token;
   const StoredTensor* positions = nullptr;
   std::size_t position_offset = 0;
+  std::size_t sinusoids = 0;           ///< Number of positions with sines and cosines of fixed frequencies; 0: none.
   std::optional<std::size_t> padding;  ///< RoBERTa: tokens with this id do not count as positions.
   const StoredTensor* token_types = nullptr;
   StoredLinear patches;                      ///< Weight [d_model, channels, patch, patch].
+  std::vector<StoredLinear> convolutions;    ///< Of audio features, weights [d_model, channels, width]; each but the
+                                             ///< first has stride 2.
   std::vector<const StoredTensor*> leading;  ///< Tokens before the patches, [.., k, d_model].
   const StoredTensor* registers = nullptr;
   bool interpolate = false;
@@ -142,7 +149,12 @@ struct Network {
   Rotary rotary;        ///< Width 0: none.
   Rotary local_rotary;  ///< For layers with `local_rotary`.
   NetworkInput input;
-  std::vector<NetworkLayer> layers;
+  std::vector<NetworkLayer> layers;  ///< In the order of `HeadSizes`.
+  /// Of a model with an encoder and a decoder: what the decoder reads, the norm at the end of the encoder, and the bias
+  /// of the decoder's self-attention. Cross-attention has no bias.
+  std::optional<NetworkInput> target;
+  std::optional<StoredNorm> memory_norm;
+  ScoreBias target_bias;
   NetworkOutput output;
 };
 
