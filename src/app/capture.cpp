@@ -114,10 +114,10 @@ std::string input_lines(const CaptureOutcome& outcome) {
   std::string lines;
   for (std::size_t i = 0; i < std::min(count, kMaxShown); ++i) {
     const DescribedInput& input = outcome.inputs[i];
-    const std::string target = input.target_tokens.empty()
-                                   ? ""
-                                   : fmt::format(" -> {}: {} tokens", printable(input.target_source, kMaxLength),
-                                                 input.target_tokens.size());
+    const std::string target =
+        input.target_tokens.empty()
+            ? ""
+            : fmt::format(" -> {}: {} tokens", printable(input.target_source, kMaxLength), input.target_tokens.size());
     lines += fmt::format("  {}: {} tokens{}{}\n", printable(input.source, kMaxLength),
                          outcome.result.inputs[i].tokens.source, target, likeliest_text(outcome, i));
   }

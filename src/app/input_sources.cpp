@@ -70,7 +70,8 @@ void describe(InputSources& inputs, OptionList& options) {
   options.add("pixels", inputs.pixels, "Normalized pixels, npy files [channels, height, width] or [images, ...]")
       .repeated();
   options
-      .add("features", inputs.features, "Log-mel features of audio, npy files [bands, frames] or [inputs, bands, frames]")
+      .add("features", inputs.features,
+           "Log-mel features of audio, npy files [bands, frames] or [inputs, bands, frames]")
       .repeated();
   options.add("lines", inputs.lines, "Each line of a text file is an input of its own");
   options.add("special", inputs.special, "Do not add the tokenizer's special tokens");

@@ -102,10 +102,10 @@ std::string model_lines(const ModelInfo& info) {
                                                 sizes.has_blocks() ? "encoder and decoder"
                                                 : info.causal      ? "causal"
                                                                    : "bidirectional"));
-  lines += row("layers", !sizes.has_blocks() ? std::to_string(sizes.layers)
-                                             : fmt::format("{} of attention: {} encoder, {} decoder, {} cross",
-                                                           sizes.layers, sizes.encoder_layers, sizes.decoder_layers,
-                                                           sizes.decoder_layers));
+  lines += row("layers", !sizes.has_blocks()
+                             ? std::to_string(sizes.layers)
+                             : fmt::format("{} of attention: {} encoder, {} decoder, {} cross", sizes.layers,
+                                           sizes.encoder_layers, sizes.decoder_layers, sizes.decoder_layers));
   lines += row("heads", fmt::format("{} per layer, {} in total", sizes.heads, sizes.heads * sizes.layers));
   lines += row("KV heads", kv_heads);
   lines += row("width", fmt::format("{} (residual stream), {} (head)", sizes.d_model, sizes.d_head));

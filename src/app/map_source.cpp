@@ -61,10 +61,9 @@ std::vector<std::size_t> selected_maps(const HeadSelection& selection, const std
     }
     const bool of_layers =
         selection.layers.empty() || std::ranges::find(selection.layers, id->layer) != selection.layers.end();
-    const bool of_heads =
-        selection.heads.empty() || std::ranges::any_of(selection.heads, [&](const HeadPick& pick) {
-          return pick.layer ? pick.head_id() == *id : pick.head == (id ? id->head : h);
-        });
+    const bool of_heads = selection.heads.empty() || std::ranges::any_of(selection.heads, [&](const HeadPick& pick) {
+                            return pick.layer ? pick.head_id() == *id : pick.head == (id ? id->head : h);
+                          });
     if (of_layers && of_heads) selected.push_back(h);
   }
   if (selected.empty()) {

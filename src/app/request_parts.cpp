@@ -156,10 +156,7 @@ void describe(HeadSelection& selection, OptionList& options) {
                                      .expected = "a layer, counted from 0, or a range such as 3-5"};
   const TextForm<HeadPick> heads{
       .parse = parse_picks,
-      .format =
-          [](const HeadPick& pick) {
-            return pick.layer ? to_string(pick.head_id()) : std::to_string(pick.head);
-          },
+      .format = [](const HeadPick& pick) { return pick.layer ? to_string(pick.head_id()) : std::to_string(pick.head); },
       .expected = "an index, counted from 0, a range such as 3-5, or a query head such as L4H7 or cross.L4H7"};
   options.add("layers", selection.layers, layers, "Only these layers: numbers from 0 and ranges, e.g. 0,3-5");
   options.add("heads", selection.heads, heads,
@@ -169,11 +166,11 @@ void describe(HeadSelection& selection, OptionList& options) {
 std::vector<HeadId> selected_heads(const HeadSelection& selection, const HeadSizes& sizes) {
   if (selection.empty()) return {};
   const auto fail = [&](const std::string& what) {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{}; the model has {}", what, sizes.text()));
+    throw Error(ErrorKind::kInvalidArgument, fmt::format("{}; the model has {}", what, sizes.text()));
   };
   for (const std::size_t layer : selection.layers) {
-    if (layer >= std::max({sizes.layers_of(Block::kOnly), sizes.encoder_layers, sizes.decoder_layers})) fail(fmt::format("--layers: there is no layer {}", layer));
+    if (layer >= std::max({sizes.layers_of(Block::kOnly), sizes.encoder_layers, sizes.decoder_layers}))
+      fail(fmt::format("--layers: there is no layer {}", layer));
   }
   const auto is_selected_layer = [&](std::size_t layer) {
     return selection.layers.empty() || std::ranges::find(selection.layers, layer) != selection.layers.end();

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "headscope/base/error.h"
-#include "headscope/io/decode.h"
 #include "headscope/io/byte_reader.h"
+#include "headscope/io/decode.h"
 #include "headscope/io/mapped_file.h"
 #include "headscope/io/npy.h"
 #include "headscope/model/network.h"
@@ -261,7 +261,8 @@ std::vector<DescribedInput> InputReader::features(const std::filesystem::path& p
     one.file = file_name(path);
     one.source = shape[0] == 1 ? one.file : fmt::format("{}[{}]", one.file, all.size() - 1);
     const std::size_t tokens = frames_to_tokens(network.input, shape[2]);
-    for (std::size_t t = 0; t < tokens; ++t) one.tokens.push_back({.text = fmt::format("frame {}", t * shape[2] / tokens)});
+    for (std::size_t t = 0; t < tokens; ++t)
+      one.tokens.push_back({.text = fmt::format("frame {}", t * shape[2] / tokens)});
   }
   return all;
 }

@@ -67,8 +67,7 @@ class Pass {
         layers_(std::min(options.end_layer, sizes_.layers)) {
     const bool decodes = sizes_.has_blocks() && layers_ > sizes_.encoder_layers;  // then its layers are not in order
     if (options.on_output || decodes) layers_ = sizes_.layers;
-    if (options.begin_layer > layers_ ||
-        (options.begin_layer > 0 && (!options.start || sizes_.has_blocks()))) {
+    if (options.begin_layer > layers_ || (options.begin_layer > 0 && (!options.start || sizes_.has_blocks()))) {
       throw Error(ErrorKind::kInvalidArgument, fmt::format("a pass from layer {} to {} of {} has no start",
                                                            options.begin_layer, layers_, sizes_.layers));
     }
@@ -125,7 +124,7 @@ class Pass {
     return batches;
   }
 
-  static std::vector<Member> members_of(const std::vector<Input>& inputs, std::size_t TokenCounts::* tokens) {
+  static std::vector<Member> members_of(const std::vector<Input>& inputs, std::size_t TokenCounts::*tokens) {
     std::vector<Member> members;
     std::size_t first = 0;
     for (const Input& one : inputs) {
@@ -556,10 +555,10 @@ class Pass {
   std::size_t done_ = 0;
 
   Matrix stream_;
-  Matrix memory_;                        // output of the encoder ...
-  std::vector<Member> memory_members_;   // ... and the rows of each input in it
-  Matrix read_;     // input of a branch
-  Matrix written_;  // output of a branch
+  Matrix memory_;                       // output of the encoder ...
+  std::vector<Member> memory_members_;  // ... and the rows of each input in it
+  Matrix read_;                         // input of a branch
+  Matrix written_;                      // output of a branch
   Matrix heads_;
   std::vector<KeptRows> kept_;       // by member of the batch
   std::vector<float> norm_factors_;  // of the last norm after a branch, by row; empty if nobody asked

@@ -284,8 +284,8 @@ ForwardSettings from_config(const Checkpoint& checkpoint, const FamilyMatch& mat
   if (match.position == PositionKind::kDistanceBias) {
     settings.bias_distance = config.size({"relative_attention_max_distance"}).value_or(settings.bias_distance);
   }
-  if (rules.scaled_output && config.boolean("scale_decoder_outputs")
-                                 .value_or(config.boolean("tie_word_embeddings").value_or(true))) {
+  if (rules.scaled_output &&
+      config.boolean("scale_decoder_outputs").value_or(config.boolean("tie_word_embeddings").value_or(true))) {
     settings.logit_factor /= std::sqrt(static_cast<double>(sizes.d_model));
   }
   settings.final_norm = !config.boolean("_remove_final_layer_norm").value_or(false);

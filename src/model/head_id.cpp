@@ -38,7 +38,8 @@ std::optional<bool> take_is_key_value(std::string_view& text, bool spelled_out) 
 
 std::string to_string(HeadId id) {
   const std::string block(to_string(id.block));
-  return block + (block.empty() ? "" : ".") + "L" + std::to_string(id.layer) + (id.key_value ? "KV" : "H") + std::to_string(id.head);
+  return block + (block.empty() ? "" : ".") + "L" + std::to_string(id.layer) + (id.key_value ? "KV" : "H") +
+         std::to_string(id.head);
 }
 
 std::optional<HeadId> parse_head(std::string_view text) noexcept {

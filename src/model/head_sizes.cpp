@@ -13,7 +13,8 @@ BlockLayer HeadSizes::place(std::size_t layer) const noexcept {
   if (!has_blocks()) return {Block::kOnly, layer};
   if (layer < encoder_layers) return {Block::kEncoder, layer};
   layer -= encoder_layers;
-  return layer < decoder_layers ? BlockLayer{Block::kDecoder, layer} : BlockLayer{Block::kCross, layer - decoder_layers};
+  return layer < decoder_layers ? BlockLayer{Block::kDecoder, layer}
+                                : BlockLayer{Block::kCross, layer - decoder_layers};
 }
 
 std::optional<std::size_t> HeadSizes::layer_of(BlockLayer place) const noexcept {

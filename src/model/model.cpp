@@ -166,7 +166,8 @@ void Model::release_layer(std::size_t layer) const {
 void Model::check_complete(std::size_t layer, Role role, WeightProcessing processing) const {
   const LayerTensors& tensors = layer_tensors(layer);
   const bool folded = steps_of(processing, info_).gain && tensors.normed && map_.gain_required;
-  if (tensors.slices[static_cast<std::size_t>(role)].tensor == nullptr || (folded && tensors.gain_for(role) == nullptr) ||
+  if (tensors.slices[static_cast<std::size_t>(role)].tensor == nullptr ||
+      (folded && tensors.gain_for(role) == nullptr) ||
       (role == Role::kO && map_.output_scale_required && tensors.output_scale == nullptr)) {
     reject_incomplete(checkpoint_, layer, tensors.missing);
   }

@@ -206,9 +206,8 @@ class Resolver {
       const Shape& shape = network_.bias.table->shape;
       if (shape.size() != 2 || shape[0] < 4 || shape[0] % 4 != 0 || shape[0] > network_.bias.max_distance ||
           shape[1] != sizes_.heads) {
-        wrong_shape(*network_.bias.table,
-                    fmt::format("[buckets, {}], a multiple of 4 buckets, at most {}", sizes_.heads,
-                                network_.bias.max_distance));
+        wrong_shape(*network_.bias.table, fmt::format("[buckets, {}], a multiple of 4 buckets, at most {}",
+                                                      sizes_.heads, network_.bias.max_distance));
       }
     }
   }

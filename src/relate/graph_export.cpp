@@ -54,10 +54,18 @@ NodeValues node_values(const GraphToExport& what, std::size_t node) {
   const NodeMeasures& m = what.measures.nodes[node];
   const std::string layer = id.is_in_layer() ? fmt::to_string(id.layer) : "";
   const std::string head = id.is_head() ? fmt::to_string(id.head) : "";
-  return {layer,                          head,                          std::string(to_string(id.kind)),
-          fmt::to_string(m.in_degree),    fmt::to_string(m.out_degree),  fmt::to_string(m.in_strength),
-          fmt::to_string(m.out_strength), fmt::to_string(m.pagerank),    fmt::to_string(m.hub),
-          fmt::to_string(m.authority),    fmt::to_string(m.betweenness), class_names(what, id),
+  return {layer,
+          head,
+          std::string(to_string(id.kind)),
+          fmt::to_string(m.in_degree),
+          fmt::to_string(m.out_degree),
+          fmt::to_string(m.in_strength),
+          fmt::to_string(m.out_strength),
+          fmt::to_string(m.pagerank),
+          fmt::to_string(m.hub),
+          fmt::to_string(m.authority),
+          fmt::to_string(m.betweenness),
+          class_names(what, id),
           std::string(to_string(id.block))};
 }
 
@@ -73,7 +81,8 @@ EdgeValues edge_values(const HeadEdge& edge) {
 // The last one is only for models with several blocks.
 std::span<const Attribute> node_attributes(const GraphToExport& what) {
   const auto has_block = [](const ComponentId& id) { return id.block != Block::kOnly; };
-  return std::span(kNodeAttributes).first(kNodeAttributes.size() - (std::ranges::any_of(what.graph.nodes(), has_block) ? 0 : 1));
+  return std::span(kNodeAttributes)
+      .first(kNodeAttributes.size() - (std::ranges::any_of(what.graph.nodes(), has_block) ? 0 : 1));
 }
 
 // Escapes for text and for double-quoted attributes.

@@ -62,8 +62,7 @@ std::size_t LayerHeads::most() const noexcept {
 
 HeadSelection::HeadSelection(const HeadSizes& sizes, std::span<const std::size_t> layers,
                              std::span<const std::size_t> heads, std::span<const HeadId> named) {
-  const std::set<std::size_t> chosen_layers =
-      layers.empty() ? all(sizes.layers) : in_every_block(layers, sizes);
+  const std::set<std::size_t> chosen_layers = layers.empty() ? all(sizes.layers) : in_every_block(layers, sizes);
   const bool all_heads = heads.empty() && named.empty();
   const std::set<std::size_t> in_every_layer = all_heads ? all(sizes.heads) : checked(heads, sizes.heads, "head");
   for (const HeadId id : named) check(id, sizes, chosen_layers);

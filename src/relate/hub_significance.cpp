@@ -103,7 +103,8 @@ class HubTest {
   }
 
   // Gives the links distinct random places, by the first steps of a Fisher-Yates shuffle.
-  static void permute(const PairBlock& block, Random& random, std::vector<std::size_t>& places, std::vector<double>& sums) {
+  static void permute(const PairBlock& block, Random& random, std::vector<std::size_t>& places,
+                      std::vector<double>& sums) {
     places.resize(block.size());
     for (std::size_t i = 0; i < places.size(); ++i) places[i] = i;
     for (std::size_t i = 0; i < block.links.size(); ++i) {

@@ -129,8 +129,8 @@ class MatchedNull {
       if (heads.of(i).empty() || elsewhere) continue;
       const std::size_t owner = layer_owner(i, ranks_.size());
       if (owner == ranks_.rank()) {
-        weights = load_weights(model_, layer, {Metric::kPk, role, Side::kSource},
-                               affinity_options_.weights, heads.of(i), std::move(weights));
+        weights = load_weights(model_, layer, {Metric::kPk, role, Side::kSource}, affinity_options_.weights,
+                               heads.of(i), std::move(weights));
         bases = prepare_factors(weights, std::move(bases));
         if (is_root()) {
           add(sum, bases.ranks, bases.values.values());
@@ -229,9 +229,10 @@ std::vector<float> standardized(const std::vector<double>& values, const NullMom
   return sample;
 }
 
-std::optional<std::vector<MatchedLaw>> laws_of_stream(const Model& model, Metric metric, std::span<const RolePair> pairs,
-                                                    const AffinityOptions& affinity_options,
-                                                    const MatchedOptions& options, const Context& context) {
+std::optional<std::vector<MatchedLaw>> laws_of_stream(const Model& model, Metric metric,
+                                                      std::span<const RolePair> pairs,
+                                                      const AffinityOptions& affinity_options,
+                                                      const MatchedOptions& options, const Context& context) {
   MatchedNull null(model, pairs, affinity_options, options, context);
   null.prepare(pairs);
   if (!null.is_root()) return std::nullopt;

@@ -54,7 +54,8 @@ void check(const Model& model, const HeadRole& subspace) {
     const HeadId own{id.layer, id.head / (sizes.heads / sizes.kv_heads), true, id.block};
     trouble = fmt::format("it shares its {} with {}", letter(subspace.role), to_string(own));
   } else if (key_value != id.key_value) {
-    trouble = fmt::format("query heads have that role, such as {}", to_string(HeadId{id.layer, id.head, false, id.block}));
+    trouble =
+        fmt::format("query heads have that role, such as {}", to_string(HeadId{id.layer, id.head, false, id.block}));
   }
   if (trouble.empty()) return;
   throw Error(ErrorKind::kInvalidArgument,
@@ -138,11 +139,13 @@ class Profiler {
       std::vector<std::size_t> heads;
       for (std::size_t i = begin; i < part.size(); ++i) {
         const HeadRole& next = part[i]->subspace;
-        if (next.head.block != first.head.block || next.head.layer != first.head.layer || next.role != first.role) break;
+        if (next.head.block != first.head.block || next.head.layer != first.head.layer || next.role != first.role)
+          break;
         heads.push_back(next.head.head);
       }
       const FactorKey key{Metric::kPk, first.role, Side::kSource};
-      const LayerFactors loaded = load_factors(model_, model_.info().sizes.layer_of(first.head).value(), key, options_.weights, heads);
+      const LayerFactors loaded =
+          load_factors(model_, model_.info().sizes.layer_of(first.head).value(), key, options_.weights, heads);
       std::ranges::copy(loaded.values.values(), bases.data() + begin * size);
       for (std::size_t i = 0; i < heads.size(); ++i) part[begin + i]->rank = loaded.ranks[i];
       begin += heads.size();

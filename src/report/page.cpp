@@ -62,7 +62,8 @@ std::vector<std::string> commands_of(JsonValue manifest) {
 // The page draws heads by layer and index, which do not tell heads of several blocks apart.
 void reject_blocks(const RunContents& run) {
   const auto is_of_block = [](std::string_view name) {
-    return std::ranges::any_of(kBlockNames, [&](std::string_view block) { return name.starts_with(block_folder(block)); });
+    return std::ranges::any_of(kBlockNames,
+                               [&](std::string_view block) { return name.starts_with(block_folder(block)); });
   };
   bool found = std::ranges::any_of(run.names(), is_of_block);
   const std::string heads(run_files::kHeads.path);
@@ -72,10 +73,11 @@ void reject_blocks(const RunContents& run) {
     found = block && table.rows() > 0 && !table.cell(0, *block).empty();
   }
   if (!found) return;
-  throw Error(ErrorKind::kUnsupported,
-              fmt::format("{}: holds heads of an encoder and a decoder, which the page does not show; its tables, graph "
-                          "files and arrays have them",
-                          run.where("manifest.json")));
+  throw Error(
+      ErrorKind::kUnsupported,
+      fmt::format("{}: holds heads of an encoder and a decoder, which the page does not show; its tables, graph "
+                  "files and arrays have them",
+                  run.where("manifest.json")));
 }
 
 // The main block as JSON. Takes the text of the tables.

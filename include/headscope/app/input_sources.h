@@ -34,11 +34,13 @@ struct InputSources {
            in_memory.empty();
   }
 };
-/// --text, --text-file, --ids, --image, --pixels, --features (each may be repeated, and several files may follow), --lines, --no-special, --max-tokens
+/// --text, --text-file, --ids, --image, --pixels, --features (each may be repeated, and several files may follow),
+/// --lines, --no-special, --max-tokens
 void describe(InputSources& inputs, OptionList& options);
 
 /// Reads the inputs in the order texts, text files, ids, images, pixels, features, in memory.
-/// \throws Error  as `InputReader`; kInvalidArgument if there are none; kIo if a folder or a pattern yields no file; kResource if they do not fit the budget.
+/// \throws Error  as `InputReader`; kInvalidArgument if there are none; kIo if a folder or a pattern yields no file;
+/// kResource if they do not fit the budget.
 [[nodiscard]] std::vector<DescribedInput> read_inputs(const Model& model, const InputSources& given,
                                                       const Context& context);
 
@@ -54,7 +56,8 @@ struct TargetSources {
 void describe(TargetSources& targets, OptionList& options);
 
 /// Gives every input its target. `given` has the options for texts.
-/// \throws Error  as `InputReader`; kInvalidArgument unless there is one target per input of a model with a decoder, and
+/// \throws Error  as `InputReader`; kInvalidArgument unless there is one target per input of a model with a decoder,
+/// and
 ///                none for others.
 void read_targets(const Model& model, const InputSources& given, const TargetSources& targets,
                   std::vector<DescribedInput>& inputs);

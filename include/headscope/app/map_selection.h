@@ -22,7 +22,7 @@ struct MapSelection {
   /// Of a folder with the maps of several inputs: all of them, or the name, the file or the number of one.
   std::string input = std::string(kAllInputs);
   std::optional<Block> block = {};  ///< Of a folder with the maps of a model with an encoder and a decoder.
-  std::string description = {};  ///< Of an array in memory: the text of its tokens.json; may be empty.
+  std::string description = {};     ///< Of an array in memory: the text of its tokens.json; may be empty.
   MapKind what = MapKind::kPattern;
   std::string axes = "hqk";  ///< Of an array: hqk, lhqk, qkh or qk. A folder has hqk.
   std::string array = {};    ///< Name of the array in a file with several.

@@ -53,9 +53,9 @@ struct CaptureResult {
 
 /// Runs the model on the inputs and adds to the RUN, for each input: pattern.npy and scores.npy [head, query, key],
 /// tokens.json, output.npy (logits [token, vocabulary], class logits, or the last hidden state). The first input's
-/// files are at the top level, those of input i in inputs/i/. Of a model with an encoder and a decoder, the maps of each
-/// block and their tokens.json are in a folder of its own: cross/pattern.npy, cross/inputs/1/pattern.npy. For images also thumbnail.npy, if the model's preprocessing
-/// is known. attention.csv summarizes every head.
+/// files are at the top level, those of input i in inputs/i/. Of a model with an encoder and a decoder, the maps of
+/// each block and their tokens.json are in a folder of its own: cross/pattern.npy, cross/inputs/1/pattern.npy. For
+/// images also thumbnail.npy, if the model's preprocessing is known. attention.csv summarizes every head.
 ///
 /// Maps are written to the files as they are computed; no map is ever held whole. The forward pass counts against the
 /// memory budget, as in `run_forward`.

@@ -41,7 +41,7 @@ struct DescribedInput {
   std::string file;    ///< Name of the file it came from, without its folder; empty if there is none.
   std::string name;    ///< Unique among the inputs of a run, see `name_inputs`.
   std::vector<InputToken> tokens;
-  std::string target_source = {};               ///< Of what the decoder reads; empty if there is none.
+  std::string target_source = {};  ///< Of what the decoder reads; empty if there is none.
   std::vector<InputToken> target_tokens = {};
   ImageSize picture;  ///< For images: size before preprocessing.
 };

@@ -47,7 +47,7 @@ struct TokenCounts {
 
 /// Some rows of one head's map.
 struct MapRows {
-  std::size_t input;  ///< Index of the input.
+  std::size_t input;        ///< Index of the input.
   std::size_t layer;        ///< Counted through all blocks, as everywhere here, see `HeadSizes`.
   std::size_t head;         ///< Query head.
   std::size_t first_query;  ///< Index among the input's tokens.

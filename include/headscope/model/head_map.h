@@ -29,9 +29,9 @@ struct HeadSlice {
 
 /// The tensors that make up the heads of one layer.
 struct LayerTensors {
-  std::array<HeadSlice, 4> slices;             ///< Indexed by Role.
-  bool normed = true;                          ///< Whether Q, K and V read a norm's output.
-  const StoredTensor* norm_gain = nullptr;     ///< nullptr if there is no norm, or if norms have no gain.
+  std::array<HeadSlice, 4> slices;          ///< Indexed by Role.
+  bool normed = true;                       ///< Whether Q, K and V read a norm's output.
+  const StoredTensor* norm_gain = nullptr;  ///< nullptr if there is no norm, or if norms have no gain.
   /// In cross-attention: the gain of the norm at the end of the encoder, whose output K and V read.
   const StoredTensor* memory_gain = nullptr;
   const StoredTensor* output_scale = nullptr;  ///< nullptr if the family has none.

@@ -25,7 +25,10 @@ struct ComponentId {
 
   ComponentId() = default;
   ComponentId(HeadId id) noexcept  // NOLINT(google-explicit-constructor): every head is a component
-      : kind(id.key_value ? ComponentKind::kKvHead : ComponentKind::kQueryHead), layer(id.layer), head(id.head), block(id.block) {}
+      : kind(id.key_value ? ComponentKind::kKvHead : ComponentKind::kQueryHead),
+        layer(id.layer),
+        head(id.head),
+        block(id.block) {}
   /// A component that is not a head.
   explicit ComponentId(ComponentKind other, std::size_t in_layer = 0) noexcept : kind(other), layer(in_layer) {}
 
@@ -39,7 +42,8 @@ struct ComponentId {
   [[nodiscard]] std::size_t depth() const noexcept;
 
   friend bool operator==(const ComponentId&, const ComponentId&) = default;
-  /// Orders by block, then by depth; within a layer query heads, KV heads, MLP; then by number. Heads are ordered as HeadId.
+  /// Orders by block, then by depth; within a layer query heads, KV heads, MLP; then by number. Heads are ordered as
+  /// HeadId.
   friend std::strong_ordering operator<=>(const ComponentId& a, const ComponentId& b) noexcept;
 };
 

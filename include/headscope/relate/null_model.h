@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -58,8 +58,8 @@ enum class NullLaw {
 /// What a null says about one pair, apart from its affinity.
 struct PairNull {
   NullLaw law = NullLaw::kNone;
-  /// On the scale of the affinity. For metrics that are roots the law is that of the square: the mean is then the root of
-  /// its mean, and the deviation is that of the root to first order. NaN without a law.
+  /// On the scale of the affinity. For metrics that are roots the law is that of the square: the mean is then the root
+  /// of its mean, and the deviation is that of the root to first order. NaN without a law.
   double mean = std::numeric_limits<double>::quiet_NaN();
   double deviation = std::numeric_limits<double>::quiet_NaN();
 };

@@ -484,7 +484,8 @@ inline constexpr FileSchema kThumbnail = {
     .command = "capture",
     .path = "thumbnail.npy",
     .kind = "array",
-    .about = "The image that the patches cover, as the model sees it, at most 320 pixels a side; 0 to 255 (images only).",
+    .about =
+        "The image that the patches cover, as the model sees it, at most 320 pixels a side; 0 to 255 (images only).",
     .dtype = "uint8",
     .axes = {"row", "column", "color"},
     .per_input = true};
@@ -622,7 +623,8 @@ inline constexpr std::array kPatchAgreementColumns = std::to_array<ColumnSchema>
     {"auc_local", ColumnType::kDouble, "The same of the local effect"},
     {"rank_correlation_pk", ColumnType::kDouble, "Spearman correlation of the projection kernel with |effect|"},
     {"rank_correlation_local", ColumnType::kDouble, "The same of the local effect"},
-    {"p", ColumnType::kDouble, "Probability that random edges exceed their controls as clearly (rank-sum and precedence test)"},
+    {"p", ColumnType::kDouble,
+     "Probability that random edges exceed their controls as clearly (rank-sum and precedence test)"},
 });
 inline constexpr FileSchema kPatchAgreement = {
     .command = "patch",
