@@ -7,6 +7,7 @@
 #   make test     everything CI runs
 #   make wheel    build a wheel that needs no compiler and no libraries where it is installed, in dist/
 #   make python   the same, then install it in a fresh environment and test it there
+#   make notebooks  run the notebooks in examples/ and keep what they show
 #   make dist     build a tarball of the program that runs from any folder, in dist/
 #   make test-distros  make demo and make test in fresh chroots of Debian 12 and 13 (as root)
 #   make test-packages  the wheels and the tarball in dist/ in fresh chroots without compilers (as root)
@@ -28,7 +29,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
-.PHONY: build mpi demo test test-distros test-packages test-gpu web web-test wheel dist python python-torch models bench calibration truth evidence bench-mpi bench-packages bench-gpu fuzz faults lint format docs sbom pins clean \
+.PHONY: build mpi demo test test-distros test-packages test-gpu web web-test wheel dist python python-torch notebooks models bench calibration truth evidence bench-mpi bench-packages bench-gpu fuzz faults lint format docs sbom pins clean \
 	debian-% venv
 
 BUILD_PACKAGES := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libhwy-dev zlib1g-dev \
@@ -36,7 +37,9 @@ BUILD_PACKAGES := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-d
 PYTHON_PACKAGES := python3 python3-venv
 WHEEL_PACKAGES := $(PYTHON_PACKAGES) python3-dev
 MPI_PACKAGES := libopenmpi-dev openmpi-bin
-TEST_PACKAGES := libgtest-dev libgmock-dev $(MPI_PACKAGES)
+TEST_PACKAGES := libgtest-dev libgmock-dev $(MPI_PACKAGES) $(SHELL_PACKAGES)
+# What reads the completions and the manual page.
+SHELL_PACKAGES := zsh fish groff-base
 # Another Node that is already there does as well, and would be in the way of Debian's.
 WEB_PACKAGES := $(if $(shell command -v npm),,nodejs npm)
 WEB_TEST_PACKAGES := chromium
@@ -123,6 +126,10 @@ python-torch: python
 	@$(call say_python_packages,.venv-python,tools/requirements-bench.txt)
 	.venv-python/bin/pip install --quiet --disable-pip-version-check -r tools/requirements-bench.txt
 	.venv-python/bin/python -m pytest -q tests/python/test_torch.py
+
+# After a change of what they show; make python compares.
+notebooks: python
+	.venv-python/bin/python tools/make_notebooks.py
 
 bench: debian-build debian-web-test venv .venv-bench/installed web/node_modules/installed
 	cmake --preset release -DHEADSCOPE_TESTS=OFF -DHEADSCOPE_BENCHMARKS=ON

@@ -1,14 +1,13 @@
 #include "cli/add_command.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/exit_codes.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 
@@ -16,24 +15,6 @@ namespace headscope::cli {
 namespace {
 
 using Words = std::vector<std::string>;
-
-// What help shows in place of a value.
-std::string type_name(const Option& option) {
-  if (!option.choices().empty()) return fmt::format("{{{}}}", fmt::join(option.choices(), ","));
-  switch (option.kind()) {
-    case OptionKind::kInteger:
-      return "INTEGER";
-    case OptionKind::kNumber:
-      return "NUMBER";
-    case OptionKind::kPath:
-      return "PATH";
-    case OptionKind::kText:
-    case OptionKind::kList:
-    case OptionKind::kFlag:
-      break;
-  }
-  return "TEXT";
-}
 
 // Adds a spelling that help does not show. CLI11 2.4 and later treat --x and -x as one name: such a spelling is left
 // out.
@@ -54,17 +35,13 @@ void add_flag(CLI::App& app, Option& option) {
 
 CLI::Option* add_value(CLI::App& app, const std::string& spelling, Option& option) {
   const bool list = option.kind() == OptionKind::kList;
-  const bool repeated = list && option.is_repeated() && !option.is_positional();
-  // Several files may follow, as a shell writes them for photos/*.png. A text needs its own option: what follows it may
-  // be a positional argument.
-  const bool several = repeated && option.holds_paths();
-  const std::string help = option.help() + (several ? "; several may follow" : repeated ? "; may be repeated" : "");
+  const std::string help = option.command_line_help();
   CLI::Option* added = list ? app.add_option_function<Words>(
                                   spelling, [&option](const Words& words) { option.set_words(words); }, help)
                             : app.add_option_function<std::string>(
                                   spelling, [&option](const std::string& word) { option.set_words({word}); }, help);
-  added->type_name(type_name(option));
-  if (repeated) added->allow_extra_args(several);
+  added->type_name(option.placeholder());
+  if (list && option.is_repeated() && !option.is_positional()) added->allow_extra_args(option.takes_several());
   const std::string text = to_string(option.default_value());
   if (!text.empty()) added->default_str(text);
   return added;
@@ -101,29 +78,28 @@ Context make_context(Session& session, Progress& progress) {
   context.on_progress = [&](std::string_view stage, double fraction) { progress.reach(stage, fraction); };
   context.poll = check_for_interrupt;
   context.log = [&](std::string_view line) {
-    if (!session.quiet) session.err << line << '\n';
+    if (!session.common.quiet) session.err << line << '\n';
   };
   return context;
 }
 
 }  // namespace
 
-void add_command(CLI::App& program, Command& command, Session& session) {
+void add_command(CLI::App& program, Command& command, OptionList& common, Session& session) {
   CLI::App* app = program.add_subcommand(std::string(command.info().name), std::string(command.info().about));
+  app->set_help_flag("-h,--help", "Show this help");
   add_options(*app, command.options());
-  const auto json = std::make_shared<bool>(false);  // lives as long as the callback
-  app->add_flag("--json", *json, "Print the result as JSON");
-  app->add_flag("-q,--quiet", session.quiet, "Print no progress");
+  add_options(*app, common);
   add_former_spellings(*app, command.options());
-  app->footer(fmt::format("Example: headscope {}", command.info().example));
-  app->callback([&command, &session, json] {
+  app->footer(fmt::format("Example: headscope {}\n{}", command.info().example, exit_codes_line()));
+  app->callback([&command, &session] {
     watch_for_interrupts(session.ranks.size() > 1);
     std::optional<CommandOutput> output;
     {
       Progress progress(session);
       output = command.run(make_context(session, progress));
     }
-    if (output) session.out << (*json ? output->json : output->summary);
+    if (output) session.out << (session.common.json ? output->json : output->summary);
   });
 }
 

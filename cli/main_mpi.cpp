@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
                     {.out = speaks ? std::cout : nowhere,
                      .err = speaks ? std::cerr : nowhere,
                      .terminal = speaks && ::isatty(STDERR_FILENO) == 1,
-                     .quiet = !speaks,
+                     .common = {.quiet = !speaks},
                      .ranks = *ranks});
   } catch (const Error& error) {
     std::cerr << "headscope: " << error.what() << '\n';

@@ -37,7 +37,7 @@ void Progress::reach(std::string_view stage, double fraction) {
     next_ = now + kSilence;
   }
   done_ = std::max(done_, fraction);
-  if (session_.quiet || now < next_ || done_ <= 0 || done_ >= 1) return;
+  if (session_.common.quiet || now < next_ || done_ <= 0 || done_ >= 1) return;
   const double elapsed = std::chrono::duration<double>(now - begin_).count();
   const std::string text =
       fmt::format("{}: {:.0f} %, {} left", stage_, 100 * done_, duration_text(elapsed / done_ * (1 - done_)));

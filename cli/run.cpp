@@ -12,17 +12,12 @@
 
 #include "cli/add_command.h"
 #include "cli/interrupt.h"
+#include "cli/program_commands.h"
+#include "cli/usage.h"
 #include "headscope/app/command.h"
-#include "headscope/app/demo.h"
 
 namespace headscope::cli {
 namespace {
-
-constexpr int kUsage = 2;
-constexpr int kBadInput = 3;
-constexpr int kBackend = 5;
-constexpr int kResource = 6;
-constexpr int kBug = 70;
 
 // Names in messages come from files and arguments. Whatever they contain, a message is one line of limited length.
 int print_failure(Session& session, const std::string& message, int code) {
@@ -55,30 +50,41 @@ bool is_collective(std::span<const char* const> arguments) {
   });
 }
 
-// CLI11 looks for a command first: without one it does not say which word it did not know.
-std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
-  const std::vector<std::string> unknown = app.remaining(/*recurse=*/true);
-  const std::string what =
-      unknown.empty() ? std::string(error.what()) : "'" + unknown.front() + "' is not expected here";
-  return what + "; 'headscope --help' shows the commands";
+// What most people want, above all that the program can do.
+std::string introduction() {
+  return "headscope: what the attention heads of a transformer do to each other\n\n"
+         "Start with:\n"
+         "  headscope inspect MODEL              what a checkpoint is, and what can be done with it\n"
+         "  headscope relate MODEL -o RUN        which heads read what other heads write\n"
+         "  headscope report RUN -o RUN.html     all results of a RUN on one page\n"
+         "'headscope demo' shows everything on two small models that come with it.\n";
 }
 
 void parse_and_run(int argc, const char* const* argv, Session& session) {
-  CLI::App app{"headscope: what the attention heads of a transformer do to each other", "headscope"};
-  app.set_version_flag("--version", "headscope " + std::string(version()));
+  CLI::App app{introduction(), "headscope"};
+  app.set_help_flag("-h,--help", "Show this help");
+  app.set_version_flag("-V,--version", "headscope " + std::string(version()), "Show the version");
   app.require_subcommand(1);
-  app.footer("Example: headscope inspect path/to/model\n'headscope COMMAND --help' describes a command.");
-  const std::vector<std::unique_ptr<Command>> commands = all_commands();
-  for (const auto& command : commands) add_command(app, *command, session);
-  RequestCommand<DemoRequest> demo;
-  demo.request.print = [&](std::string_view text) { session.out << text << std::flush; };
-  add_command(app, demo, session);
+  app.footer("'headscope help COMMAND' describes a command.\n" + exit_codes_line());
+  const auto help_of = [&app](const std::string& command) {
+    // The help of a program whose command is running would be that of the command.
+    return command.empty() ? app.get_formatter()->make_help(&app, "headscope", CLI::AppFormatMode::Normal)
+                           : app.get_subcommand(command)->help("headscope");
+  };
+  const auto print = [&session](std::string_view text) {
+    if (!session.common.json) session.out << text << std::flush;
+  };
+  OptionList common;
+  describe(session.common, common);
+  const std::vector<std::unique_ptr<Command>> commands = program_commands({.print = print, .help_of = help_of});
+  for (const auto& command : commands) add_command(app, *command, common, session);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& requested) {
     app.exit(requested, session.out, session.err);  // --help and --version
   } catch (const CLI::ParseError& error) {
-    throw Error(ErrorKind::kInvalidArgument, usage_message(app, error));
+    const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+    throw Error(ErrorKind::kInvalidArgument, usage_message(words, commands, error.what()));
   }
   session.out.flush();
   if (!session.out) {
@@ -87,24 +93,6 @@ void parse_and_run(int argc, const char* const* argv, Session& session) {
 }
 
 }  // namespace
-
-int exit_code(ErrorKind kind) noexcept {
-  switch (kind) {
-    case ErrorKind::kInvalidArgument:
-      return kUsage;
-    case ErrorKind::kIo:
-    case ErrorKind::kFormat:
-    case ErrorKind::kUnsupported:
-      return kBadInput;
-    case ErrorKind::kNumeric:
-      return 4;
-    case ErrorKind::kBackend:
-      return kBackend;
-    case ErrorKind::kResource:
-      return kResource;
-  }
-  return kBug;
-}
 
 int run(int argc, const char* const* argv, Session session) {
   try {

@@ -15,4 +15,6 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/models" DESTINATION share/headscope COM
 install(FILES "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/CHANGELOG.md" "${PROJECT_SOURCE_DIR}/LICENSE"
               "${PROJECT_SOURCE_DIR}/SECURITY.md" "${HEADSCOPE_LICENSES}"
         DESTINATION . COMPONENT dist)
+include(headscope_words)
+headscope_install_words(dist)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" "${PROJECT_SOURCE_DIR}/data" DESTINATION share/headscope COMPONENT dist)

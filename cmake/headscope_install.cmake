@@ -1,4 +1,5 @@
 # 'cmake --install BUILD --component library' installs the C++ library: find_package(headscope) gives headscope::headscope.
+# 'cmake --install BUILD --component program' installs the program with its manual page, completions and bundled models.
 #
 # Installed are the headers that headscope/headscope.h includes, directly or not; all others are private.
 include(CMakePackageConfigHelpers)
@@ -53,3 +54,12 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/headscopeConfigVersion.c
 install(FILES "${PROJECT_BINARY_DIR}/headscopeConfig.cmake" "${PROJECT_BINARY_DIR}/headscopeConfigVersion.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/headscope_dependencies.cmake"
         DESTINATION "${package}" COMPONENT library)
+
+# The program, with what it says of itself.
+function(headscope_install_program)
+  include(headscope_words)
+  install(TARGETS headscope RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT program)
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/models" DESTINATION share/headscope COMPONENT program PATTERN "*.py" EXCLUDE
+          PATTERN __pycache__ EXCLUDE)
+  headscope_install_words(program)
+endfunction()

@@ -16,6 +16,7 @@ namespace nb = nanobind;
 using ArrayIn = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 using FloatsIn = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
 using IntegersIn = nb::ndarray<const std::int64_t, nb::c_contig, nb::device::cpu>;
+using LevelsIn = nb::ndarray<const std::uint8_t, nb::c_contig, nb::device::cpu>;
 /// A read-only array for Python.
 using ArrayOut = nb::ndarray<nb::numpy, nb::ro>;
 

@@ -12,6 +12,7 @@
 #include "bindings.h"
 #include "headscope/app/families.h"
 #include "headscope/base/error.h"
+#include "headscope/io/hub_cache.h"
 #include "headscope/model/fingerprint.h"
 #include "headscope/model/head_id.h"
 #include "headscope/model/readiness.h"
@@ -55,15 +56,17 @@ DType dtype_of(const ArrayIn& array, const std::string& name) {
 }
 
 std::unique_ptr<LoadedModel> open(const std::filesystem::path& model, const std::string& revision,
-                                  const std::string& family) {
+                                  const std::string& family, const std::string& tower) {
   const nb::gil_scoped_release release;
   auto loaded = std::make_unique<LoadedModel>();
-  loaded->model = std::make_shared<const Model>(Model::open(model, {.revision = revision, .family = family}));
+  loaded->model =
+      std::make_shared<const Model>(Model::open(model, {.revision = revision, .family = family, .tower = tower}));
   return loaded;
 }
 
 std::unique_ptr<LoadedModel> from_arrays(const std::filesystem::path& path,
-                                         const std::map<std::string, ArrayIn>& arrays, const std::string& config) {
+                                         const std::map<std::string, ArrayIn>& arrays, const std::string& config,
+                                         const std::string& family, const std::string& tower) {
   auto loaded = std::make_unique<LoadedModel>();
   std::vector<StoredTensor> tensors;
   for (const auto& [name, array] : arrays) {
@@ -74,9 +77,15 @@ std::unique_ptr<LoadedModel> from_arrays(const std::filesystem::path& path,
     loaded->arrays.push_back(array);
   }
   const nb::gil_scoped_release release;
-  loaded->model =
-      std::make_shared<const Model>(Model::from_checkpoint(Checkpoint::from_memory(path, std::move(tensors), config)));
+  loaded->model = std::make_shared<const Model>(
+      Model::from_checkpoint(Checkpoint::from_memory(path, std::move(tensors), config), family, tower));
   return loaded;
+}
+
+// The folder of a model in the Hugging Face cache, or the path itself.
+std::string locate(const std::filesystem::path& model, const std::string& revision) {
+  const nb::gil_scoped_release release;
+  return find_model(model, revision).path.string();
 }
 
 nb::dict info(const LoadedModel& loaded) {
@@ -89,6 +98,8 @@ nb::dict info(const LoadedModel& loaded) {
   result["repository"] = location.is_cached() ? nb::cast(location.repository) : nb::none();
   result["commit"] = location.is_cached() ? nb::cast(location.commit) : nb::none();
   result["family"] = about.family;
+  result["tower"] = about.tower.empty() ? nb::none() : nb::cast(about.tower);
+  result["other_towers"] = nb::cast(about.other_towers);
   result["modality"] = std::string(to_string(about.modality));
   result["causal"] = about.causal;
   result["layers"] = about.sizes.layers;
@@ -148,13 +159,16 @@ void bind_model(nb::module_& m) {
         return to_json(FamiliesOutcome{family_table(), {}});
       },
       "What works for each model family, as JSON.");
+  m.def("locate", &locate, "model"_a, "revision"_a,
+        nb::sig("def locate(model: str | os.PathLike[str], revision: str) -> str"),
+        "The folder or file that a name of a model stands for, as Model.open finds it.");
   nb::class_<LoadedModel>(m, "Model", "A transformer model.")
-      .def_static("open", &open, "model"_a, "revision"_a, "family"_a,
-                  nb::sig("def open(model: str | os.PathLike[str], revision: str, family: str) -> Model"),
+      .def_static("open", &open, "model"_a, "revision"_a, "family"_a, "tower"_a,
+                  nb::sig("def open(model: str | os.PathLike[str], revision: str, family: str, tower: str) -> Model"),
                   "Reads headers and configuration of a folder, a GGUF file or a model in the Hugging Face cache.")
-      .def_static("from_arrays", &from_arrays, "path"_a, "arrays"_a, "config"_a,
+      .def_static("from_arrays", &from_arrays, "path"_a, "arrays"_a, "config"_a, "family"_a, "tower"_a,
                   nb::sig("def from_arrays(path: str | os.PathLike[str], arrays: collections.abc.Mapping[str, "
-                          "typing.Any], config: str) -> Model"),
+                          "typing.Any], config: str, family: str, tower: str) -> Model"),
                   "Tensors by name, in place, with the text of their config.json.")
       .def("info", &info, nb::sig("def info(self) -> dict[str, typing.Any]"), "Facts from the headers.")
       .def("heads", &heads, "Names of the query heads, layer by layer.")

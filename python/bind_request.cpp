@@ -108,6 +108,7 @@ struct ObjectParts {
   std::vector<std::int64_t>* signed_labels = nullptr;  // negative ones do not count
   std::vector<ModelInput>* paired = nullptr;
   std::vector<NamedEdge>* edges = nullptr;
+  std::string* labels_text = nullptr;  // of classes of heads
 };
 
 template <typename Request>
@@ -118,6 +119,7 @@ ObjectParts object_parts(Request& request) {
   if constexpr (requires { request.maps.mask_array; }) parts.maps = &request.maps;
   if constexpr (requires { request.paired_in_memory; }) parts.paired = &request.paired_in_memory;
   if constexpr (requires { request.edges_in_memory; }) parts.edges = &request.edges_in_memory;
+  if constexpr (requires { request.labels_text; }) parts.labels_text = &request.labels_text;
   if constexpr (requires { request.labels_in_memory; }) {
     if constexpr (std::is_signed_v<typename decltype(request.labels_in_memory)::value_type>) {
       parts.signed_labels = &request.labels_in_memory;
@@ -160,6 +162,12 @@ void add_pixels(std::vector<ModelInput>& inputs, const FloatsIn& pixels, const s
   }
 }
 
+Image image_of(const LevelsIn& levels) {
+  expect(levels.ndim() == 3 && (levels.shape(2) == 1 || levels.shape(2) == 3),
+         "image: expected levels [height, width, 1 or 3]");
+  return {levels.shape(0), levels.shape(1), levels.shape(2), {levels.data(), levels.data() + levels.size()}};
+}
+
 /// A request that Python fills in and runs. It keeps the objects that it refers to.
 class Request {
  public:
@@ -175,10 +183,13 @@ class Request {
   [[nodiscard]] std::map<std::string, std::string> objects() const {
     std::map<std::string, std::string> kinds;
     if (parts_.model != nullptr) kinds["model"] = "model";
-    if (parts_.inputs != nullptr) kinds.insert({{"ids", "ids"}, {"pixels", "pixels"}});
+    if (parts_.inputs != nullptr) {
+      kinds.insert({{"text", "inputs"}, {"ids", "ids"}, {"image", "images"}, {"pixels", "pixels"}});
+    }
     if (parts_.maps != nullptr) kinds.insert({{"source", "maps"}, {"mask", "mask"}});
     if (parts_.labels != nullptr) kinds["labels"] = "labels";
     if (parts_.signed_labels != nullptr) kinds["labels"] = "signed_labels";
+    if (parts_.labels_text != nullptr) kinds["labels"] = "head_labels";
     if (parts_.paired != nullptr) kinds["pairs_with"] = "paired";
     if (parts_.edges != nullptr) kinds["edges"] = "edges";
     return kinds;
@@ -199,6 +210,9 @@ class Request {
 
   void give_ids(const IntegersIn& ids) { add_ids(parts_.inputs->in_memory, ids, "ids"); }
   void give_pixels(const FloatsIn& pixels) { add_pixels(parts_.inputs->in_memory, pixels, "pixels"); }
+  void give_image(const LevelsIn& levels, const std::string& name) {
+    parts_.inputs->pictures.push_back({image_of(levels), name});
+  }
   void give_paired_ids(const IntegersIn& ids) { add_ids(*parts_.paired, ids, "pairs_with"); }
   void give_paired_pixels(const FloatsIn& pixels) { add_pixels(*parts_.paired, pixels, "pairs_with"); }
 
@@ -216,6 +230,8 @@ class Request {
     parts_.maps->mask_array = array_input(mask);
     arrays_.push_back(std::move(mask));
   }
+
+  void give_head_labels(const std::string& json) { *parts_.labels_text = json; }
 
   void give_labels(const IntegersIn& labels) {
     const std::span all(labels.data(), labels.size());
@@ -360,10 +376,13 @@ void bind_request(nb::module_& m) {
       .def("give_model", &Request::give_model, "model"_a, nb::sig("def give_model(self, model: Model) -> None"))
       .def("give_ids", &Request::give_ids, "ids"_a, "Token ids, [inputs, tokens].")
       .def("give_pixels", &Request::give_pixels, "pixels"_a, "[images, channels, height, width]")
+      .def("give_image", &Request::give_image, "levels"_a, "name"_a,
+           "Levels from 0 to 255, [height, width, channels], and the name of their file or ''.")
       .def("give_maps", &Request::give_maps, "maps"_a, "description"_a,
            "Maps, with the text of their tokens.json or ''.")
       .def("give_mask", &Request::give_mask, "mask"_a)
       .def("give_labels", &Request::give_labels, "labels"_a)
+      .def("give_head_labels", &Request::give_head_labels, "json"_a, "The text of a label file.")
       .def("give_paired_ids", &Request::give_paired_ids, "ids"_a, "Token ids of paired inputs, [inputs, tokens].")
       .def("give_paired_pixels", &Request::give_paired_pixels, "pixels"_a, "[images, channels, height, width]")
       .def("give_edges", &Request::give_edges, "edges"_a, "Names of pair, source and target.")

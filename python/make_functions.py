@@ -42,12 +42,21 @@ RETURNS = {
 }
 #: Types of the parameters that take objects besides texts, by kind of object, and a sentence about them.
 OBJECTS = {
-    "model": (f"Model | {PATH}", "Or a model that is loaded."),
-    "ids": (f"ArrayLike | {PATH} | Sequence[{PATH}]", "Or an array of such integers."),
+    "model": (f"Model | Module | {PATH}",
+              "Or a model that is loaded, a Hugging Face module, or a TransformerBridge around one."),
+    "inputs": (f"{PATH} | ArrayLike | Mapping[str, ArrayLike] | Sequence[{PATH} | ArrayLike]",
+               "Or token ids, images of PIL, uint8 [height, width, 3] or normalized pixels [channels, height, width]; "
+               "what a tokenizer or an image processor returned; paths of files; a list of these for several inputs."),
+    "ids": (f"ArrayLike | {PATH} | Sequence[{PATH} | ArrayLike]",
+            "Or such integers, also inputs of different lengths."),
+    "images": (f"{PATH} | ArrayLike | Sequence[{PATH} | ArrayLike]",
+               "Or images of PIL, or arrays of uint8 [height, width, 3]."),
     "pixels": (f"ArrayLike | {PATH} | Sequence[{PATH}]", "Or an array of such numbers."),
     "labels": (f"ArrayLike | {PATH}", "Or an array of such integers."),
     "signed_labels": (f"ArrayLike | {PATH}", "Or an array of such integers."),
-    "paired": (f"ArrayLike | {PATH} | Sequence[{PATH}]", "Or an array of token ids or pixels."),
+    "head_labels": (f"Mapping[str, object] | Detection | Run | {PATH}",
+                    "Or a dict of its contents, heads by class, or what ``detect`` returned."),
+    "paired": (f"ArrayLike | {PATH} | Sequence[{PATH}]", "Or token ids or pixels, in the forms that ``text`` takes."),
     "edges": (
         f"{PATH} | Table | Mapping[str, Sequence[str]] | Iterable[Sequence[str]]",
         "Or a table with these columns, also of pandas, or triples of these three texts.",
@@ -164,7 +173,7 @@ def function(native: Any, command: str) -> str:
     rest = [Parameter(command, option, request.objects, enums) for option in options if option not in positional]
     rest.append(Progress())
     result, call = RESULTS[command]
-    lines = [f"def {command}("]
+    lines = ["@_call.checked", f"def {command}("]
     lines += [f"    {one.source()}," for one in first] + ["    *,"] + [f"    {one.source()}," for one in rest]
     lines += [f") -> {result}:", f'    """{sentence(request.about)}', ""]
     lines += [f"    ``headscope {command}`` on the command line has the same options.", ""]
@@ -191,6 +200,7 @@ from typing import Literal
 from . import _call
 from ._arrays import ArrayLike
 from ._enums import Metric, NullModel
+from ._live import Module
 from ._model import Model
 from ._result import Result
 from ._run import Run

@@ -19,5 +19,6 @@ NB_MODULE(_native, m) {
   headscope::python::bind_errors(m);
   headscope::python::bind_model(m);
   headscope::python::bind_results(m);
+  headscope::python::bind_states(m);
   headscope::python::bind_request(m);
 }

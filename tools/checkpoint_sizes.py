@@ -26,16 +26,21 @@ class Sizes:
     patch: int
     classes: int
     registers: int
+    experts: int
+    d_expert: int
+    dense: int  # layers before the first one with experts
     projection: int
     other_layers: int  # the tower that is not the subject: CLIP's text, Gemma 3's vision
     other_d_model: int
     other_heads: int
     other_d_mlp: int
+    chosen: int  # experts per token
     tied: bool
 
 
 REQUIRED = ("layers", "d_model", "heads")
 FALLBACKS = {"vocab": 32000, "positions": 2048, "image": 224, "patch": 16, "classes": 1000, "registers": 4}
+FALLBACKS |= {"experts": 4, "d_expert": 16, "dense": 1}
 
 
 def default_d_mlp(family: Family, d_model: int) -> int:
@@ -62,6 +67,7 @@ def resolve(family_name: str, asked: dict[str, Any]) -> Sizes:
         "kv_heads": sizes["heads"], "d_mlp": default_d_mlp(family, sizes["d_model"]), "projection": sizes["d_model"],
         "other_layers": sizes["layers"], "other_d_model": sizes["d_model"], "other_heads": sizes["heads"],
         "other_d_mlp": 4 * sizes.get("other_d_model", sizes["d_model"]), "tied": family.tied,
+        "chosen": min(2, sizes["experts"]),
     }  # fmt: skip
     result = Sizes(**(derived | sizes))
     check(family_name, result)
@@ -82,6 +88,7 @@ def check(name: str, sizes: Sizes) -> None:
             family.images and sizes.image % sizes.patch,
         f"{name} needs d_mlp to be a multiple of d_model {sizes.d_model}, not {sizes.d_mlp}":
             name.startswith("dinov2") and sizes.d_mlp % sizes.d_model,
+        f"a token uses {sizes.chosen} of {sizes.experts} experts": sizes.chosen > sizes.experts,
         f"the other tower's width {sizes.other_d_model} is not divisible by {sizes.other_heads} heads":
             sizes.other_d_model % sizes.other_heads,
         f"{name} always shares its output matrix with the embedding or has none":
@@ -100,8 +107,13 @@ def symbols(sizes: Sizes, other: bool = False) -> dict[str, Any]:
         "D": s.d_model, "H": s.heads, "K": s.kv_heads, "h": s.head_dim, "L": s.layers, "M": s.d_mlp,
         "A": s.heads * s.head_dim, "B": s.kv_heads * s.head_dim, "F": (s.heads + 2 * s.kv_heads) * s.head_dim,
         "V": s.vocab, "P": s.positions, "N": patches, "image": s.image, "patch": s.patch,
-        "classes": s.classes, "registers": s.registers, "projection": s.projection,
+        "classes": s.classes, "registers": s.registers, "projection": s.projection, "chosen": s.chosen,
         "other_D": s.other_d_model, "other_H": s.other_heads, "other_L": s.other_layers, "other_M": s.other_d_mlp,
+        "E": s.experts, "X": s.d_expert, "dense": min(s.dense, s.layers),
+        # Latent attention, in the proportions of DeepSeek V3.
+        "R": s.head_dim // 2, "q_rank": 12 * s.head_dim, "kv_rank": 4 * s.head_dim,
+        "latent": 4 * s.head_dim + s.head_dim // 2,
+        "QK": s.heads * (s.head_dim + s.head_dim // 2), "KV": 2 * s.heads * s.head_dim,
         "tied": s.tied, "rotary_dim": min(64, s.head_dim - s.head_dim % 2),
         "own_h": s.head_dim if s.head_dim * s.heads != s.d_model else None,
         "own_M": s.d_mlp if s.d_mlp != 4 * s.d_model else None,
@@ -136,10 +148,15 @@ PRESETS: dict[str, dict[str, Any]] = {
     "llama-3-8b": preset("llama", 32, 4096, 32, "BF16", d_mlp=14336, **_LLAMA3),
     "llama-3-70b": preset("llama", 80, 8192, 64, "BF16", d_mlp=28672, **_LLAMA3),
     "llama-3.2-1b": preset("llama", 16, 2048, 32, "BF16", d_mlp=8192, tied=True, **_LLAMA3),
+    "deepseek-v3": preset("deepseek_v3", 61, 7168, 128, "BF16", head_dim=128, d_mlp=18432, vocab=129280,
+                          positions=163840, experts=256, d_expert=2048, dense=3),
     "mistral-7b": preset("mistral", 32, 4096, 32, "BF16", kv_heads=8, d_mlp=14336),
     "qwen2-7b": preset("qwen2", 28, 3584, 28, "BF16", kv_heads=4, d_mlp=18944),
     "qwen3-0.6b": preset("qwen3", 28, 1024, 16, "BF16", kv_heads=8, head_dim=128, d_mlp=3072, tied=True),
     "qwen3-8b": preset("qwen3", 36, 4096, 32, "BF16", kv_heads=8, head_dim=128, d_mlp=12288),
+    "qwen3-235b-a22b": preset("qwen3_moe", 94, 4096, 64, "BF16", kv_heads=4, head_dim=128, d_mlp=12288, experts=128,
+                              d_expert=1536, chosen=8),
+    "gpt-oss-120b": preset("gpt_oss", 36, 2880, 64, "BF16", kv_heads=8, head_dim=64, d_mlp=2880, experts=128, chosen=4),
     "phi-3-mini": preset("phi3", 32, 3072, 32, "BF16", d_mlp=8192),
     "gemma-2-2b": preset("gemma2", 26, 2304, 8, "BF16", kv_heads=4, head_dim=256, d_mlp=9216),
     "gemma-2-9b": preset("gemma2", 42, 3584, 16, "BF16", kv_heads=8, head_dim=256, d_mlp=14336),

@@ -1,7 +1,7 @@
 """Tensor names and shapes of the model families, as tables.
 
 A family is a list of parts. A part is a name stem, a table of tensors and how often it
-repeats; `{i}` in the stem is the layer. A line of a table is `kind name dims`:
+repeats; `{i}` in the stem is the layer, `{e}` the expert. A line of a table is `kind name dims`:
 
     linear  weight [out, in] and bias [out]      matrix   weight [out, in]
     conv1d  weight [in, out] and bias [out]      head     as matrix, left out if tied
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import product
 from typing import Any, NamedTuple
 
 
@@ -29,6 +30,8 @@ class Part(NamedTuple):
     stem: str
     table: str
     repeat: str = ""  # symbol with the number of layers
+    each: str = ""  # symbol with the number of experts; `{e}` in the stem is the expert
+    first: str = ""  # symbol with the first layer
     other: bool = False  # sizes of the second tower (CLIP's text, Gemma 3's vision)
 
 
@@ -56,13 +59,14 @@ def resolve_dim(text: str, symbols: dict[str, Any]) -> int:
 
 def part_tensors(part: Part, symbols: dict[str, Any], tied: bool) -> Iterator[Tensor]:
     lines = [line.split() for line in part.table.strip().splitlines() if line.strip()]
-    for i in range(symbols[part.repeat] if part.repeat else 1):
-        for kind, name, *dims in lines:
-            shape = tuple(resolve_dim(dim, symbols) for dim in dims)
-            if kind == "head" and tied:
-                continue
-            for suffix, which, center in _LEAVES[kind]:
-                yield Tensor(part.stem.format(i=i) + name + suffix, shape[which], center)
+    layers = range(symbols[part.first] if part.first else 0, symbols[part.repeat] if part.repeat else 1)
+    experts = range(symbols[part.each] if part.each else 1)
+    for i, e, (kind, name, *dims) in product(layers, experts, lines):
+        shape = tuple(resolve_dim(dim, symbols) for dim in dims)
+        if kind == "head" and tied:
+            continue
+        for suffix, which, center in _LEAVES[kind]:
+            yield Tensor(part.stem.format(i=i, e=e) + name + suffix, shape[which], center)
 
 
 # --- Tables -----------------------------------------------------------------------
@@ -72,6 +76,27 @@ QKVO = """
     matrix self_attn.k_proj B D
     matrix self_attn.v_proj B D
     matrix self_attn.o_proj D A
+"""
+LATENT = """
+    matrix self_attn.q_a_proj           q_rank D
+    rms    self_attn.q_a_layernorm      q_rank
+    matrix self_attn.q_b_proj           QK q_rank
+    matrix self_attn.kv_a_proj_with_mqa latent D
+    rms    self_attn.kv_a_layernorm     kv_rank
+    matrix self_attn.kv_b_proj          KV kv_rank
+    matrix self_attn.o_proj             D A
+"""
+ROUTER = """
+    matrix mlp.gate                        E D
+    param  mlp.gate.e_score_correction_bias E
+    matrix mlp.shared_experts.gate_proj    X D
+    matrix mlp.shared_experts.up_proj      X D
+    matrix mlp.shared_experts.down_proj    D X
+"""
+EXPERT = """
+    matrix gate_proj X D
+    matrix up_proj   X D
+    matrix down_proj D X
 """
 QWEN2_QKVO = """
     linear self_attn.q_proj A D
@@ -95,6 +120,22 @@ GEMMA_NORMS = """
     offset post_feedforward_layernorm D
 """
 GEMMA3_LAYER = QKVO + "offset self_attn.q_norm h\n offset self_attn.k_norm h" + SWIGLU + GEMMA_NORMS
+QWEN3_MOE_LAYER = QKVO + "rms self_attn.q_norm h\n rms self_attn.k_norm h\n matrix mlp.gate E D" + RMS_PAIR
+GPT_OSS_LAYER = (
+    """
+    linear self_attn.q_proj A D
+    linear self_attn.k_proj B D
+    linear self_attn.v_proj B D
+    linear self_attn.o_proj D A
+    param  self_attn.sinks  H
+    linear mlp.router       E D
+    param  mlp.experts.gate_up_proj      E D 2*M
+    param  mlp.experts.gate_up_proj_bias E 2*M
+    param  mlp.experts.down_proj         E M D
+    param  mlp.experts.down_proj_bias    E D
+"""
+    + RMS_PAIR
+)
 QWEN3_LAYER = QKVO + "rms self_attn.q_norm h\n rms self_attn.k_norm h" + SWIGLU + RMS_PAIR
 PHI3_LAYER = (
     """

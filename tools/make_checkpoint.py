@@ -267,7 +267,9 @@ SIZE_OPTIONS = {
     "kv_heads": "key/value heads a layer", "head_dim": "head width", "d_mlp": "width of the MLP",
     "vocab": "tokens", "positions": "longest input", "image": "image side in pixels", "patch": "patch side in pixels",
     "classes": "classes of an image classifier", "registers": "register tokens (DINOv2)",
+    "experts": "experts per layer", "d_expert": "width of an expert", "dense": "first layers without experts",
     "projection": "shared width (CLIP)", "other_layers": "layers of the other tower (CLIP text, Gemma 3 vision)",
+    "chosen": "experts that a token uses",
     "other_d_model": "its width", "other_heads": "its heads", "other_d_mlp": "its MLP",
 }  # fmt: skip
 

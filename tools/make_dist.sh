@@ -19,7 +19,8 @@ tar --create --gzip --sort=name --owner=0 --group=0 --numeric-owner --directory 
 moved=$(mktemp -d)
 trap 'rm -rf "$moved"' EXIT
 tar --extract --file "dist/$name.tar.gz" --directory "$moved"
-for file in LICENSE THIRD_PARTY_LICENSES.txt; do
+for file in LICENSE THIRD_PARTY_LICENSES.txt share/man/man1/headscope.1 share/bash-completion/completions/headscope \
+  share/zsh/site-functions/_headscope share/fish/vendor_completions.d/headscope.fish; do
   [ -s "$moved/$name/$file" ] || { echo "make_dist.sh: dist/$name.tar.gz has no $file" >&2; exit 1; }
 done
 (cd / && env -i "$moved/$name/bin/headscope" inspect "$moved/$name/share/headscope/models/demo" > /dev/null)

@@ -15,24 +15,27 @@ from ._enums import Metric, NullModel, Role
 from ._errors import (
     ArgumentError,
     BackendError,
+    ColumnError,
     Error,
     FileError,
     FormatError,
     NumericError,
+    ParameterError,
     ResourceError,
     UnsupportedError,
 )
 from ._functions import capture, compare, detect, organize, patch, prune, relate, report, softmax
 from ._graph import HeadGraph
-from ._model import Model, families, load
+from ._model import Model, families, from_torch, load
 from ._native import better_kernels as _better_kernels
-from ._native import set_threads, threads
+from ._native import threads
 from ._native import version as __version__
 from ._result import Result
 from ._run import Run
 from ._run import open_run as open
 from ._tables import Table
-from ._torch import capture_torch, from_torch
+from ._threads import set_threads
+from ._torch import capture_torch
 from ._trees import Tree
 from ._view import view
 from .results import (
@@ -47,11 +50,11 @@ from .results import (
 )
 
 __all__ = [
-    "ArgumentError", "BackendError", "Capture", "Comparison", "Detection", "Error", "FileError", "FormatError",
-    "HeadGraph", "Invariance", "Metric", "Model", "NullModel", "NumericError", "Organization", "Patching", "Pruning",
-    "Relation", "ResourceError", "Result", "Role", "Run", "Table", "Tree", "UnsupportedError", "__version__", "capture",
-    "capture_torch", "compare", "detect", "families", "from_torch", "load", "open", "organize", "patch", "prune", "relate",
-    "report", "set_threads", "softmax", "threads", "view",
+    "ArgumentError", "BackendError", "Capture", "ColumnError", "Comparison", "Detection", "Error", "FileError",
+    "FormatError", "HeadGraph", "Invariance", "Metric", "Model", "NullModel", "NumericError", "Organization",
+    "ParameterError", "Patching", "Pruning", "Relation", "ResourceError", "Result", "Role", "Run", "Table", "Tree",
+    "UnsupportedError", "__version__", "capture", "capture_torch", "compare", "detect", "families", "from_torch",
+    "load", "open", "organize", "patch", "prune", "relate", "report", "set_threads", "softmax", "threads", "view",
 ]
 
 if _better_kernels:

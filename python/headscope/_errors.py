@@ -31,3 +31,13 @@ class BackendError(Error, RuntimeError):
 
 class ResourceError(Error, MemoryError):
     """The memory budget or the disk space is exhausted."""
+
+
+class ParameterError(ArgumentError, TypeError):
+    """A parameter does not exist, is missing, or is given twice."""
+
+
+class ColumnError(ArgumentError, KeyError):
+    """A table has no column of this name."""
+
+    __str__ = Exception.__str__  # a KeyError shows its message in quotation marks

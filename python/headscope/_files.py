@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import io
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,6 +25,21 @@ class Files(Protocol):
     def array(self, name: str) -> NDArray[Any]: ...
     def size(self) -> int: ...
     def save(self, path: str, force: bool) -> None: ...
+
+
+# What the module has in memory does not change: pickle stores its contents.
+
+
+def _run_of(command: Any, files: Any) -> _native.Run:
+    return _native.run_of_state(command, files)
+
+
+def _table_of(state: Any) -> _native.Table:
+    return _native.table_of_state(state)
+
+
+copyreg.pickle(_native.Run, lambda run: (_run_of, _native.state_of_run(run)))
+copyreg.pickle(_native.Table, lambda table: (_table_of, (_native.state_of_table(table),)))
 
 
 class Held:
@@ -67,7 +83,7 @@ class Held:
 
 
 class Folder:
-    """What one command left in a RUN folder. Arrays are mapped, not read."""
+    """What one command left in a RUN folder. Arrays are mapped, not read. A pickle has the path, not the files."""
 
     def __init__(self, path: str | Path, command: str) -> None:
         self.path, self.command = Path(path), command
@@ -75,11 +91,15 @@ class Folder:
         manifest = self._contents.manifest()
         if command not in manifest["commands"]:
             raise ArgumentError(f"{self.path}: holds no result of '{command}'")
+        self._identity: dict[str, Any] = manifest["commands"][command].get("identity", {})
         self._verdict = [str(sentence) for sentence in manifest["commands"][command].get("verdict", [])]
         self._names = [
             name for name, entry in manifest["files"].items()
             if isinstance(entry, dict) and entry.get("command") == command
         ]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopened, (str(self.path.absolute()), self.command, self._identity)
 
     def names(self) -> list[str]:
         return list(self._names)
@@ -102,3 +122,15 @@ class Folder:
 
     def save(self, path: str, force: bool) -> None:
         self._contents.save(self.command, path, force)
+
+    def manifest(self) -> dict[str, Any]:
+        """The contents of manifest.json."""
+        return self._contents.manifest()
+
+
+def _reopened(path: str, command: str, identity: Mapping[str, Any]) -> Folder:
+    folder = Folder(path, command)
+    if folder._identity != identity:
+        raise ArgumentError(f"{path}: '{command}' has been run there with other options or inputs since this was "
+                            "pickled")
+    return folder

@@ -51,7 +51,25 @@ def _place(head: str) -> tuple[int, int]:
     return int(layer), int(number)
 
 
-def _curve(begin: tuple[int, int], end: tuple[int, int], bend: float) -> NDArray[Any]:
+#: How far left of the query heads of its layer a KV head is drawn.
+_KV_SHIFT = 0.22
+
+
+def _places(heads: Table) -> dict[str, tuple[float, float]]:
+    """Where heads are in the wiring: query heads by layer and number, a KV head beside the middle of its queries."""
+    counts = dict.fromkeys(("query", "kv"), 0)
+    for kind, index in zip(heads["kind"], heads["index"], strict=True):
+        counts[str(kind)] = max(counts[str(kind)], int(index) + 1)
+    group = max(counts["query"] / max(counts["kv"], 1), 1)
+    places: dict[str, tuple[float, float]] = {}
+    for name, kind in zip(heads["head"], heads["kind"], strict=True):
+        layer, number = _place(str(name))
+        is_kv = kind == "kv"
+        places[str(name)] = (layer - _KV_SHIFT, (number + 0.5) * group - 0.5) if is_kv else (layer, number)
+    return places
+
+
+def _curve(begin: tuple[float, float], end: tuple[float, float], bend: float) -> NDArray[Any]:
     """A parabola between two points, so that parallel edges do not overlap."""
     t = np.linspace(0, 1, 16)[:, None]
     a, b = np.asarray(begin, dtype=float), np.asarray(end, dtype=float)
@@ -89,17 +107,25 @@ def _counts(relation: Relation, pair: str = "all") -> str:
 
 
 def wiring(relation: Relation, ax: Axes | None = None, pairs: list[str] | None = None) -> Axes:
-    """The kept edges, layers from left to right. Wide lines stand out; dotted gray lines are not beyond chance."""
+    """The kept edges, layers from left to right. Wide lines stand out; dotted gray lines are not beyond chance.
+
+    With grouped queries, KV heads are squares left of their query heads: edges OK and OV end there, OQ at query heads.
+    """
     from matplotlib.collections import LineCollection
 
     ax = _axes(ax, 8, 5)
     edges = relation.edges
-    shown = pairs if pairs is not None else list(dict.fromkeys(edges["pair"]))
+    known = list(dict.fromkeys(edges["pair"]))
+    shown = known if pairs is None else [pairs] if isinstance(pairs, str) else list(pairs)
+    for pair in shown:
+        if pair not in known:
+            raise ArgumentError(f"pairs: there is no edge of '{pair}', only of {', '.join(known)}")
     # Never the z of the isotropic null: any anisotropy exceeds it.
     headline = next((name for name in ("z_matched", "z_span") if name in edges), "score")
     strength = np.nan_to_num(np.asarray(edges[headline], dtype=float))
     widest = max(float(np.max(np.abs(strength), initial=0)), 1e-12)
     busy: Counter[str] = Counter()
+    places = _places(relation.heads)
     standings = _standings(edges)
     for standing in [name for name in reversed(_STANDINGS) if name in standings]:  # what stands out is on top
         most, opacity, style = _STANDINGS[standing]
@@ -112,17 +138,21 @@ def wiring(relation: Relation, ax: Axes | None = None, pairs: list[str] | None =
                 busy.update((edge["source"], edge["target"]))
             number = shown.index(edge["pair"])
             bend = 0.12 * (number - (len(shown) - 1) / 2)
-            curves.append(_curve(_place(edge["source"]), _place(edge["target"]), bend))
+            curves.append(_curve(places[edge["source"]], places[edge["target"]], bend))
             colors.append("#888888" if chance else _COLORS[number % len(_COLORS)])
             widths.append(0.6 + most * abs(z) / widest)
         ax.add_collection(LineCollection(curves, colors=colors, linewidths=widths, alpha=opacity, linestyles=[style]))
         ax.plot([], [], color="#888888" if standing == "not beyond chance" else "#444444", linestyle=style,
                 linewidth=0.6 + most, label=standing)
-    names = [str(name) for name in relation.heads["head"]]
-    places = np.array([_place(name) for name in names])
-    ax.scatter(places[:, 0], places[:, 1], s=[8 + 12 * busy[name] for name in names], color="#444444", zorder=3)
+    kinds = dict(zip(map(str, relation.heads["head"]), map(str, relation.heads["kind"]), strict=True))
+    grouped = "kv" in kinds.values()
+    for kind, marker, label in (("query", "o", "query head"), ("kv", "s", "KV head")):
+        names = [name for name in places if kinds[name] == kind]
+        at = np.array([places[name] for name in names]).reshape(-1, 2)
+        ax.scatter(at[:, 0], at[:, 1], s=[8 + 12 * busy[name] for name in names], zorder=3, marker=marker,
+                   color="#444444" if kind == "query" else "#999999", label=label if grouped else None)
     for name, _ in busy.most_common(20):
-        ax.annotate(name, _place(name), xytext=(3, 3), textcoords="offset points", fontsize=7)
+        ax.annotate(name, places[name], xytext=(3, 3), textcoords="offset points", fontsize=7)
     for i, pair in enumerate(shown):
         ax.plot([], [], color=_COLORS[i % len(_COLORS)], label=pair)
     if shown:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
-from os import PathLike, fspath
-from pathlib import Path
+from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from numpy.typing import NDArray
 
+from ._check import check_call, kind_of, path_of
 from ._errors import ArgumentError
 from ._files import Files, Folder
 from ._tables import Table
@@ -32,10 +33,24 @@ class Result:
         self._files = files
         self.summary = summary
 
+    #: What a copy has; everything else is computed from it.
+    _state: ClassVar[tuple[str, ...]] = ("_files", "summary")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: self.__dict__[name] for name in self._state}
+
+    def __copy__(self: _T) -> _T:
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__getstate__())
+        return other
+
+    def __deepcopy__(self: _T, _: dict[int, Any]) -> _T:
+        return self.__copy__()  # files do not change
+
     @classmethod
     def open(cls: type[_T], run: str | PathLike[str]) -> _T:
         """What ``headscope COMMAND -o RUN``, or ``save``, left in a folder."""
-        return cls(Folder(Path(run), cls.command))
+        return cls(Folder(path_of("run", run), cls.command))
 
     @classmethod
     def _from_call(cls: type[_T], files: Files, summary: str, parameters: Mapping[str, Any]) -> _T:
@@ -44,7 +59,7 @@ class Result:
 
     def save(self, run: str | PathLike[str], force: bool = False) -> None:
         """Writes the files the command line would write to the folder ``run``."""
-        self._files.save(fspath(run), force)
+        self._files.save(path_of("run", run), bool(force))
 
     @property
     def files(self) -> list[str]:
@@ -94,7 +109,13 @@ class Result:
         chosen = kind if kind is not None else next(iter(drawn))
         if chosen not in drawn:
             raise ArgumentError(f"plot: '{chosen}' is none of {', '.join(drawn)}")
-        axes: Axes = getattr(_plots, drawn[chosen])(self, ax, **options)
+        if ax is not None and not hasattr(ax, "add_collection"):
+            raise ArgumentError(f"ax: expected axes of matplotlib, found {kind_of(ax)}")
+        draw = getattr(_plots, drawn[chosen])
+        signature = inspect.signature(draw)
+        own = signature.replace(parameters=list(signature.parameters.values())[2:])  # without the result and the axes
+        check_call(f"plot('{chosen}')", own, (), options)
+        axes: Axes = draw(self, ax, **options)
         return axes
 
     @property

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from . import _native
-from ._arrays import float_array
+from ._check import checked, kind_of, path_of
+from ._errors import ArgumentError
 from ._files import Folder
 from ._result import Result
 from .results import Capture, Comparison, Detection, Invariance, Organization, Patching, Pruning, Relation
@@ -26,7 +27,7 @@ class Run:
     """A RUN folder: the results of the commands that wrote to it; None for the others."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        self.path = Path(path)
+        self.path = Path(path_of("run", path))
         #: The contents of manifest.json.
         self.manifest: dict[str, Any] = _native.RunContents(self.path).manifest()
 
@@ -55,15 +56,6 @@ class Run:
     @cached_property
     def organize(self) -> Organization | None:
         found: Organization | None = self._result("organize")
-        if found is not None and self.capture is not None:
-            identity = self.manifest["commands"]["organize"]["identity"]
-            maps = self.capture.scores if identity.get("what") == "scores" else self.capture.pattern
-            selections = ("skip_first", "layers", "heads", "queries", "keys")
-            if maps is None or any(identity.get(name) not in ("", "0") for name in selections):
-                return found
-            # The maps in this folder need not be those that were organized.
-            if _native.map_fingerprint(float_array(maps)) == identity.get("source"):
-                found._maps = lambda: maps
         return found
 
     @cached_property
@@ -86,6 +78,9 @@ class Run:
         found: Comparison | None = self._result("compare")
         return found
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Run, (str(self.path.absolute()),)
+
     def __repr__(self) -> str:
         return f"<headscope run {self.path}: {', '.join(self.commands)}>"
 
@@ -102,17 +97,25 @@ class Run:
 def folder_of(source: str | PathLike[str] | Result | Iterable[Result]) -> Iterator[str]:
     """The RUN folder of a result; for results in memory a temporary one."""
     if isinstance(source, (str, PathLike)):
-        yield fspath(source)
+        yield path_of("run", source)
     elif isinstance(source, Result) and isinstance(source._files, Folder):
         yield fspath(source._files.path)
     else:
+        results = [source] if isinstance(source, Result) else list(source) if isinstance(source, Iterable) else []
+        for one in results:
+            if not isinstance(one, Result):
+                raise ArgumentError(f"run: expected a folder of results, or results, found {kind_of(one)} in the list")
+        if not results:
+            found = kind_of(source) if not isinstance(source, Iterable) else "nothing"
+            raise ArgumentError(f"run: expected a folder of results, or results, found {found}")
         with tempfile.TemporaryDirectory() as folder:
             run = f"{folder}/headscope"
-            for result in [source] if isinstance(source, Result) else source:
+            for result in results:
                 result.save(run)
             yield run
 
 
+@checked
 def open_run(run: str | PathLike[str]) -> Run:
     """Opens a RUN folder that commands or ``save`` wrote to."""
     return Run(run)

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
+from ._check import suggestion
+from ._errors import ColumnError
 
 if TYPE_CHECKING:
     import pandas
@@ -28,12 +30,15 @@ class Table:
         self.names: list[str] = native.names
         self._columns: dict[str, NDArray[Any]] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_native": self._native, "names": self.names, "_columns": {}}
+
     def __len__(self) -> int:
         return len(self._native)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         if name not in self.names:
-            raise KeyError(f"no column '{name}', only {', '.join(self.names)}")
+            raise ColumnError(f"there is no column '{name}'; {suggestion(str(name), self.names)}")
         if name not in self._columns:
             values = self._native.column(name)
             self._columns[name] = np.array(values, dtype=object) if isinstance(values, list) else values

@@ -1,4 +1,4 @@
-"""Models and maps of torch modules. torch is not imported: the methods of its tensors suffice."""
+"""Maps of torch modules. torch is not imported: the methods of its tensors suffice."""
 
 from __future__ import annotations
 
@@ -10,35 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from ._errors import ArgumentError, UnsupportedError
+from ._check import checked
+from ._errors import UnsupportedError
 from ._files import Held
-from ._model import Model
+from ._live import check_is_module, is_bridge
 from .results import Capture
-
-
-def _config_of(module: Any, config: Any) -> str:
-    found = config if config is not None else getattr(module, "config", None)
-    if found is not None and hasattr(found, "to_dict"):
-        found = found.to_dict()
-    if not isinstance(found, Mapping):
-        raise ArgumentError("from_torch: the module has no config; give config=, what its config.json would hold")
-    return json.dumps(found, default=str)
-
-
-def from_torch(module: Any, *, config: Any = None, name: str | None = None) -> Model:
-    """A Hugging Face module as a model. Its weights are used in place.
-
-    Tensors on a device, or not in C order, are copied. Later changes of the weights are visible. ``name`` is the name
-    in messages, and the folder of its tokenizer.
-    """
-    tensors: dict[str, Any] = {}
-    for key, tensor in module.state_dict().items():
-        if getattr(tensor, "is_meta", False):
-            raise UnsupportedError(f"from_torch: tensor '{key}' is on the meta device and has no values")
-        tensor = tensor.detach()
-        tensors[key] = (tensor if tensor.device.type == "cpu" else tensor.cpu()).contiguous()
-    path = name or getattr(getattr(module, "config", None), "name_or_path", "") or "torch"
-    return Model(_native.Model.from_arrays(path, tensors, _config_of(module, config)))
 
 
 class _Maps:
@@ -98,12 +74,17 @@ def _description(arguments: Mapping[str, Any], i: int, pattern: NDArray[np.float
     return json.dumps(described, indent=1) + "\n"
 
 
+@checked
 def capture_torch(module: Any, inputs: Any, *, tokenizer: Any = None) -> Capture:
     """Runs a Hugging Face module and keeps the patterns its attention computes, collected layer by layer by hooks.
 
     ``inputs`` are what the module takes: a mapping, a tokenizer's result, or a tensor of ids or pixels. Fused attention
     is switched to eager for the pass. Padding is kept as it is. Only patterns and the output are known this way.
     """
+    check_is_module("capture_torch", module, "a Hugging Face module")
+    if is_bridge(module):
+        raise UnsupportedError("capture_torch: a bridge computes attention by itself; use headscope.capture, or its "
+                               "run_with_cache")
     arguments = _arguments(inputs)
     maps = _Maps()
     handles = [

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from ._check import checked
 from ._errors import ArgumentError
 from ._result import Result
 
@@ -21,6 +22,7 @@ _LARGEST_PAGE = 64 << 20
 _HEAD = re.compile(r"L\d{1,6}(H|KV)\d{1,6}")
 
 
+@checked
 def view(
     run: str | PathLike[str] | Result | Iterable[Result],
     *,

@@ -52,6 +52,9 @@ class View(anywidget.AnyWidget):  # type: ignore[misc, unused-ignore]
         self._heads = heads
         super().__init__(_page=page, height=height, selected_heads=[], selected_edge=None)
 
+    def __repr__(self) -> str:
+        return f"<headscope view: {len(self._heads)} heads, {self.height} pixels high>"
+
     @traitlets.default("_selection")
     def _nothing(self) -> dict[str, Any]:
         return {"head": None, "edge": None, "pins": []}

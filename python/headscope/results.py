@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _native
 from ._arrays import float_array
 from ._enums import Metric
 from ._errors import ArgumentError
@@ -145,9 +146,14 @@ class Relation(Result):
 
 
 class Capture(Result):
-    """Attention maps of a model (``capture``). The attributes describe the first input; ``inputs`` has all inputs."""
+    """Attention maps of a model (``capture``). The attributes describe the first input; ``inputs`` has all inputs.
+
+    A model with an encoder and a decoder has three maps per input, in ``blocks``.
+    """
 
     command = "capture"
+    _blocks: ClassVar[tuple[str, ...]] = ("encoder", "decoder", "cross")
+    _state: ClassVar[tuple[str, ...]] = ("_files", "summary", "_folder")
 
     def __init__(self, files: Files, summary: str = "", folder: str = "") -> None:
         super().__init__(files, summary)
@@ -174,7 +180,7 @@ class Capture(Result):
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """tokens.json: kind of input, mask, heads, tokens."""
+        """tokens.json: kind of input, mask, heads, tokens. A model with several blocks has one per block."""
         described: dict[str, Any] = json.loads(self._text(self._folder + "tokens.json"))
         return described
 
@@ -200,12 +206,26 @@ class Capture(Result):
 
     @cached_property
     def inputs(self) -> list[Capture]:
-        """One capture per input."""
-        folders = {name[:-len("tokens.json")] for name in self.files if name.endswith("tokens.json")}
-        numbered = sorted(folders, key=lambda folder: int(folder.split("/")[1]) if folder else 0)
-        return [Capture(self._files, self.summary, folder) for folder in numbered]
+        """One capture per input; of a block, its maps of every input."""
+        block = next((f"{one}/" for one in self._blocks if self._folder.startswith(f"{one}/")), "")
+        numbers = set()
+        for name in self.files:
+            *folders, file = name.split("/")
+            if file == "tokens.json" and name.startswith(block):
+                numbers.add(int(folders[-1]) if "inputs" in folders else 0)
+        return [Capture(self._files, self.summary, block + (f"inputs/{i}/" if i else "")) for i in sorted(numbers)]
+
+    @cached_property
+    def blocks(self) -> dict[str, Capture]:
+        """Of a model with an encoder and a decoder: the maps of encoder, decoder and cross. Empty for other models."""
+        folders = {one: f"{one}/{self._folder}" for one in self._blocks}
+        return {one: Capture(self._files, self.summary, folder) for one, folder in folders.items()
+                if f"{folder}tokens.json" in self.files}
 
     def _maps_of(self, what: str) -> NDArray[Any]:
+        if self.blocks:
+            raise ArgumentError(f"the capture has the maps of several blocks; choose {' or '.join(self.blocks)}, as in "
+                                f"capture.blocks['{list(self.blocks)[-1]}']")
         maps = self.pattern if what == "pattern" else self.scores
         if maps is None:
             raise ArgumentError(f"the capture has no {what}; request it with what=['pattern', 'scores']")
@@ -235,6 +255,19 @@ class Detection(Result):
         return self.table("detectors.csv")
 
     @cached_property
+    def labels(self) -> dict[str, Any]:
+        """The detected heads by class, as ``relate`` takes them: its ``labels`` may also be this result."""
+        if "labels.json" in self.files:
+            written: dict[str, Any] = json.loads(self._text("labels.json"))
+            return written
+        # A detector that could not be used, e.g. on a bidirectional model, has no scores.
+        used = [name for name in self.detectors if not np.isnan(np.asarray(self.scores[name], dtype=float)).all()]
+        heads = list(zip(self.scores["head"], self.scores["detected"], strict=True))
+        classes = {name: [str(head) for head, found in heads if name in str(found).split()] for name in used}
+        ignored = [name for name in ("identity",) if name in classes]
+        return {"name": "detected", "source": "headscope detect", "classes": classes, "ignored": ignored}
+
+    @cached_property
     def lengths(self) -> Table | None:
         """Per detector and length: sequences, the score of uniform attention, and how many heads are detected."""
         return self._optional("detector_lengths.csv")
@@ -258,9 +291,12 @@ class Organization(Result):
     command = "organize"
     axes: ClassVar[tuple[str, ...]] = ("head", "query", "key")
 
-    def __init__(self, files: Files, summary: str = "", maps: Callable[[], NDArray[Any] | None] | None = None) -> None:
+    _state: ClassVar[tuple[str, ...]] = ("_files", "summary", "_maps")
+    _looked = False  # whether maps were looked for in the folder
+
+    def __init__(self, files: Files, summary: str = "") -> None:
         super().__init__(files, summary)
-        self._maps = maps
+        self._maps: NDArray[Any] | None = None
 
     @classmethod
     def _from_call(cls: type[_T], files: Files, summary: str, parameters: Mapping[str, Any]) -> _T:
@@ -269,9 +305,29 @@ class Organization(Result):
         source = parameters["source"]
         selected = any(parameters[name] for name in ("skip_first", "layers", "heads", "queries", "keys"))
         if not isinstance(source, (str, PathLike)) and parameters["axes"] == "hqk" and not selected:
-            maps = source._maps_of(parameters["what"]) if isinstance(source, Capture) else float_array(source)
-            result._maps = lambda: maps
+            result._maps = source._maps_of(parameters["what"]) if isinstance(source, Capture) else float_array(
+                "source", source)
         return result
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        if isinstance(self._files, Folder):
+            state["_maps"] = None  # they are found again where the files are
+        return state
+
+    def _maps_in_folder(self) -> NDArray[Any] | None:
+        """The maps beside the files of the result. They need not be those that were organized."""
+        assert isinstance(self._files, Folder)
+        commands = self._files.manifest()["commands"]
+        identity = commands["organize"]["identity"]
+        selections = ("skip_first", "layers", "heads", "queries", "keys")
+        if "capture" not in commands or any(identity.get(name) not in ("", "0") for name in selections):
+            return None
+        captured = Capture.open(self._files.path)
+        maps = captured.scores if identity.get("what") == "scores" else captured.pattern
+        if maps is None or _native.map_fingerprint(float_array("maps", maps)) != identity.get("source"):
+            return None
+        return maps
 
     def _by_axis(self, folder: str) -> dict[str, NDArray[Any]]:
         return {axis: self.array(f"{folder}/{axis}.npy") for axis in self.axes}
@@ -319,7 +375,9 @@ class Organization(Result):
     @property
     def maps(self) -> NDArray[np.float32] | None:
         """The maps that were organized, [head, query, key]; None if they are not available."""
-        maps = self._maps() if self._maps is not None else None
+        if self._maps is None and isinstance(self._files, Folder) and not self._looked:
+            self._maps, self._looked = self._maps_in_folder(), True
+        maps = self._maps
         extents = tuple(self.trees[axis].n for axis in self.axes)
         return maps if maps is not None and maps.shape in (extents, extents[1:]) else None
 

@@ -50,7 +50,7 @@ CaptureOptions capture_options(const CaptureRequest& request, const Model& model
 
 RunCommand describe_run(const CaptureRequest& request, const Model& model, std::span<const DescribedInput> inputs) {
   RunCommand command = describe_command(request);
-  command.identity["contents"] = fingerprint(inputs);
+  describe_contents(command, "contents", inputs);
   describe_resources(command, request.resources);
   describe_model(command, model, fingerprint(model));
   return command;
@@ -147,6 +147,9 @@ std::string attention_lines(const CaptureResult& result, bool images) {
   lines += line("on the token itself", [](const HeadAttention& head) { return head.itself; });
   heads = all;
   lines += line("on the first token", [](const HeadAttention& head) { return head.first; });
+  if (std::ranges::any_of(heads, [](const HeadAttention& head) { return head.sink > 0; })) {
+    lines += line("on the sink, no key", [](const HeadAttention& head) { return head.sink; });
+  }
   lines += line("lowest entropy (nats)", [](const HeadAttention& head) { return -head.entropy; });
   return lines;
 }
@@ -192,9 +195,9 @@ std::optional<CaptureOutcome> run(const CaptureRequest& request, const Context& 
   outcome.model = model.info();
   CaptureOptions options = capture_options(request, model);
   outcome.inputs = read_inputs(model, request.inputs, context);
-  read_targets(model, request.inputs, request.targets, outcome.inputs);
+  read_targets(model, request.inputs, request.targets, outcome.inputs, context);
   context = context.without_memory(memory_of(outcome.inputs));
-  RunOutput output(request.output, describe_run(request, model, outcome.inputs), watch);
+  RunOutput output(target_of(request.output, model), describe_run(request, model, outcome.inputs), watch);
   if (!request.ablated.empty()) {
     outcome.ablation = measure_ablation(request, model, outcome.inputs, context.with_stage("measuring the ablation"),
                                         options.replacements);

@@ -12,6 +12,7 @@
 #include "headscope/apply/map_signature.h"
 #include "headscope/base/error.h"
 #include "headscope/io/path_exists.h"
+#include "headscope/io/recognize.h"
 #include "headscope/run/schema.h"
 
 namespace headscope::app {
@@ -22,6 +23,9 @@ namespace fs = std::filesystem;
 OpenedRun open_run(const fs::path& path, MapKind what) {
   std::error_code ignored;
   if (!fs::is_directory(path, ignored)) {
+    if (const std::string model = recognize_model(path); !model.empty() && fs::exists(path, ignored)) {
+      throw Error(ErrorKind::kFormat, fmt::format("{}: {}", path.string(), model));
+    }
     throw Error(ErrorKind::kIo, fmt::format("{}: no such folder; expected a RUN that 'headscope capture' or 'headscope "
                                             "relate' wrote",
                                             path.string()));
@@ -31,6 +35,9 @@ OpenedRun open_run(const fs::path& path, MapKind what) {
   run.has_maps = path_exists(path / map_file(what));
   run.has_weights = run.contents && run.contents->has(run_files::kInformativeness.path);
   if (!run.has_maps && !run.has_weights) {
+    if (const std::string model = recognize_model(path); !model.empty()) {
+      throw Error(ErrorKind::kFormat, fmt::format("{}: {}", path.string(), model));
+    }
     throw Error(ErrorKind::kFormat,
                 fmt::format("{}: holds neither {} nor {}; 'headscope capture' and 'headscope relate' write them",
                             path.string(), map_file(what), run_files::kInformativeness.path));

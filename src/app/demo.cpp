@@ -260,11 +260,12 @@ class Demo {
 }  // namespace
 
 void describe(DemoRequest& request, OptionList& options) {
-  options.add(
-      "model", request.model,
-      "Instead of the bundled models: smollm2, minilm, rxnfp or antiberty, which make models fetches, a folder, "
-      "or a .gguf file");
-  options.add("folder", request.folder, "Folder for the results").spelled("-o,--output");
+  options
+      .add("model", request.model,
+           "Instead of the bundled models: smollm2, minilm, rxnfp or antiberty, which make models fetches, a folder, "
+           "or a .gguf file")
+      .examples({"smollm2", "minilm", "rxnfp", "antiberty"});
+  options.add("folder", request.folder, "Folder for the results").spelled("-o,--output").names_folder();
   options.add("threads", request.threads, "Number of threads (default: all processors)").between(1, 1024);
 }
 

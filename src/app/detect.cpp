@@ -205,7 +205,7 @@ std::optional<DetectOutcome> run(const DetectRequest& request, const Context& ca
   outcome.options.without_bos = !request.bos;
   outcome.threshold = request.threshold;
   outcome.has_labels = request.labels;
-  RunOutput output(request.output, describe_run(request, model), watch);
+  RunOutput output(target_of(request.output, model), describe_run(request, model), watch);
   outcome.result = detect(model, outcome.options, context.with_stage("running random sequences"));
   write(outcome, output.folder());
   outcome.files = output.finish(context);

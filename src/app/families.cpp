@@ -16,15 +16,14 @@ std::optional<FamiliesOutcome> run(const FamiliesRequest&, const Context&) {
 }
 
 std::string summary(const FamiliesOutcome& outcome) {
-  std::string text = fmt::format("{:<24} {:<6} {:<7} {:<23} {}\n", "family", "input", "relate",
-                                 "capture, detect, prune", "GGUF");
+  std::string text = fmt::format("{} families of models\n\n", outcome.families.size());
+  text += fmt::format("{:<24} {:<6} {:<7} {:<23} {}\n", "family", "input", "relate", "capture, detect, prune", "GGUF");
   for (const FamilySupport& row : outcome.families) {
     const std::string gguf = !row.gguf ? "-" : row.runs_gguf ? "yes" : "relate only";
     text += fmt::format("{:<24} {:<6} {:<7} {:<23} {}\n", row.family->name, to_string(row.family->modality), "yes",
                         row.runs ? "yes" : "-", gguf);
   }
-  return text +
-         fmt::format("\n{} families. inspect MODEL says what works for a model and why, and whether patch does.\n", outcome.families.size());
+  return text + "\ninspect MODEL says what works for a model and why, and whether patch does.\n";
 }
 
 std::string to_json(const FamiliesOutcome& outcome) {

@@ -6,8 +6,10 @@
 #include <array>
 #include <cstdlib>
 #include <optional>
+#include <vector>
 
 #include "headscope/base/error.h"
+#include "headscope/base/spelling.h"
 
 namespace headscope::app {
 namespace {
@@ -55,6 +57,11 @@ NamedModel find_named_model(std::string_view name) {
   const auto known = std::ranges::find(kKnown, name, &Known::name);
   if (known == kKnown.end() || fs::exists(fs::path(name), error)) {
     const fs::path path(name);
+    std::vector<std::string> names;
+    for (const Known& one : kKnown) names.emplace_back(one.name);
+    if (const std::string meant = did_you_mean(name, names); !meant.empty() && !fs::exists(path, error)) {
+      throw Error(ErrorKind::kIo, fmt::format("--model: there is no model {}{}", printable(name, 60), meant));
+    }
     const fs::path last = path.has_filename() ? path.filename() : path.parent_path().filename();
     return {.path = path, .name = last.string(), .text = std::string(kEnglish)};
   }

@@ -12,6 +12,7 @@
 #include "app/json_text.h"
 #include "app/run_output.h"
 #include "headscope/base/error.h"
+#include "headscope/model/model_facts.h"
 
 namespace headscope {
 namespace {
@@ -89,12 +90,44 @@ std::string file_lines(const InspectOutcome& outcome) {
   return lines;
 }
 
+// "124 M", "1.1 B"
+std::string count_text(std::uint64_t count) {
+  constexpr double kThousand = 1e3;
+  const auto number = static_cast<double>(count);
+  if (number < kThousand) return std::to_string(count);
+  double scaled = number;
+  for (const char* unit : {"K", "M", "B", "T"}) {
+    scaled /= kThousand;
+    if (scaled < kThousand - 0.5) return fmt::format("{:.3g} {}", scaled, unit);
+  }
+  return fmt::format("{:.0f} T", scaled);
+}
+
+// "gpt2: 12 layers of 12 heads, 124 M parameters"
+std::string headline(const InspectOutcome& outcome) {
+  const HeadSizes& sizes = outcome.model.sizes;
+  return fmt::format("{}: {} layer{} of {} heads, {} parameters\n\n", outcome.model.family, sizes.layers,
+                     sizes.layers == 1 ? "" : "s", sizes.heads, count_text(outcome.parameters));
+}
+
+std::string input_lines(const InspectOutcome& outcome) {
+  std::string lines = row("parameters", fmt::format("{} ({})", outcome.parameters, count_text(outcome.parameters)));
+  if (outcome.context_length) lines += row("context", fmt::format("{} tokens", *outcome.context_length));
+  if (outcome.model.modality == Modality::kText) lines += row("tokenizer", outcome.has_tokenizer ? "yes" : "none");
+  return lines;
+}
+
 std::string model_lines(const ModelInfo& info) {
   const HeadSizes& sizes = info.sizes;
   const std::string kv_heads =
       sizes.kv_heads == sizes.heads
           ? fmt::format("{} per layer", sizes.kv_heads)
           : fmt::format("{} per layer, each shared by {} query heads", sizes.kv_heads, sizes.heads / sizes.kv_heads);
+  std::string width = std::to_string(sizes.d_head);
+  if (sizes.width(Role::kQ) != sizes.d_head || sizes.width(Role::kK) != sizes.d_head) {
+    width = fmt::format("Q {}, K {}, V and O {}", sizes.width(Role::kQ), sizes.width(Role::kK), sizes.d_head);
+  }
+  if (sizes.d_rotary > 0) width += fmt::format("; rotary key shared by all heads {}", sizes.d_rotary);
   const std::string embedding = info.embedding.empty() ? "none"
                                 : is_tied(info)        ? info.embedding + " (tied: reads and writes tokens)"
                                                        : info.embedding;
@@ -102,13 +135,18 @@ std::string model_lines(const ModelInfo& info) {
                                                 sizes.has_blocks() ? "encoder and decoder"
                                                 : info.causal      ? "causal"
                                                                    : "bidirectional"));
+  if (!info.tower.empty()) {
+    const std::string others = fmt::format("{}", fmt::join(info.other_towers, ", "));
+    lines +=
+        row("tower", others.empty() ? info.tower : fmt::format("{} (--tower {} opens the other)", info.tower, others));
+  }
   lines += row("layers", !sizes.has_blocks()
                              ? std::to_string(sizes.layers)
                              : fmt::format("{} of attention: {} encoder, {} decoder, {} cross", sizes.layers,
                                            sizes.encoder_layers, sizes.decoder_layers, sizes.decoder_layers));
   lines += row("heads", fmt::format("{} per layer, {} in total", sizes.heads, sizes.heads * sizes.layers));
   lines += row("KV heads", kv_heads);
-  lines += row("width", fmt::format("{} (residual stream), {} (head)", sizes.d_model, sizes.d_head));
+  lines += row("width", fmt::format("{} (residual stream), {} (head)", sizes.d_model, width));
   lines += row("dtype", dtype_names(info));
   lines += row("position", to_string(info.position));
   const std::string_view where = !info.input_norm                ? "only on the outputs of attention and MLP"
@@ -142,6 +180,9 @@ std::optional<InspectOutcome> run(const InspectRequest& request, const Context& 
   outcome.location = model.checkpoint().location();
   outcome.is_gguf = model.checkpoint().is_gguf();
   outcome.file_count = model.checkpoint().file_count();
+  outcome.parameters = parameter_count(model.checkpoint());
+  outcome.context_length = context_length(model);
+  outcome.has_tokenizer = has_tokenizer(model.checkpoint());
   outcome.commands = command_readiness(model);
   outcome.lists_tensors = request.tensors;
   outcome.files.seconds = watch.seconds();
@@ -150,7 +191,7 @@ std::optional<InspectOutcome> run(const InspectRequest& request, const Context& 
 
 std::string summary(const InspectOutcome& outcome) {
   const ModelInfo& info = outcome.model;
-  std::string text = file_lines(outcome) + model_lines(info) + "\n";
+  std::string text = headline(outcome) + file_lines(outcome) + model_lines(info) + input_lines(outcome) + "\n";
   text += name_lines("tensors used", info.used, outcome.lists_tensors);
   text += name_lines("ignored", info.ignored, outcome.lists_tensors);
   text += name_lines("missing", info.missing, outcome.lists_tensors);
@@ -175,6 +216,8 @@ std::string to_json(const InspectOutcome& outcome) {
                     {"format", outcome.is_gguf ? "gguf" : "safetensors"},
                     {"files", outcome.file_count},
                     {"family", info.family},
+                    {"tower", name_or_null(info.tower)},
+                    {"other_towers", info.other_towers},
                     {"modality", to_string(info.modality)},
                     {"causal", info.causal},
                     {"layers", info.sizes.layers},
@@ -184,6 +227,15 @@ std::string to_json(const InspectOutcome& outcome) {
                     {"kv_heads", info.sizes.kv_heads},
                     {"d_model", info.sizes.d_model},
                     {"d_head", info.sizes.d_head},
+                    {"widths",
+                     {{"Q", info.sizes.width(Role::kQ)},
+                      {"K", info.sizes.width(Role::kK)},
+                      {"V", info.sizes.width(Role::kV)},
+                      {"O", info.sizes.width(Role::kO)},
+                      {"shared_rotary_key", info.sizes.d_rotary}}},
+                    {"parameters", outcome.parameters},
+                    {"context_length", outcome.context_length ? Json(*outcome.context_length) : Json(nullptr)},
+                    {"tokenizer", outcome.has_tokenizer},
                     {"dtype", dtype_names(info)},
                     {"position", to_string(info.position)},
                     {"norm", to_string(info.norm)},

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "headscope/io/byte_reader.h"
 #include "headscope/io/folder.h"
 #include "headscope/io/json.h"
+#include "headscope/io/recognize.h"
 #include "headscope/model/head_id.h"
 #include "headscope/organize/distance_memory.h"
 #include "headscope/run/schema.h"
@@ -24,22 +26,33 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The mask of each head, [head, query, key], computed when it is read: causal, within the window of the layer.
-ArraySource window_mask(const MapDescription& maps, const Shape& shape) {
-  std::vector<std::size_t> windows;  // by head
+constexpr std::array<std::string_view, 6> kTowerFolders = {"text", "vision", "stage1", "stage2", "stage3", "stage4"};
+
+// The mask of each head, [head, query, key], computed when it is read: causal, within the window and the chunk of the
+// layer.
+ArraySource layer_mask(const MapDescription& maps, const Shape& shape) {
+  struct Limits {
+    std::size_t window = 0;
+    std::size_t chunk = 0;
+  };
+  std::vector<Limits> limits;  // by head
   for (const std::string& head : maps.heads) {
     const auto id = parse_head(head);
-    windows.push_back(id && id->layer < maps.windows.size() ? maps.windows[id->layer] : 0);
+    const auto of_layer = [&](const std::vector<std::size_t>& sizes) {
+      return id && id->layer < sizes.size() ? sizes[id->layer] : 0;
+    };
+    limits.push_back({of_layer(maps.windows), of_layer(maps.chunks)});
   }
-  const auto read = [windows, shape, causal = maps.causal, offset = maps.first_query.value_or(0)](
-                        std::size_t first, std::span<float> out) {
+  const auto read = [limits, shape, causal = maps.causal, offset = maps.first_query.value_or(0)](std::size_t first,
+                                                                                                 std::span<float> out) {
     for (std::size_t i = 0; i < out.size();) {  // row by row
       const std::size_t row = (first + i) / shape[2];
       const std::size_t head = row / shape[1];
       const std::size_t query = row % shape[1] + offset;
-      const std::size_t window = head < windows.size() ? windows[head] : 0;
+      const auto [window, chunk] = head < limits.size() ? limits[head] : Limits{};
       for (std::size_t key = (first + i) % shape[2]; key < shape[2] && i < out.size(); ++key) {
-        out[i++] = (!causal || key <= query) && (window == 0 || key + window > query) ? 1.0F : 0.0F;
+        const bool near = (window == 0 || key + window > query) && (chunk == 0 || key / chunk == query / chunk);
+        out[i++] = (!causal || key <= query) && near ? 1.0F : 0.0F;
       }
     }
   };
@@ -131,8 +144,8 @@ MaskChoice choose_mask(const MapSelection& selection, const MapDescription& maps
     choice.array = open_map_array(*given, "mask", "", context).values;
     choice.kind = MaskChoice::Kind::kExplicit;
     fingerprint = fingerprint_of(*choice.array);
-  } else if (selection.mask.empty() && !maps.windows.empty() && array.shape().size() == 3) {
-    choice.array = window_mask(maps, array.shape());
+  } else if (selection.mask.empty() && !(maps.windows.empty() && maps.chunks.empty()) && array.shape().size() == 3) {
+    choice.array = layer_mask(maps, array.shape());
     choice.kind = MaskChoice::Kind::kExplicit;
   } else if (selection.mask == "causal" || (selection.mask.empty() && maps.causal)) {
     choice.kind = MaskChoice::Kind::kCausal;
@@ -195,6 +208,14 @@ MapArray array_of(const MapSelection& selection, const std::optional<Folder>& fo
                             fmt::join(kBlockNames, ", --block ")));
   }
   if (!folder->has(name)) {
+    for (const std::string_view tower : kTowerFolders) {
+      if (!folder->has(fmt::format("{}/{}", tower, name))) continue;
+      throw Error(ErrorKind::kIo, fmt::format("{}: has no {}, but there is one of a tower: give {}",
+                                              folder->path().string(), name, (folder->path() / tower).string()));
+    }
+    if (const std::string model = recognize_model(folder->path()); !model.empty()) {
+      throw Error(ErrorKind::kIo, fmt::format("{}: {}", folder->path().string(), model));
+    }
     throw Error(ErrorKind::kIo, fmt::format("{}: has no {}; 'headscope capture' writes maps, or name a file of them",
                                             folder->path().string(), name));
   }

@@ -8,16 +8,18 @@
 #include <system_error>
 
 #include "headscope/base/error.h"
+#include "headscope/base/spelling.h"
 
 namespace headscope {
 namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const std::string& option, const std::string& found, const std::string& expected) {
+[[noreturn]] void fail(const std::string& option, const std::string& found, const std::string& expected,
+                       const std::vector<std::string>& known = {}) {
   constexpr std::size_t kMaxLength = 60;
-  throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("{}: expected {}, found '{}'", option, expected, printable(found, kMaxLength)));
+  throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: expected {}, found '{}'{}", option, expected,
+                                                       printable(found, kMaxLength), did_you_mean(found, known)));
 }
 
 std::string one_of_text(const std::vector<std::string>& choices) {
@@ -50,6 +52,10 @@ std::vector<std::string> split(const std::string& text) {
 
 }  // namespace
 
+bool is_standard_output(const fs::path& path) {
+  return path == "-" || path == "/dev/stdout" || path == "/dev/fd/1";
+}
+
 std::string to_string(const OptionValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
@@ -63,6 +69,17 @@ std::string to_string(const OptionValue& value) {
 Option& Option::between(double min, double max) {
   min_ = min;
   max_ = max;
+  return *this;
+}
+
+Option& Option::above(double limit) {
+  min_ = limit;
+  excludes_min_ = true;
+  return *this;
+}
+
+Option& Option::examples(std::vector<std::string> texts) {
+  examples_ = std::move(texts);
   return *this;
 }
 
@@ -93,6 +110,38 @@ std::string Option::spelling() const {
   return (on ? "--no-" : "--") + name_;
 }
 
+std::vector<std::string> Option::spellings() const {
+  return positional_ ? std::vector<std::string>() : split(spelling());
+}
+
+std::string Option::placeholder() const {
+  if (!choices_.empty()) return fmt::format("{{{}}}", fmt::join(choices_, ","));
+  switch (kind_) {
+    case OptionKind::kFlag:
+      return "";
+    case OptionKind::kInteger:
+      return "INTEGER";
+    case OptionKind::kNumber:
+      return "NUMBER";
+    case OptionKind::kPath:
+      return "PATH";
+    case OptionKind::kText:
+    case OptionKind::kList:
+      break;
+  }
+  return holds_paths_ ? "PATH" : "TEXT";
+}
+
+bool Option::takes_several() const noexcept {
+  return kind_ == OptionKind::kList && repeated_ && !positional_ && holds_paths_;
+}
+
+std::string Option::command_line_help() const {
+  // A text needs its own option: what follows it may be a positional argument.
+  const bool repeated = kind_ == OptionKind::kList && repeated_ && !positional_;
+  return help_ + (takes_several() ? "; several may follow" : repeated ? "; may be repeated" : "");
+}
+
 std::string Option::flag() const {
   const std::string all = spelling();
   return all.substr(all.rfind(',') + 1);
@@ -111,15 +160,29 @@ void Option::check_choices(const std::vector<std::string>& texts) const {
   for (const std::string& text : texts) {
     if (std::ranges::find(choices_, text) != choices_.end()) continue;
     constexpr std::size_t kMaxLength = 60;
-    throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: unknown value '{}'; expected {}", flag(),
-                                                         printable(text, kMaxLength), one_of_text(choices_)));
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{}: unknown value '{}'{}; expected {}", flag(), printable(text, kMaxLength),
+                            did_you_mean(text, choices_), one_of_text(choices_)));
   }
+}
+
+void Option::check_folder(const std::string& text) const {
+  if (text.empty()) throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: expected a folder, found ''", flag()));
+  if (!is_standard_output(text)) return;
+  throw Error(
+      ErrorKind::kInvalidArgument,
+      fmt::format("{}: results are a folder of files, which standard output cannot be; name a folder, and --json "
+                  "to print what is in them",
+                  flag()));
 }
 
 std::string Option::expected_number() const {
   const std::string what = kind_ == OptionKind::kInteger ? "an integer" : "a number";
   const bool above = std::isfinite(min_);
   const bool below = std::isfinite(max_);
+  if (excludes_min_) {
+    return fmt::format("{} greater than {}{}", what, min_, below ? fmt::format(" and at most {}", max_) : "");
+  }
   if (above && below) return fmt::format("{} from {} to {}", what, min_, max_);
   if (above) return fmt::format("{} of at least {}", what, min_);
   if (below) return fmt::format("{} of at most {}", what, max_);
@@ -128,7 +191,8 @@ std::string Option::expected_number() const {
 
 void Option::check_range(double number, const std::string& found) const {
   const bool negative = kind_ == OptionKind::kInteger && number < 0;
-  if (negative || !(number >= min_ && number <= max_)) reject(found, expected_number());
+  const bool too_small = excludes_min_ && number == min_;
+  if (negative || too_small || !(number >= min_ && number <= max_)) reject(found, expected_number());
 }
 
 void Option::set_value(const OptionValue& value) {
@@ -161,6 +225,7 @@ void Option::set_value(const OptionValue& value) {
         reject(text, "a text");
       }
       check_choices({text});
+      if (names_folder_) check_folder(text);
       put_(text);
       return;
     case OptionKind::kList: {
@@ -357,8 +422,8 @@ std::vector<std::string> OptionList::words() const {
 }
 
 void OptionList::reject(const std::string& name, const std::string& found, const std::string& expected,
-                        const std::vector<std::string>& choices) {
-  fail("--" + name, found, choices.empty() ? expected : one_of_text(choices));
+                        const std::vector<std::string>& choices, const std::vector<std::string>& examples) {
+  fail("--" + name, found, choices.empty() ? expected : one_of_text(choices), choices.empty() ? examples : choices);
 }
 
 }  // namespace headscope

@@ -151,7 +151,7 @@ void describe(OrganizeRequest& request, OptionList& options) {
       .between(1, kMaxIterations);
   options.add("alpha", request.alpha, "Weight of coarse levels in the distance (default: 0; 1 for one map)");
   options.add("beta", request.beta, "Weight of large folders in the distance (default: 1; 0 for one map)");
-  options.add("epsilon", request.epsilon, "Scale of the affinity");
+  options.add("epsilon", request.epsilon, "Scale of the affinity").above(0);
   options.add("tree", request.tree,
               named_values<TreeKind>({{TreeKind::kFlexible, "flexible"}, {TreeKind::kBinary, "binary"}}),
               "flexible or binary");
@@ -160,7 +160,7 @@ void describe(OrganizeRequest& request, OptionList& options) {
       .add("stop-below", request.stop_below, "End early if the relative change of the score is at most this; 0: never")
       .between(0, 1);
   options.add("dimensions", request.dimensions, "Coordinates of an embedding").between(1, 1000);
-  options.add("time", request.time, "Diffusion time of the embeddings");
+  options.add("time", request.time, "Diffusion time of the embeddings").at_least(0);
   options.add("draws", request.draws, "Shuffled trees that sparsity is compared with").between(2, 1000);
   options
       .add("controls", request.controls,

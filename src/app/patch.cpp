@@ -94,8 +94,8 @@ PatchOptions patch_options(const PatchRequest& request, const HeadSizes& sizes) 
 RunCommand describe_run(const PatchRequest& request, const Model& model, const std::string& seen,
                         std::span<const DescribedInput> inputs, std::span<const DescribedInput> paired) {
   RunCommand command = describe_command(request);
-  command.identity["contents"] = fingerprint(inputs);
-  if (!paired.empty()) command.identity["paired_contents"] = fingerprint(paired);
+  describe_contents(command, "contents", inputs);
+  if (!paired.empty()) describe_contents(command, "paired_contents", paired);
   describe_resources(command, request.resources);
   describe_model(command, model, seen);
   return command;
@@ -216,8 +216,8 @@ std::optional<PatchOutcome> run(const PatchRequest& request, const Context& call
   outcome.inputs = inputs.size();
   for (const ModelInput& input : inputs) outcome.tokens += token_count(model, input);
 
-  RunOutput output(request.output, command, watch);
-  Resumable resumable(request.output, request.resumption, PatchRequest::kCommand.name);
+  RunOutput output(target_of(request.output, model), command, watch);
+  Resumable resumable(target_of(request.output, model), request.resumption, PatchRequest::kCommand.name);
   FinishedWork* finished = resumable.open(key_of_work(command, context));
   outcome.result = resumable.run([&] { return patch(model, {inputs, paired, readouts}, options, context, finished); });
   write(outcome, output.folder());

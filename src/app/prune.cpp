@@ -91,7 +91,7 @@ void check_written(const PruneRequest& request, const Model& model) {
 
 RunCommand describe_run(const PruneRequest& request, const Model& model, std::span<const DescribedInput> inputs) {
   RunCommand command = describe_command(request);
-  command.identity["contents"] = fingerprint(inputs);
+  describe_contents(command, "contents", inputs);
   describe_resources(command, request.resources);
   describe_model(command, model, fingerprint(model));
   return command;
@@ -162,7 +162,7 @@ std::optional<PruneOutcome> run(const PruneRequest& request, const Context& call
   check_written(request, model);
   std::vector<DescribedInput> described = read_inputs(model, request.inputs, context);
   context = context.without_memory(memory_of(described));
-  RunOutput output(request.output, describe_run(request, model, described), watch);
+  RunOutput output(target_of(request.output, model), describe_run(request, model, described), watch);
   std::vector<ModelInput> inputs;
   for (DescribedInput& input : described) inputs.push_back(std::move(input.input));
   PruneOutcome outcome;

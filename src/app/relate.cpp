@@ -15,6 +15,7 @@
 #include "app/run_output.h"
 #include "app/shared_work.h"
 #include "headscope/base/error.h"
+#include "headscope/base/hash.h"
 #include "headscope/base/memory.h"
 #include "headscope/linalg/kernels.h"
 #include "headscope/model/fingerprint.h"
@@ -27,6 +28,8 @@ namespace {
 using namespace app;
 
 TextForm<RolePair> pair_form() {
+  std::vector<std::string> names = {"all"};
+  for (const RolePair& pair : all_role_pairs()) names.push_back(to_string(pair));
   return {.parse = [](const std::string& text) -> std::optional<std::vector<RolePair>> {
             if (text == "all") return all_role_pairs();
             const auto pair = parse_role_pair(text);
@@ -34,7 +37,8 @@ TextForm<RolePair> pair_form() {
             return std::vector{*pair};
           },
           .format = [](const RolePair& pair) { return to_string(pair); },
-          .expected = "a pair of the roles Q, K, V, O such as OQ, or all"};
+          .expected = "a pair of the roles Q, K, V, O such as OQ, or all",
+          .examples = std::move(names)};
 }
 
 TextForm<Metric> metric_form() {
@@ -53,6 +57,7 @@ TextForm<NullModel> null_form() {
 
 TextForm<GraphNodes> nodes_form() {
   return named_values<GraphNodes>({{GraphNodes::kHeads, "heads"},
+                                   {GraphNodes::kRotaryKey, "rotary-key"},
                                    {GraphNodes::kMlp, "mlp"},
                                    {GraphNodes::kEmbedding, "embedding"},
                                    {GraphNodes::kPosition, "position"},
@@ -64,7 +69,12 @@ ComponentChoice components_of(const RelateRequest& request) {
   if (!has(GraphNodes::kHeads)) {
     throw Error(ErrorKind::kInvalidArgument, "--nodes: expected heads among the nodes, such as heads,mlp");
   }
-  return {.mlp = has(GraphNodes::kMlp),
+  if (request.experts == ExpertNodes::kEach && !has(GraphNodes::kMlp)) {
+    throw Error(ErrorKind::kInvalidArgument, "--experts: expected mlp among --nodes, such as heads,mlp");
+  }
+  return {.rotary_key = has(GraphNodes::kRotaryKey),
+          .mlp = has(GraphNodes::kMlp),
+          .each_expert = request.experts == ExpertNodes::kEach,
           .embedding = has(GraphNodes::kEmbedding),
           .position = has(GraphNodes::kPosition),
           .unembedding = has(GraphNodes::kUnembedding)};
@@ -76,7 +86,7 @@ RelateOptions relate_options(const RelateRequest& request) {
   options.metrics = request.metrics;
   options.nulls = request.nulls;
   options.top = request.top;
-  if (request.max_q && *request.max_q > 0) options.q_level = request.max_q;
+  if (request.max_q) options.q_level = request.max_q;
   options.matched = {.draws = request.draws, .seed = request.seed};
   options.bootstrap.seed = request.seed;
   options.sensitivity = request.sensitivity;
@@ -102,10 +112,23 @@ std::vector<Role> reading_roles(const RelateRequest& request) {
   return roles;
 }
 
+bool has_labels(const RelateRequest& request) {
+  return !request.labels.empty() || !request.labels_text.empty();
+}
+
+HeadLabels read_labels(const RelateRequest& request) {
+  return request.labels_text.empty() ? load_labels(request.labels) : HeadLabels::parse(request.labels_text, "--labels");
+}
+
 RunCommand describe_run(const RelateRequest& request, const Model& model, const std::string& seen,
                         const AffinityEngine& engine) {
   RunCommand command = describe_command(request);
   command.identity["engine"] = engine.name();
+  if (!request.labels_text.empty()) {
+    Hash hash;
+    hash.add(std::string_view(request.labels_text));
+    command.identity["labels_contents"] = hash.digits();
+  }
   describe_resources(command, request.resources);
   describe_model(command, model, seen);
   return command;
@@ -118,9 +141,10 @@ std::string key_of_blocks(const RelateRequest& request, const Model& model, cons
   RelateRequest copy = request;
   const std::map<std::string, std::string> identity = options_of(copy).identity();
   const std::string family = model.info().family_overridden ? " as " + model.info().family : "";
-  return fmt::format("model {}{}; weights {}; layers {}; heads {}; engine {}; kernels {}; version {}", seen, family,
-                     identity.at("weights"), identity.at("layers"), identity.at("heads"), engine.name(), kernel_name(),
-                     version());
+  const std::string tower = model.info().tower.empty() ? "" : ", tower " + model.info().tower;
+  return fmt::format("model {}{}{}; weights {}; layers {}; heads {}; engine {}; kernels {}; version {}", seen, family,
+                     tower, identity.at("weights"), identity.at("layers"), identity.at("heads"), engine.name(),
+                     kernel_name(), version());
 }
 
 // The matrix of token vectors; null if the model has none.
@@ -236,9 +260,13 @@ void describe(RelateRequest& request, OptionList& options) {
            "and "
            "the matched null, over all pairs of roles")
       .between(0, 1)
+      .above(0)
       .formerly("--q");
   options.add("nodes", request.nodes, nodes_form(),
               "Nodes of the graph; with others than heads, all components are compared by overlap");
+  options.add("experts", request.experts,
+              named_values<ExpertNodes>({{ExpertNodes::kPooled, "pooled"}, {ExpertNodes::kEach, "each"}}),
+              "Nodes of an MLP that is a mixture of experts: one for all of them, such as L4M, or one for each, L4M12");
   options.add("labels", request.labels, "JSON file of head classes to score against");
   options.add("neurons", request.neurons,
               "Neurons listed per subspace of a head with token profiles: those whose vectors are most in it");
@@ -289,12 +317,13 @@ std::optional<RelateOutcome> run(const RelateRequest& request, const Context& ca
   // Ranks compare a sample; the whole is read once.
   check_same_everywhere(ranks, "model", sampled_fingerprint(model.checkpoint()));
   const std::string seen = broadcast_text(ranks, ranks.is_root() ? fingerprint(model) : "");
-  if (!request.labels.empty() && ranks.is_root()) outcome.options.labels = load_labels(request.labels);
+  if (has_labels(request) && ranks.is_root()) outcome.options.labels = read_labels(request);
   std::optional<RunOutput> output;
   if (ranks.is_root()) {
-    output.emplace(request.output, describe_run(request, model, seen, *context.affinity_engine), watch);
+    output.emplace(target_of(request.output, model), describe_run(request, model, seen, *context.affinity_engine),
+                   watch);
   }
-  Resumable resumable(request.output, request.resumption, RelateRequest::kCommand.name);
+  Resumable resumable(target_of(request.output, model), request.resumption, RelateRequest::kCommand.name);
   ranks.barrier();  // nothing is read before all ranks have removed what is not to be resumed
   std::optional<FinishedBlocks> finished;
   if (FinishedWork* work =

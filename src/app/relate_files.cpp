@@ -22,7 +22,15 @@ namespace {
 
 using app::Json;
 
+// The KV head whose keys and values a query head uses; empty if they are its own.
+std::string used_by(HeadId id, const HeadSizes& sizes) {
+  if (id.key_value || sizes.kv_heads == sizes.heads) return "";
+  const std::size_t layer = sizes.layer_of(id).value();
+  return to_string(sizes.head_of(sizes.kv_layer(layer), id.head / sizes.queries_per_kv(layer), /*key_value=*/true));
+}
+
 void add_heads(RunFolder& folder, const RelateOutcome& outcome) {
+  const HeadSizes& sizes = outcome.model.sizes;
   // Rank of a head in each role that was compared, by the first metric.
   std::map<std::pair<HeadId, Role>, std::size_t> ranks;
   for (const Affinities& one : outcome.result.affinities) {
@@ -43,7 +51,8 @@ void add_heads(RunFolder& folder, const RelateOutcome& outcome) {
     const std::string classes =
         outcome.options.labels ? fmt::format("{}", fmt::join(outcome.options.labels->classes_of(id), ";")) : "";
     table.add_row({to_string(id), id.layer, id.head, id.key_value ? "kv" : "query", rank(id, Role::kQ),
-                   rank(id, Role::kK), rank(id, Role::kV), rank(id, Role::kO), classes, to_string(id.block)});
+                   rank(id, Role::kK), rank(id, Role::kV), rank(id, Role::kO), classes, used_by(id, sizes),
+                   to_string(id.block)});
   }
   folder.add_table(run_files::kHeads, std::move(table));
 }

@@ -23,6 +23,10 @@ constexpr std::string_view kPageBegin = "<!doctype html><!-- headscope report --
 
 // A page may be replaced by a newer one, anything else only on request.
 void check_output(const ReportRequest& request) {
+  if (request.page.empty()) {
+    throw Error(ErrorKind::kInvalidArgument, "--output: expected the name of a page, e.g. report.html, found ''");
+  }
+  if (is_standard_output(request.page)) return;
   std::error_code ignored;
   if (std::filesystem::is_directory(request.page, ignored)) {
     throw Error(
@@ -42,7 +46,9 @@ void check_output(const ReportRequest& request) {
 
 void describe(ReportRequest& request, OptionList& options) {
   options.add("run", request.run, "Folder of results that other commands wrote").positional().required();
-  options.add("page", request.page, "The page, e.g. report.html").spelled("-o,--output").required();
+  options.add("page", request.page, "The page, e.g. report.html; - for standard output")
+      .spelled("-o,--output")
+      .required();
   options.add("title", request.title, "Title of the page (default: the name of the folder)");
   options.add("max-data", request.max_data, size_form(),
               "Size of the matrices and, separately, of the maps in the page; larger ones are averaged or left out");
@@ -63,22 +69,35 @@ std::optional<ReportOutcome> run(const ReportRequest& request, const Context& ca
   options.keep = request.keep;
   options.program = fmt::format("headscope {}", version());
   Page page = build_page(request.run, options, context.with_stage("packing"));
+  ReportOutcome outcome{request.page, page.html.size(), std::move(page.sections), std::move(page.notes), {}, {}};
+  if (is_standard_output(request.page)) {
+    for (const std::string& note : outcome.notes) {
+      if (context.log) context.log(note);
+    }
+    outcome.html = std::move(page.html);
+    return outcome;
+  }
   AtomicFile file(request.page);
   file.write(page.html);
   if (context.poll) context.poll();
   file.commit();
-  return ReportOutcome{request.page, page.html.size(), std::move(page.sections), std::move(page.notes), {}};
+  return outcome;
 }
 
 std::string summary(const ReportOutcome& outcome) {
   constexpr std::size_t kMaxLength = 4096;
-  std::string text = fmt::format("{}: {}, {:.1f} MB\n", printable(outcome.page.string(), kMaxLength),
-                                 fmt::join(outcome.sections, ", "), static_cast<double>(outcome.bytes) / 1e6);
+  if (!outcome.html.empty()) return outcome.html;
+  std::string text = fmt::format("One page of {}\n", fmt::join(outcome.sections, ", "));
   for (const std::string& note : outcome.notes) text += printable(note, kMaxLength) + "\n";
-  return text;
+  return text + fmt::format("{} ({:.1f} MB)\n", printable(outcome.page.string(), kMaxLength),
+                            static_cast<double>(outcome.bytes) / 1e6);
 }
 
 std::string to_json(const ReportOutcome& outcome) {
+  if (!outcome.html.empty()) {
+    return app::json_text(
+        {{"html", outcome.html}, {"bytes", outcome.bytes}, {"sections", outcome.sections}, {"notes", outcome.notes}});
+  }
   return app::json_text({{"page", outcome.page.string()},
                          {"bytes", outcome.bytes},
                          {"sections", outcome.sections},

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <set>
 #include <string_view>
 #include <system_error>
 
 #include "headscope/base/error.h"
+#include "headscope/model/family_table.h"
 
 namespace headscope {
 namespace {
@@ -57,21 +59,28 @@ std::optional<std::vector<HeadPick>> parse_picks(const std::string& text) {
   return std::vector<HeadPick>{{id->layer, id->head, id->block}};
 }
 
+// "8G", "8g", "8GiB": 2^30 bytes each; "8GB": 10^9, as GNU's tools read it; "1.5G". Reading GB as the larger GiB would
+// exceed what the user has.
 std::optional<std::vector<std::size_t>> parse_size(const std::string& text) {
-  constexpr std::string_view kUnits = "KMGT";
-  std::size_t number = 0;
+  constexpr std::string_view kUnits = "kmgt";
+  constexpr double kMost = 0x1p62;
+  double number = 0;
   const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  int shift = 0;
-  const char* after = rest;
-  if (after != end && kUnits.find(*after) != std::string_view::npos) {
-    shift = 10 * (static_cast<int>(kUnits.find(*after)) + 1);
-    ++after;
+  const auto [rest, error] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  if (error != std::errc()) return std::nullopt;
+  std::string unit(rest, end);
+  std::ranges::transform(unit, unit.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  double factor = 1;
+  if (!unit.empty() && unit != "b") {
+    const std::size_t power = kUnits.find(unit.front()) + 1;  // 0 for no unit
+    const std::string_view suffix = std::string_view(unit).substr(1);
+    if (power == 0 || (!suffix.empty() && suffix != "b" && suffix != "ib")) return std::nullopt;
+    factor = std::pow(suffix == "b" ? 1000.0 : 1024.0, static_cast<double>(power));
   }
-  if (error != std::errc() || after != end || number == 0 || number > (std::size_t{1} << 62 >> shift)) {
-    return std::nullopt;
-  }
-  return std::vector<std::size_t>{number << shift};
+  const double bytes = std::floor(number * factor);
+  if (!(bytes >= 1 && bytes <= kMost)) return std::nullopt;
+  return std::vector<std::size_t>{static_cast<std::size_t>(bytes)};
 }
 
 // In the largest unit in which it is a whole number.
@@ -84,11 +93,17 @@ std::string format_size(std::size_t bytes) {
   return std::to_string(bytes);
 }
 
+std::vector<std::string> family_names() {
+  std::vector<std::string> names;
+  for (const Family& family : known_families()) names.push_back(family.name);
+  return names;
+}
+
 }  // namespace
 
 std::shared_ptr<const Model> ModelSource::open() const {
   if (opened) return opened;
-  return std::make_shared<const Model>(Model::open(path, {.revision = revision, .family = family}));
+  return std::make_shared<const Model>(Model::open(path, {.revision = revision, .family = family, .tower = tower}));
 }
 
 void describe(ModelSource& model, OptionList& options) {
@@ -104,12 +119,23 @@ void describe(ModelSource& model, OptionList& options) {
   options
       .add("family", model.family,
            "Read the model as one of this family, whatever its configuration says; its tensors must fit")
+      .examples(family_names())
+      .circumstantial();
+  options
+      .add("tower", model.tower,
+           "Which transformer of a model with several: text or vision; of a model like Swin: stage1, stage2, ... "
+           "Results "
+           "go to the folder of that name in RUN, so that it may hold all (default: the language model, the images' "
+           "side "
+           "of a model like CLIP, or the stage with the most layers)")
+      .examples({"text", "vision"})
       .circumstantial();
 }
 
 void describe(OutputTarget& output, OptionList& options) {
   options.add("run", output.run, "Folder for the results")
       .spelled("-o,--output")
+      .names_folder()
       .required_on_command_line()
       .circumstantial();
   options.add("force", output.force, "Replace the result of another run in the folder").circumstantial();
@@ -221,7 +247,7 @@ const TextForm<IndexRange>& range_form() {
 
 const TextForm<std::size_t>& size_form() {
   static const TextForm<std::size_t> kForm{
-      .parse = parse_size, .format = format_size, .expected = "a size such as 8G, 512M or a number of bytes"};
+      .parse = parse_size, .format = format_size, .expected = "a size such as 8G, 512M, 8GB or a number of bytes"};
   return kForm;
 }
 

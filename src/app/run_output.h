@@ -3,10 +3,12 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "headscope/app/command.h"
 #include "headscope/app/request_parts.h"
+#include "headscope/capture/inputs.h"
 #include "headscope/model/model.h"
 #include "headscope/run/run_folder.h"
 
@@ -58,9 +60,16 @@ template <typename Request>
 
 /// Adds what the manifest says about threads and memory.
 void describe_resources(RunCommand& command, const Resources& resources);
-/// Adds what it says about the model: the fingerprint and, if it was overridden, the family determine the result; the
-/// name and commit in the Hugging Face cache do not.
+/// Adds what it says about the model: the fingerprint, the tower and, if it was overridden, the family determine the
+/// result; the name and commit in the Hugging Face cache do not.
 void describe_model(RunCommand& command, const Model& model, const std::string& fingerprint);
+
+/// Where a command's results about the model go: the folder it was given or, if the caller named one of several towers,
+/// the folder of that name in it.
+[[nodiscard]] OutputTarget target_of(const OutputTarget& output, const Model& model);
+
+/// Adds a fingerprint of the inputs to the identity under `key`, and their names.
+void describe_contents(RunCommand& command, const std::string& key, std::span<const DescribedInput> inputs);
 
 /// The context of a request: the caller's, with the request's memory budget. Sets the number of threads.
 [[nodiscard]] Context make_context(const Resources& resources, const Context& context);

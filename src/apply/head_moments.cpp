@@ -152,7 +152,7 @@ class Moments {
     layer_ = layer;
     const HeadWeights writes = model_.load_heads(layer, Role::kO, WeightProcessing::kRaw);
     parallel_for(sizes_.heads, [&](std::size_t a) {
-      grams_[a] = Matrix(sizes_.d_head, sizes_.d_head);
+      grams_[a] = Matrix(writes.d_head(), writes.d_head());
       multiply(writes.head(a).transposed(), writes.head(a), grams_[a].span());
     });
   }
@@ -168,7 +168,7 @@ class Moments {
   // `factors` is empty or has one number per token.
   void add(std::size_t layer, std::size_t input, MatrixView outputs, std::span<const float> factors) {
     parallel_for(sizes_.heads, [&](std::size_t a) {
-      const MatrixView z = outputs.block(0, outputs.rows(), a * sizes_.d_head, sizes_.d_head);
+      const MatrixView z = outputs.block(0, outputs.rows(), a * grams_[a].rows(), grams_[a].rows());
       add_head(sums_[layer * sizes_.heads + a], grams_[a], z, factors, weights_[input]);
     });
   }

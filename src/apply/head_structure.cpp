@@ -33,7 +33,8 @@ void check_memory(std::size_t heads, std::size_t tokens, const Context& context)
 MaskChoice mask_of(const Model& model) {
   MaskChoice mask;
   const Network network = resolve_network(model);
-  const bool windows = std::ranges::any_of(network.layers, [](const NetworkLayer& layer) { return layer.window > 0; });
+  const bool windows = std::ranges::any_of(
+      network.layers, [](const NetworkLayer& layer) { return layer.window > 0 || layer.chunk > 0; });
   // Entries hidden by a window are exactly zero.
   if (model.info().causal) mask.kind = windows ? MaskChoice::Kind::kZeros : MaskChoice::Kind::kCausal;
   return mask;

@@ -30,7 +30,7 @@ DoubleMatrix gram(MatrixView a) {
 // The query heads that an affinity's head represents.
 std::vector<std::size_t> query_heads(HeadId id, const HeadSizes& sizes) {
   if (!id.key_value) return {id.layer * sizes.heads + id.head};
-  const std::size_t share = sizes.heads / sizes.kv_heads;
+  const std::size_t share = sizes.queries_per_kv(id.layer);
   std::vector<std::size_t> all;
   for (std::size_t i = 0; i < share; ++i) all.push_back(id.layer * sizes.heads + id.head * share + i);
   return all;
@@ -40,13 +40,13 @@ std::vector<std::size_t> query_heads(HeadId id, const HeadSizes& sizes) {
 
 std::vector<double> output_value_norms(const Model& model) {
   const HeadSizes& sizes = model.info().sizes;
-  const std::size_t share = sizes.heads / sizes.kv_heads;
   std::vector<double> norms(sizes.layers * sizes.heads);
   for (std::size_t layer = 0; layer < sizes.layers; ++layer) {
-    const HeadWeights values = model.load_heads(layer, Role::kV);
+    const std::size_t share = sizes.queries_per_kv(layer);
+    const HeadWeights values = model.load_heads(sizes.kv_layer(layer), Role::kV);
     const HeadWeights outputs = model.load_heads(layer, Role::kO);
-    std::vector<DoubleMatrix> read(sizes.kv_heads);
-    parallel_for(sizes.kv_heads, [&](std::size_t a) { read[a] = gram(values.head(a)); });
+    std::vector<DoubleMatrix> read(values.heads());
+    parallel_for(values.heads(), [&](std::size_t a) { read[a] = gram(values.head(a)); });
     parallel_for(sizes.heads, [&](std::size_t a) {
       const DoubleMatrix written = gram(outputs.head(a));
       double trace = 0;

@@ -53,7 +53,8 @@ OutputBias find_output_bias(const Model& model) {
     return {.kind = BiasKind::kAdded};
   }
   if (family.bias_key.empty()) return none(fmt::format("{} has no bias of the output projection", family.name));
-  if (!family.nested_config.empty() && checkpoint.config().find(family.nested_config).is_object()) {
+  if (!model.info().tower.empty() ||
+      (!family.nested_config.empty() && checkpoint.config().find(family.nested_config).is_object())) {
     return none(fmt::format("this {} is part of a larger model", family.name));
   }
   return {.kind = BiasKind::kAdded};
@@ -64,7 +65,7 @@ std::vector<std::vector<float>> biases_with(const Model& model, std::span<const 
   const HeadSizes& sizes = model.info().sizes;
   std::vector<std::vector<const HeadReplacement*>> by_layer(sizes.layers);
   for (const HeadReplacement& one : replacements) {
-    if (one.layer >= sizes.layers || one.head >= sizes.heads || one.value.size() != sizes.d_head) {
+    if (one.layer >= sizes.layers || one.head >= sizes.heads || one.value.size() != sizes.width(one.layer, Role::kO)) {
       throw Error(ErrorKind::kInvalidArgument,
                   fmt::format("there is no head {} of width {} in layer {}", one.head, one.value.size(), one.layer));
     }
@@ -85,7 +86,7 @@ std::vector<std::vector<float>> biases_with(const Model& model, std::span<const 
       double sum = static_cast<double>(bias[i]);
       for (const HeadReplacement* one : by_layer[layer]) {
         const std::size_t first = slice.first_of(one->head);
-        for (std::size_t j = 0; j < sizes.d_head; ++j) {
+        for (std::size_t j = 0; j < sizes.width(layer, Role::kO); ++j) {
           const float weight = across ? weights[i * columns + first + j] : weights[(first + j) * columns + i];
           sum += static_cast<double>(weight) * static_cast<double>(one->value[j]);
         }

@@ -111,7 +111,8 @@ std::vector<ByteRange> slice_bytes(const HeadSlice& slice, std::span<const std::
 
 void check_heads(const HeadSizes& sizes, std::span<const HeadReplacement> heads) {
   for (const HeadReplacement& one : heads) {
-    if (one.layer < sizes.layers && one.head < sizes.heads && one.value.size() == sizes.d_head) continue;
+    const bool exists = one.layer < sizes.layers && one.head < sizes.heads;
+    if (exists && one.value.size() == sizes.width(one.layer, Role::kO)) continue;
     throw Error(
         ErrorKind::kInvalidArgument,
         fmt::format("{} of width {} is not a query head of the model, which has {} layers of {}, {} wide",
@@ -207,7 +208,7 @@ void add_pruned_checkpoint(RunFolder& run, const Model& model, std::span<const H
     std::ranges::sort(by_layer[layer]);
     const HeadSlice& slice = output_slice(model, layer);
     const FilePlace place = locate(files, *slice.tensor);
-    for (const ByteRange& range : slice_bytes(slice, by_layer[layer], sizes.d_head)) {
+    for (const ByteRange& range : slice_bytes(slice, by_layer[layer], sizes.width(layer, Role::kO))) {
       zeros[place.file].push_back({place.offset + range.begin, place.offset + range.end});
     }
   }

@@ -51,7 +51,7 @@ const Affinities& find(const Measured& measured, Metric metric, const std::strin
 
 // In d_model dimensions, as in the paper, although folded weights are centered and lie in d_model - 1.
 Informativeness informativeness_of(const Measured& measured, const std::string& pair, const HeadSizes& sizes) {
-  return informativeness(find(measured, Metric::kPk, pair), sizes.d_model, sizes.d_head);
+  return informativeness(find(measured, Metric::kPk, pair), sizes.d_model, sizes.d_head, sizes.d_head);
 }
 
 std::vector<float> later_values(const Affinities& affinities) {

@@ -29,7 +29,14 @@ struct RowSums {
   double first = 0;
   double itself = 0;
   double previous = 0;
+  double sink = 0;
 };
+
+// What a row lacks to 1: the share of the head's sink.
+float sink_share(std::span<const float> row) {
+  const double sum = std::accumulate(row.begin(), row.end(), 0.0);
+  return static_cast<float>(std::max(0.0, 1 - sum));
+}
 
 // `same_tokens`: queries and keys are the same.
 RowSums sum_rows(const MapRows& rows, bool same_tokens) {
@@ -73,7 +80,8 @@ class Capturer {
       sums_.resize(inputs_.size() * result_.heads.size());
       pass.on_pattern = [this](const MapRows& rows) {
         write(patterns_, rows);
-        const RowSums sums = sum_rows(rows, block_of(rows.layer) != Block::kCross);
+        RowSums sums = sum_rows(rows, block_of(rows.layer) != Block::kCross);
+        if (has_sinks_) sums.sink = write_sinks(rows);
         const std::lock_guard lock(mutex_);
         sums_[rows.input * result_.heads.size() + slot(rows.layer, rows.head)].push_back(sums);
       };
@@ -202,9 +210,13 @@ class Capturer {
       if (layer.block != heads.block) continue;
       maps.causal = layer.causal && heads.block != Block::kCross;
       maps.windows.push_back(layer.window);
+      maps.chunks.push_back(layer.chunk);
     }
     const Shape shape = {heads.count(), maps.queries, tokens.keys(heads.block)};
     if (options_.pattern) patterns_.push_back(add_array(run_files::kPattern, i, shape, options_.element, name));
+    if (options_.pattern && has_sinks_) {
+      sinks_.push_back(add_array(run_files::kSinks, i, {shape[0], shape[1]}, RunFloat::kF32, name));
+    }
     if (options_.scores) scores_.push_back(add_array(run_files::kScores, i, shape, options_.element, name));
     run_.add_text(describe_input(run_files::kTokens, i, {}, name), tokens_json(inputs_[i], maps));
   }
@@ -236,13 +248,18 @@ class Capturer {
     return run_.add_array(describe_input(file, input, shape, block), element);
   }
 
-  void write(std::vector<RunArray>& arrays, const MapRows& rows) const {
-    const std::size_t tokens = rows.values.columns();
+  // Where the rows are in their block's array.
+  [[nodiscard]] std::size_t first_row(const MapRows& rows) const {
     const Block block = block_of(rows.layer);
     const std::size_t queries = rows_of(result_.inputs[rows.input].tokens.queries(block));
     const std::size_t first = std::ranges::find(blocks_, block, &BlockHeads::block)->begin;
-    const std::size_t row = (slot(rows.layer, rows.head) - first) * queries + rows.first_query - options_.first_query;
-    RunArray& array = arrays[array_of(rows.input, block)];
+    return (slot(rows.layer, rows.head) - first) * queries + rows.first_query - options_.first_query;
+  }
+
+  void write(std::vector<RunArray>& arrays, const MapRows& rows) const {
+    const std::size_t tokens = rows.values.columns();
+    const std::size_t row = first_row(rows);
+    RunArray& array = arrays[array_of(rows.input, block_of(rows.layer))];
     // Maps arrive as contiguous whole rows.
     const std::span<const float> values(rows.values.data(), rows.values.rows() * tokens);
     if (options_.element == RunFloat::kF32) {
@@ -252,6 +269,16 @@ class Capturer {
     std::vector<unsigned short> halves(values.size());
     to_half(values, halves);
     array.write(row * tokens, std::span<const unsigned short>(halves));
+  }
+
+  // Returns the sum of the shares.
+  double write_sinks(const MapRows& rows) {
+    std::vector<float> shares(rows.values.rows());
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      shares[i] = sink_share({rows.values.data() + i * rows.values.row_stride(), rows.values.columns()});
+    }
+    sinks_[array_of(rows.input, block_of(rows.layer))].write(first_row(rows), shares);
+    return std::accumulate(shares.begin(), shares.end(), 0.0);
   }
 
   void keep_output(const OutputRows& rows) {
@@ -297,12 +324,14 @@ class Capturer {
           all.first += part.first;
           all.itself += part.itself;
           all.previous += part.previous;
+          all.sink += part.sink;
         }
       }
       const auto rows = static_cast<double>(all.rows);
       const double pairs = static_cast<double>(std::max<std::size_t>(all.with_previous, 1));
       const HeadId id = result_.heads[h];
-      result_.attention.push_back({id, all.entropy / rows, all.first / rows, all.itself / rows, all.previous / pairs});
+      result_.attention.push_back(
+          {id, all.entropy / rows, all.first / rows, all.itself / rows, all.previous / pairs, all.sink / rows});
       const HeadAttention& one = result_.attention.back();
       const auto among_same = [&](double value) {
         return id.block == Block::kCross ? std::numeric_limits<double>::quiet_NaN() : value;
@@ -319,11 +348,14 @@ class Capturer {
   const CaptureOptions& options_;
   Network network_;
   std::vector<std::size_t> slots_;  // by layer * heads + head: index along the maps' first axis, or one past its end
+  bool has_sinks_ =
+      std::ranges::any_of(network_.layers, [](const NetworkLayer& layer) { return layer.sinks != nullptr; });
   bool looked_for_preprocessing_ = false;
   std::optional<Preprocessing> preprocessing_;
   std::vector<BlockHeads> blocks_;  // that have heads, in their order
   std::vector<RunArray> patterns_;  // by input and block
   std::vector<RunArray> scores_;
+  std::vector<RunArray> sinks_;
   std::vector<RunArray> outputs_;
   std::vector<std::vector<RowSums>> sums_;  // by input and head
   std::mutex mutex_;

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMaxTextLength = std::size_t{64} << 20;
 
 bool is_blank(std::string_view line) {
-  return line.find_first_not_of(" \t\r\f\v") == std::string_view::npos;
+  return line.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos;
 }
 
 // Without the folder: a run may be shared, and says nothing about the machine it was made on.
@@ -150,6 +150,11 @@ DescribedInput InputReader::encoded(std::string_view utf8) {
                             download_hint(model_.checkpoint().location(), "tokenizer.json")));
   }
   std::vector<Token> tokens = tokenizer_->encode(utf8, options_.special);
+  if (utf8.empty() || tokens.empty()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                utf8.empty() ? "the text is empty; give at least one word"
+                             : fmt::format("the text {} has no token", printable(fmt::format("'{}'", utf8), 60)));
+  }
   if (tokens.size() > options_.max_tokens) tokens.resize(options_.max_tokens);
   DescribedInput result;
   result.source = std::string(utf8);
@@ -169,6 +174,9 @@ std::vector<DescribedInput> InputReader::text_file(const std::filesystem::path& 
   std::string_view rest = as_text(file.bytes());
   std::vector<DescribedInput> all;
   if (!lines) {
+    if (is_blank(rest)) {
+      throw Error(ErrorKind::kFormat, fmt::format("{}: has no text in it", path.string()));
+    }
     all.push_back(text(rest));
     all.back().file = file_name(path);
     return all;
@@ -207,6 +215,11 @@ std::vector<DescribedInput> InputReader::ids(const std::filesystem::path& path) 
 std::vector<DescribedInput> InputReader::target_ids(const std::filesystem::path& path) {
   expect_decoder();
   return read_ids(path);
+}
+
+DescribedInput InputReader::target_ids(std::vector<std::uint32_t> ids, std::string source) {
+  expect_decoder();
+  return listed(std::move(ids), std::move(source));
 }
 
 std::vector<DescribedInput> InputReader::read_ids(const std::filesystem::path& path) {
@@ -273,6 +286,13 @@ DescribedInput InputReader::image(const std::filesystem::path& path) {
   DescribedInput result = described(open_preprocessed(path, *preprocessing_), file_name(path));
   result.file = result.source;
   return result;
+}
+
+DescribedInput InputReader::image(Image image, std::string source) {
+  expect(Modality::kImage);
+  if (!preprocessing_) preprocessing_ = load_preprocessing(model_.checkpoint());
+  const Image taken = with_channels(std::move(image), preprocessing_->channels);
+  return described(preprocess(taken, *preprocessing_, source), source);
 }
 
 std::vector<DescribedInput> InputReader::pixels(const std::filesystem::path& path) {

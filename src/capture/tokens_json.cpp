@@ -40,7 +40,11 @@ Json image(const DescribedInput& input) {
 std::string tokens_json(const DescribedInput& input, const MapsDescription& maps) {
   const bool is_image = !input.input.pixels.values.empty();
   Json root = {{"kind", is_image ? "image" : "text"}, {"mask", maps.causal ? "causal" : "none"}};
-  if (std::ranges::any_of(maps.windows, [](std::size_t window) { return window > 0; })) root["windows"] = maps.windows;
+  const auto has_any = [](const std::vector<std::size_t>& sizes) {
+    return std::ranges::any_of(sizes, [](std::size_t size) { return size > 0; });
+  };
+  if (has_any(maps.windows)) root["windows"] = maps.windows;
+  if (has_any(maps.chunks)) root["chunks"] = maps.chunks;
   if (maps.block != Block::kOnly) root["block"] = to_string(maps.block);
   if (!input.name.empty()) root["name"] = input.name;
   if (!input.file.empty()) root["file"] = input.file;

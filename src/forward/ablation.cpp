@@ -25,7 +25,10 @@ std::vector<HeadReplacement> zero_ablation(const Model& model, std::span<const H
   check_heads(model, heads);
   std::vector<HeadReplacement> all;
   const HeadSizes& sizes = model.info().sizes;
-  for (const HeadId& id : heads) all.push_back({*sizes.layer_of(id), id.head, std::vector<float>(sizes.d_head)});
+  for (const HeadId& id : heads) {
+    const std::size_t layer = *sizes.layer_of(id);
+    all.push_back({layer, id.head, std::vector<float>(sizes.width(layer, Role::kO))});
+  }
   return all;
 }
 
@@ -36,8 +39,8 @@ std::vector<HeadReplacement> mean_ablation(const Model& model, std::span<const H
     throw Error(ErrorKind::kInvalidArgument, "mean ablation: no inputs, expected at least one to average over");
   std::vector<HeadReplacement> all = zero_ablation(model, heads);
   if (heads.empty()) return all;
-  const std::size_t width = model.info().sizes.d_head;
-  std::vector<std::vector<double>> sums(all.size(), std::vector<double>(width));
+  std::vector<std::vector<double>> sums;
+  for (const HeadReplacement& one : all) sums.emplace_back(one.value.size());
   std::vector<double> tokens(all.size());
   ForwardOptions pass;
   pass.end_layer = 1 + std::ranges::max(all, {}, &HeadReplacement::layer).layer;
@@ -46,15 +49,15 @@ std::vector<HeadReplacement> mean_ablation(const Model& model, std::span<const H
       if (all[i].layer != outputs.layer) continue;
       tokens[i] += static_cast<double>(outputs.values.rows());
       for (std::size_t t = 0; t < outputs.values.rows(); ++t) {
-        for (std::size_t j = 0; j < width; ++j) {
-          sums[i][j] += static_cast<double>(outputs.values(t, all[i].head * width + j));
+        for (std::size_t j = 0; j < sums[i].size(); ++j) {
+          sums[i][j] += static_cast<double>(outputs.values(t, all[i].head * sums[i].size() + j));
         }
       }
     }
   };
   run_forward(model, inputs, pass, context);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    for (std::size_t j = 0; j < width; ++j) all[i].value[j] = static_cast<float>(sums[i][j] / tokens[i]);
+    for (std::size_t j = 0; j < sums[i].size(); ++j) all[i].value[j] = static_cast<float>(sums[i][j] / tokens[i]);
   }
   return all;
 }

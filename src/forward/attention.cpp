@@ -1,6 +1,7 @@
 #include "forward/attention.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "forward/relative_scores.h"
 #include "headscope/base/buffer.h"
@@ -19,12 +20,6 @@ std::size_t block_queries(std::size_t queries, std::size_t keys) {
   constexpr std::size_t kMin = 16;
   return std::min(queries, std::max(kBlockFloats / keys, kMin));
 }
-
-// Keys that a query sees: [first, last).
-struct KeyRange {
-  std::size_t first;
-  std::size_t last;
-};
 
 class MapBlock {
  public:
@@ -55,12 +50,7 @@ class MapBlock {
 
  private:
   [[nodiscard]] KeyRange seen_by(std::size_t query) const {
-    const bool windowed = task_.window > 0;
-    const std::size_t last = query + 1;
-    return {windowed && last > task_.window ? last - task_.window : 0, task_.causal ? last
-                                                                       : windowed
-                                                                           ? std::min(query + task_.window, keys_)
-                                                                           : keys_};
+    return keys_seen(query, keys_, task_.causal, task_.window, task_.chunk);
   }
   [[nodiscard]] KeyRange seen_by_block() const { return {seen_by(first_).first, seen_by(first_ + count_ - 1).last}; }
   [[nodiscard]] MatrixSpan map(KeyRange keys) {
@@ -68,13 +58,16 @@ class MapBlock {
   }
 
   void score(KeyRange keys) {
-    const MatrixView q(task_.q.at(first_, head_), count_, task_.d_head, task_.q.row_stride);
-    const MatrixView k(task_.k.at(keys.first, kv_head_), keys.last - keys.first, task_.d_head, task_.k.row_stride);
+    const MatrixView q(task_.q.at(first_, head_), count_, task_.d_key, task_.q.row_stride);
+    const MatrixView k(task_.k.at(keys.first, kv_head_), keys.last - keys.first, task_.d_key, task_.k.row_stride);
     const MatrixSpan scores = map(keys);
     multiply(q, k.transposed(), scores, task_.scale);
     if (task_.relative != nullptr) task_.relative->add(head_, q, first_, k, keys.first, task_.scale, scores);
     if (task_.cap > 0) {
       for (std::size_t i = 0; i < count_; ++i) soft_cap(scores.row(i), task_.cap);
+    }
+    for (std::size_t i = 0; task_.grid_bias != nullptr && i < count_; ++i) {
+      task_.grid_bias->add(head_, first_ + i, keys.first, scores.row(i));
     }
     if (task_.bias == nullptr) return;
     for (std::size_t i = 0; i < count_; ++i) {
@@ -91,7 +84,12 @@ class MapBlock {
       const std::span<float> row = all.row(i);
       std::fill(row.begin() + static_cast<std::ptrdiff_t>(used.first),
                 row.begin() + static_cast<std::ptrdiff_t>(keys.first), 0.0F);
-      softmax(row.subspan(keys.first, keys.last - keys.first));
+      const std::span<float> seen = row.subspan(keys.first, keys.last - keys.first);
+      if (task_.sinks.empty()) {
+        softmax(seen);
+      } else {
+        softmax_with_sink(seen, task_.sinks[head_]);
+      }
       std::fill(row.begin() + static_cast<std::ptrdiff_t>(keys.last),
                 row.begin() + static_cast<std::ptrdiff_t>(used.last), 0.0F);
     }
@@ -105,13 +103,13 @@ class MapBlock {
   }
 
   void write(bool replaced) {
-    const MatrixSpan out = task_.out.block(first_, count_, head_ * task_.d_head, task_.d_head);
+    const MatrixSpan out = task_.out.block(first_, count_, head_ * task_.d_value, task_.d_value);
     if (replaced) {
       for (std::size_t i = 0; i < count_; ++i) std::ranges::copy(task_.replacements[head_], out.row(i).begin());
       return;
     }
     const KeyRange keys = seen_by_block();
-    const MatrixView v(task_.v.at(keys.first, kv_head_), keys.last - keys.first, task_.d_head, task_.v.row_stride);
+    const MatrixView v(task_.v.at(keys.first, kv_head_), keys.last - keys.first, task_.d_value, task_.v.row_stride);
     multiply(map(keys).view(), v, out);
   }
 
@@ -125,6 +123,20 @@ class MapBlock {
 };
 
 }  // namespace
+
+KeyRange keys_seen(std::size_t query, std::size_t tokens, bool causal, std::size_t window, std::size_t chunk) {
+  const std::size_t next = query + 1;
+  const std::size_t end = causal ? next : window > 0 ? std::min(query + window, tokens) : tokens;
+  const std::size_t begin = window > 0 && next > window ? next - window : 0;
+  return {chunk > 0 ? std::max(begin, query / chunk * chunk) : begin, end};
+}
+
+void softmax_with_sink(std::span<float> x, float sink) {
+  const double keys = log_sum_exp(x);
+  softmax(x);
+  const auto share = static_cast<float>(1 / (1 + std::exp(static_cast<double>(sink) - keys)));
+  for (float& value : x) value *= share;
+}
 
 void attend(const AttentionTask& task) {
   const std::size_t queries = task.out.rows();

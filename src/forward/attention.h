@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "forward/bias_table.h"
+#include "forward/grid_bias.h"
 #include "headscope/base/matrix.h"
 #include "headscope/model/head_map.h"
 
@@ -34,12 +35,16 @@ struct AttentionTask {
   std::size_t keys;  ///< Number of tokens of K and V.
   std::size_t heads;
   std::size_t kv_heads;
-  std::size_t d_head;
+  std::size_t d_key;    ///< Width of queries and keys.
+  std::size_t d_value;  ///< Width of values and outputs.
   float scale;
   float cap;  ///< 0: none.
   bool causal;
   std::size_t window;  ///< 0: none. A query sees that many tokens up to itself and, if not causal, from itself on.
+  std::size_t chunk;   ///< 0: none. A query sees only keys of its own chunk of that many tokens.
+  std::span<const float> sinks;    ///< By head: the score of one more key, whose value is 0; empty: none.
   const RelativeScores* relative;  ///< nullptr: none.
+  const GridBias* grid_bias;       ///< nullptr: none.
   const BiasTable* bias;           ///< nullptr: none.
   /// By head: its replacement output, or empty.
   std::span<const std::vector<float>> replacements;
@@ -54,8 +59,19 @@ struct AttentionTask {
   std::function<void(std::size_t, std::size_t, MatrixView)> on_pattern;
 };
 
+/// Keys that a query sees: [first, last).
+struct KeyRange {
+  std::size_t first;
+  std::size_t last;
+};
+[[nodiscard]] KeyRange keys_seen(std::size_t query, std::size_t tokens, bool causal, std::size_t window,
+                                 std::size_t chunk);
+
+/// softmax(x) without the share of one more score, `sink`, in place: the sum is less than 1.
+void softmax_with_sink(std::span<float> x, float sink);
+
 /// out = softmax(mask(cap(scale (Q K^T + relative)) + bias)) V for every head, one block of queries at a time, on all
-/// threads.
+/// threads. A sink takes part in the softmax only.
 void attend(const AttentionTask& task);
 
 /// Bytes per block for an input of that many tokens, as queries and as keys, including the float16 copy a receiver may

@@ -8,6 +8,7 @@
 #include "forward/audio.h"
 #include "forward/interpolate.h"
 #include "forward/parallel_rows.h"
+#include "forward/patch_grid.h"
 #include "forward/weights.h"
 #include "headscope/base/error.h"
 #include "headscope/forward/row_kernels.h"
@@ -21,33 +22,11 @@ namespace {
   throw Error(ErrorKind::kFormat, fmt::format("input {}: {}", index, why));
 }
 
-std::size_t rows(const StoredTensor* table) {
-  if (table == nullptr) return 0;
-  return static_cast<std::size_t>(element_count(table->shape).value_or(0)) / table->shape.back();
-}
-
-std::size_t leading_tokens(const NetworkInput& in) {
-  std::size_t count = 0;
-  for (const StoredTensor* token : in.leading) count += rows(token);
-  return count;
-}
-
-struct Grid {
-  std::size_t height;
-  std::size_t width;
-  [[nodiscard]] std::size_t size() const { return height * width; }
-};
-
-Grid patch_grid(const NetworkInput& in, std::size_t height, std::size_t width) {
-  const Shape& kernel = in.patches.weight->shape;
-  return {height / kernel[2], width / kernel[3]};
-}
-
 std::size_t image_tokens(const NetworkInput& in, const Pixels& pixels, std::size_t index) {
-  const Shape& kernel = in.patches.weight->shape;
+  const PatchKernel kernel = patch_kernel(in);
   if (pixels.values.empty()) refuse(index, "the model takes images, but this input has no pixels");
-  if (pixels.channels != kernel[1]) {
-    refuse(index, fmt::format("the image has {} channels, but the model expects {}", pixels.channels, kernel[1]));
+  if (pixels.channels != kernel.channels) {
+    refuse(index, fmt::format("the image has {} channels, but the model expects {}", pixels.channels, kernel.channels));
   }
   const bool other_size = in.image_height > 0 && (pixels.height != in.image_height || pixels.width != in.image_width);
   if (other_size && !in.interpolate) {
@@ -58,20 +37,21 @@ std::size_t image_tokens(const NetworkInput& in, const Pixels& pixels, std::size
     refuse(index, fmt::format("{} values for an image of {} channels of {} x {}", pixels.values.size(), pixels.channels,
                               pixels.height, pixels.width));
   }
-  const Grid grid = patch_grid(in, pixels.height, pixels.width);
+  const PatchGrid grid = patch_grid(in, pixels);
   if (grid.size() == 0) {
     refuse(index, fmt::format("the image is {} x {}, smaller than a patch of {} x {}", pixels.height, pixels.width,
-                              kernel[2], kernel[3]));
+                              kernel.height, kernel.width));
   }
   const std::size_t leading = leading_tokens(in);
-  const std::size_t positions = rows(in.positions);
-  const bool fits =
-      in.interpolate ? positions > leading : positions == grid.size() + leading || positions == grid.size();
+  const std::size_t positions = rows_of(in.positions);
+  const bool fits = in.positions == nullptr ? true
+                    : in.interpolate        ? positions > leading
+                                            : positions == grid.size() + leading || positions == grid.size();
   if (!fits) {
     refuse(index, fmt::format("the image has {} patches, but the model has positions for {}", grid.size(),
                               positions - std::min(positions, leading)));
   }
-  return leading + rows(in.registers) + grid.size();
+  return leading + rows_of(in.registers) + grid.size();
 }
 
 std::size_t text_tokens(const NetworkInput& in, std::span<const std::uint32_t> ids, std::size_t index) {
@@ -83,11 +63,13 @@ std::size_t text_tokens(const NetworkInput& in, std::span<const std::uint32_t> i
     }
   }
   if (in.positions != nullptr || in.sinusoids > 0) {
-    const std::size_t stored = in.positions != nullptr ? rows(in.positions) : in.sinusoids;
+    const std::size_t stored = in.positions != nullptr ? rows_of(in.positions) : in.sinusoids;
     const std::size_t places = stored - std::min(stored, in.position_offset);
     if (ids.size() > places) {
       refuse(index,
-             fmt::format("{} tokens, but the model has positions for only {}; shorten the input", ids.size(), places));
+             fmt::format(
+                 "{} tokens, but the model has positions for only {}; shorten the input or cut it with --max-tokens",
+                 ids.size(), places));
     }
   }
   return ids.size();
@@ -188,13 +170,13 @@ void embed_text(const Model& model, const NetworkInput& in, std::span<const std:
 }
 
 // One row per patch: its pixels, channel by channel, in the order of the convolution's weights.
-Matrix unfold(const Pixels& pixels, const Shape& kernel, const Grid& grid) {
-  const std::size_t height = kernel[2];
-  const std::size_t width = kernel[3];
-  Matrix patches(grid.size(), kernel[1] * height * width);
+Matrix unfold(const Pixels& pixels, const PatchKernel& kernel, const PatchGrid& grid) {
+  const std::size_t height = kernel.height;
+  const std::size_t width = kernel.width;
+  Matrix patches(grid.size(), kernel.channels * height * width);
   for (std::size_t p = 0; p < grid.size(); ++p) {
     auto out = patches.row(p).begin();
-    for (std::size_t c = 0; c < kernel[1]; ++c) {
+    for (std::size_t c = 0; c < kernel.channels; ++c) {
       for (std::size_t y = 0; y < height; ++y) {
         const std::size_t line = (c * pixels.height + p / grid.width * height + y) * pixels.width;
         const auto begin = pixels.values.begin() + static_cast<std::ptrdiff_t>(line + p % grid.width * width);
@@ -205,8 +187,52 @@ Matrix unfold(const Pixels& pixels, const Shape& kernel, const Grid& grid) {
   return patches;
 }
 
+// An image is as many equal frames as the kernel has: its weights add up. Returns nothing for one frame.
+std::vector<float> over_frames(std::span<const float> weights, const PatchKernel& kernel, std::size_t d) {
+  if (kernel.frames == 1) return {};
+  const std::size_t patch = kernel.height * kernel.width;
+  std::vector<float> summed(d * kernel.channels * patch);
+  for (std::size_t i = 0; i < d * kernel.channels; ++i) {
+    for (std::size_t frame = 0; frame < kernel.frames; ++frame) {
+      const std::span<const float> from = weights.subspan((i * kernel.frames + frame) * patch, patch);
+      add_scaled(from, {}, std::span(summed).subspan(i * patch, patch));
+    }
+  }
+  return summed;
+}
+
+// Interpolates a square of positions linearly; its corners are those of the image.
+std::vector<float> between_corners(std::span<const float> square, std::size_t side, std::size_t d,
+                                   const PatchGrid& grid) {
+  struct Place {
+    std::size_t first;
+    std::size_t second;
+    float share;  // of the second
+  };
+  const auto place = [&](std::size_t i, std::size_t count) {
+    const float at =
+        count < 2 ? 0.0F : static_cast<float>(i) * (static_cast<float>(side - 1) / static_cast<float>(count - 1));
+    const auto first = std::min(static_cast<std::size_t>(at), side - 1);
+    return Place{first, std::min(first + 1, side - 1), at - static_cast<float>(first)};
+  };
+  std::vector<float> result(grid.size() * d);
+  for (std::size_t p = 0; p < grid.size(); ++p) {
+    const Place row = place(p / grid.width, grid.height);
+    const Place column = place(p % grid.width, grid.width);
+    const auto at = [&](std::size_t y, std::size_t x, std::size_t j) { return square[(y * side + x) * d + j]; };
+    for (std::size_t j = 0; j < d; ++j) {
+      const float above =
+          at(row.first, column.first, j) * (1 - column.share) + at(row.first, column.second, j) * column.share;
+      const float below =
+          at(row.second, column.first, j) * (1 - column.share) + at(row.second, column.second, j) * column.share;
+      result[p * d + j] = above * (1 - row.share) + below * row.share;
+    }
+  }
+  return result;
+}
+
 // Returns the table of positions for this image, class tokens first. DINOv2 interpolates the square it was trained on.
-std::vector<float> image_positions(const Model& model, const NetworkInput& in, const Grid& grid, std::size_t d) {
+std::vector<float> image_positions(const Model& model, const NetworkInput& in, const PatchGrid& grid, std::size_t d) {
   std::vector<float> table = read_vector(model.checkpoint(), *in.positions);
   const std::size_t leading = leading_tokens(in);
   const std::size_t patches = table.size() / d - leading;
@@ -220,6 +246,7 @@ std::vector<float> image_positions(const Model& model, const NetworkInput& in, c
                             model.checkpoint().path().string(), patches));
   }
   const std::span<const float> square = std::span(table).subspan(leading * d);
+  if (in.between_corners) return between_corners(square, side, d, grid);
   const std::vector<float> stretched = interpolate_bicubic(square, side, side, d, grid.height, grid.width);
   table.resize(leading * d);
   table.insert(table.end(), stretched.begin(), stretched.end());
@@ -228,9 +255,9 @@ std::vector<float> image_positions(const Model& model, const NetworkInput& in, c
 
 void embed_image(const Model& model, const NetworkInput& in, const Pixels& pixels, MatrixSpan stream) {
   const std::size_t d = stream.columns();
-  const Grid grid = patch_grid(in, pixels.height, pixels.width);
+  const PatchGrid grid = patch_grid(in, pixels);
   const std::size_t leading = leading_tokens(in);
-  const std::size_t registers = rows(in.registers);
+  const std::size_t registers = rows_of(in.registers);
   std::size_t next = 0;
   const auto append = [&](const StoredTensor& tokens) {
     const std::vector<float> values = read_vector(model.checkpoint(), tokens);
@@ -242,16 +269,19 @@ void embed_image(const Model& model, const NetworkInput& in, const Pixels& pixel
   if (in.registers != nullptr) append(*in.registers);
 
   const MatrixSpan patch_rows = stream.block(next, grid.size(), 0, d);
-  const Matrix patches = unfold(pixels, in.patches.weight->shape, grid);
+  const Matrix patches = unfold(pixels, patch_kernel(in), grid);
   Buffer<float> scratch;
   const std::span<const float> weights = read_weights(model.checkpoint(), *in.patches.weight, scratch);
-  const MatrixView kernel(weights.data(), d, patches.columns(), patches.columns());
+  const std::vector<float> summed = over_frames(weights, patch_kernel(in), d);
+  const float* values = summed.empty() ? weights.data() : summed.data();
+  const MatrixView kernel(values, d, patches.columns(), patches.columns());
   parallel_multiply(patches.view(), kernel.transposed(), patch_rows);
   if (in.patches.bias != nullptr) {
     const std::vector<float> bias = read_vector(model.checkpoint(), *in.patches.bias);
     for (std::size_t i = 0; i < grid.size(); ++i) add_scaled(bias, {}, patch_rows.row(i));
   }
 
+  if (in.positions == nullptr) return;
   const std::vector<float> positions = image_positions(model, in, grid, d);
   // In some timm models the class tokens have no position.
   const std::size_t first = !in.interpolate && positions.size() / d == grid.size() ? leading : 0;

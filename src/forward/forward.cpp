@@ -3,15 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "forward/attention.h"
 #include "forward/embed.h"
+#include "forward/experts.h"
+#include "forward/grid_bias.h"
+#include "forward/latent.h"
 #include "forward/memory_plan.h"
+#include "forward/mixer.h"
 #include "forward/output.h"
 #include "forward/parallel_rows.h"
+#include "forward/patch_grid.h"
 #include "forward/relative_scores.h"
 #include "forward/rotary_table.h"
+#include "forward/token_inputs.h"
 #include "forward/weights.h"
 #include "headscope/base/error.h"
 #include "headscope/base/memory.h"
@@ -37,6 +44,7 @@ struct Member {
   std::size_t input;
   std::size_t first;
   std::size_t tokens;
+  PatchGrid grid;
 };
 
 // One input, and its tokens in each stack.
@@ -73,7 +81,8 @@ class Pass {
     }
     replacements_.resize(sizes_.layers * sizes_.heads);
     for (const HeadReplacement& one : options.replacements) {
-      if (one.layer >= sizes_.layers || one.head >= sizes_.heads || one.value.size() != sizes_.d_head) {
+      if (one.layer >= sizes_.layers || one.head >= sizes_.heads ||
+          one.value.size() != sizes_.width(one.layer, Role::kO)) {
         throw Error(ErrorKind::kInvalidArgument,
                     fmt::format("there is no head {} of width {} in layer {}", one.head, one.value.size(), one.layer));
       }
@@ -124,11 +133,13 @@ class Pass {
     return batches;
   }
 
-  static std::vector<Member> members_of(const std::vector<Input>& inputs, std::size_t TokenCounts::*tokens) {
+  [[nodiscard]] std::vector<Member> members_of(const std::vector<Input>& inputs,
+                                               std::size_t TokenCounts::*tokens) const {
     std::vector<Member> members;
     std::size_t first = 0;
     for (const Input& one : inputs) {
-      members.push_back({one.input, first, one.tokens.*tokens});
+      const PatchGrid grid = patch_grid(network_.input, original(one.input).pixels);
+      members.push_back({one.input, first, one.tokens.*tokens, grid});
       first += one.tokens.*tokens;
     }
     return members;
@@ -138,7 +149,11 @@ class Pass {
     const std::vector<Member> batch = members_of(inputs, &TokenCounts::source);
     begin_stack(network_.input, network_.bias, network_.causal, batch);
     if (!network_.target) {
-      for (std::size_t i = options_.begin_layer; i < layers_; ++i) run_step(i, batch);
+      for (std::size_t i = options_.begin_layer; i < layers_; ++i) {
+        if (i == 0 || i > options_.begin_layer) run_mixers(i, batch);
+        run_step(i, batch);
+      }
+      if (layers_ == sizes_.layers) run_mixers(layers_, batch);
       write(batch);
       return;
     }
@@ -168,6 +183,7 @@ class Pass {
     heads_ = Matrix(tokens, sizes_.heads * sizes_.d_head);
     tables_.clear();
     local_tables_.clear();
+    grid_tables_.clear();
     kept_.clear();
     biases_.clear();
     for (const Member& member : batch) {
@@ -177,13 +193,18 @@ class Pass {
       } else {
         embed(model_, network_, in, original(member.input), rows(stream_, member));
       }
-      if (!tables_.contains(member.tokens)) {
+      if (network_.rotary.grid != RotaryGrid::kNone) {
+        const std::size_t before = member.tokens - member.grid.size();
+        grid_tables_.try_emplace(member.grid, RotaryTable(network_.rotary, member.grid, before));
+      } else if (!tables_.contains(member.tokens)) {
         tables_.emplace(member.tokens, RotaryTable(network_.rotary, member.tokens));
         local_tables_.emplace(member.tokens, RotaryTable(network_.local_rotary, member.tokens));
         if (!bias.empty()) biases_.emplace(member.tokens, BiasTable(model_, bias, causal, member.tokens));
       }
     }
     check_embedding(in);
+    kept_keys_.clear();
+    if (in.token_inputs != nullptr) embed_inputs(in, batch);
   }
 
   void run_step(std::size_t layer, const std::vector<Member>& batch) {
@@ -251,9 +272,55 @@ class Pass {
       add_branch(written_, layer.mlp_scale, after_mlp, post);
       report_norm(index, /*after_mlp=*/true, batch);
     }
+    finish_block(index, layer, batch);
     check_layer(index, layer);
     if (releases_pages()) {
       for (const StoredTensor* tensor : tensors_of(layer)) checkpoint_.release(*tensor);
+    }
+  }
+
+  // The tokens' inputs for every layer.
+  void embed_inputs(const NetworkInput& in, const std::vector<Member>& batch) {
+    token_inputs_ = Matrix(stream_.rows(), in.token_inputs->shape[1]);
+    for (const Member& member : batch) {
+      const Matrix own = token_inputs(model_, in, original(member.input).ids, rows(stream_, member).view(), scratch_);
+      std::ranges::copy(own.values(), token_inputs_.row(member.first).begin());
+    }
+  }
+
+  // What follows the MLP in Gemma 4.
+  void finish_block(std::size_t index, const NetworkLayer& layer, const std::vector<Member>& batch) {
+    if (layer.token_input) {
+      const std::size_t width = layer.token_input->gate.out();
+      Matrix inputs(stream_.rows(), width);
+      for (std::size_t k = 0; k < batch.size(); ++k) {
+        for (std::size_t t = 0; t < kept_[k].count; ++t) {
+          const auto row = token_inputs_.row(batch[k].first + kept_[k].first + t).subspan(index * width, width);
+          std::ranges::copy(row, inputs.row(kept_[k].at + t).begin());
+        }
+      }
+      add_token_input(checkpoint_, *layer.token_input, network_.activation, inputs.view(), stream_.span(), scratch_);
+    }
+    if (layer.block_scale == nullptr) return;
+    const float factor = read_vector(checkpoint_, *layer.block_scale).front();
+    for (float& value : stream_.values()) value *= factor;
+  }
+
+  // The layers of a hybrid that have no attention and come before that layer.
+  void run_mixers(std::size_t before, const std::vector<Member>& batch) {
+    for (const MixerLayer& mixer : network_.mixers) {
+      if (mixer.before != before) continue;
+      read_stream(load_norm(checkpoint_, mixer.block.norm));
+      for (const Member& member : batch) {
+        apply_mixer(checkpoint_, mixer, rows(read_, member).view(), rows(written_, member), scratch_);
+      }
+      add_branch(written_, nullptr, std::nullopt, /*post=*/false);
+      read_stream(load_norm(checkpoint_, mixer.block.mlp_norm));
+      mlp(mixer.block);
+      add_branch(written_, nullptr, std::nullopt, /*post=*/false);
+      check_finite(tensors_of(mixer), fmt::format("what precedes layer {}", before));
+      if (!releases_pages()) continue;
+      for (const StoredTensor* tensor : tensors_of(mixer)) checkpoint_.release(*tensor);
     }
   }
 
@@ -294,10 +361,18 @@ class Pass {
 
   void attention(std::size_t index, const NetworkLayer& layer, const std::optional<Norm>& norm,
                  const std::vector<Member>& batch) {
-    const std::vector<const StoredLinear*> distinct = projections(layer);
+    const std::size_t width = sizes_.heads * sizes_.width(index, Role::kO);
+    if (heads_.columns() != width) heads_ = Matrix(stream_.rows(), width);
+    std::vector<const StoredLinear*> distinct = projections(layer);
     std::vector<Matrix> projected;
     std::array<HeadColumns, 3> columns;
     const bool cross = layer.block == Block::kCross;
+    if (layer.latent) {
+      LatentHeads latent = project_latent(checkpoint_, layer, sizes_, read_.view(), scratch_);
+      projected = std::move(latent.held);
+      columns = latent.columns;
+      distinct.clear();
+    }
     for (const StoredLinear* linear : distinct) {
       const Matrix& source = cross && linear != &layer.linear[0] ? memory_ : read_;
       Matrix& result = projected.emplace_back(source.rows(), linear->out());
@@ -308,32 +383,87 @@ class Pass {
       }
       report(kProjected);
     }
+    share_keys(index, layer, projected, columns);
     if (options_.edits && index == options_.begin_layer) edit_reads(layer, norm, columns, batch);
-    if (network_.clip > 0) {
-      for (Matrix& one : projected) clip(one);
-    }
+    std::vector<float> sinks;
+    if (layer.sinks != nullptr) sinks = read_vector(checkpoint_, *layer.sinks);
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const Member& member = batch[i];
       const Member& keys = cross ? memory_members_[i] : member;
       std::array<HeadColumns, 3> own = columns;
       own[0].data += member.first * own[0].row_stride;
       for (HeadColumns& one : std::span(own).subspan(1)) one.data += keys.first * one.row_stride;
-      place(layer, own, member);
+      place(index, layer, own, member, keys.tokens);
       AttentionTask one = task(index, layer, own, member, keys.tokens);
+      one.sinks = sinks;
       std::optional<RelativeScores> relative;
       if (!network_.relative.empty()) relative.emplace(model_, network_, layer, member.tokens, scratch_);
       if (relative) one.relative = &*relative;
+      std::optional<GridBias> grid_bias;
+      if (layer.grid_bias != nullptr) grid_bias.emplace(model_, *layer.grid_bias, member.grid);
+      if (grid_bias) one.grid_bias = &*grid_bias;
       attend(one);
+      if (layer.gated_output) gate_outputs(index, own[0], member);
       if (options_.on_heads) options_.on_heads({member.input, index, rows(heads_, member).view()});
       report(kAttended);
     }
+    keep_keys(index, projected, columns);
     projected.clear();
     if (index + 1 == sizes_.layers) keep_requested_rows(batch);
     apply_linear(checkpoint_, layer.linear[3], heads_.view(), written_.span(), scratch_);
   }
 
+  // Multiplies the heads' outputs by their gates, which follow the queries.
+  void gate_outputs(std::size_t index, const HeadColumns& queries, const Member& member) {
+    const std::size_t width = sizes_.width(index, Role::kO);
+    parallel_for_rows(member.tokens, [&](std::size_t t) {
+      for (std::size_t a = 0; a < sizes_.heads; ++a) {
+        if (!replacements_[index * sizes_.heads + a].empty()) continue;  // its mean output is gated already
+        const float* gate = queries.at(t, a) + width;
+        const std::span<float> out = heads_.row(member.first + t).subspan(a * width, width);
+        for (std::size_t j = 0; j < width; ++j) out[j] /= 1 + std::exp(-gate[j]);
+      }
+    });
+  }
+
+  // Whether a later layer uses the keys and values of this one.
+  [[nodiscard]] bool lends_keys(std::size_t index) const {
+    for (std::size_t later = index + 1; later < sizes_.layers; ++later) {
+      if (sizes_.kv_layer(later) == index) return true;
+    }
+    return false;
+  }
+
+  // Finds the keys and values of a layer that uses another's. Values that are keys get memory of their own, since keys
+  // are normalized and rotated in place.
+  void share_keys(std::size_t index, const NetworkLayer& layer, std::vector<Matrix>& projected,
+                  std::array<HeadColumns, 3>& columns) {
+    if (!layer.own_keys) {
+      const auto found = kept_keys_.find(sizes_.kv_layer(index));
+      if (found == kept_keys_.end()) {
+        throw Error(ErrorKind::kInvalidArgument, fmt::format("a pass from layer {} lacks the keys of layer {}",
+                                                             options_.begin_layer, sizes_.kv_layer(index)));
+      }
+      columns[1] = found->second.columns[1];
+      columns[2] = found->second.columns[2];
+      return;
+    }
+    if (columns[2].data != columns[1].data || columns[2].slice.first != columns[1].slice.first) return;
+    projected.reserve(projected.size() + 1);
+    for (Matrix& matrix : projected) {
+      if (matrix.values().data() != columns[1].data) continue;
+      columns[2].data = projected.emplace_back(matrix).values().data();
+      return;
+    }
+  }
+
+  void keep_keys(std::size_t index, std::vector<Matrix>& projected, const std::array<HeadColumns, 3>& columns) {
+    if (lends_keys(index)) kept_keys_[index] = {std::move(projected), columns};
+  }
+
   // Removes the rows that no output needs: after the last attention no token reads from another one.
   void keep_requested_rows(const std::vector<Member>& batch) {
+    if (!network_.mixers.empty() && network_.mixers.back().before == sizes_.layers) return;  // it mixes tokens
     if (!options_.on_output || options_.on_norm || !network_.output.classifiers.empty()) return;
     std::vector<KeptRows> kept;
     std::size_t count = 0;
@@ -409,35 +539,51 @@ class Pass {
                             edit.change.rows(), edit.change.columns(), member.tokens, sizes_.d_model));
   }
 
-  void clip(Matrix& matrix) const {
-    parallel_for_rows(matrix.rows(), [&](std::size_t i) {
-      for (float& value : matrix.row(i)) value = std::clamp(value, -network_.clip, network_.clip);
-    });
-  }
-
-  // Applies norms and rotary positions to queries and keys.
-  void place(const NetworkLayer& layer, const std::array<HeadColumns, 3>& columns, const Member& member) const {
+  // Applies norms and rotary positions to queries and keys, norms to values, and clips them all. Tokens of two stacks
+  // have no positions relative to each other.
+  void place(std::size_t index, const NetworkLayer& layer, const std::array<HeadColumns, 3>& columns,
+             const Member& member, std::size_t keys) const {
     static const RotaryTable kNone;
-    const RotaryTable& table = !layer.rotary ? kNone : (layer.local_rotary ? local_tables_ : tables_).at(member.tokens);
-    const std::array<std::optional<Norm>, 2> norms = {load_norm(checkpoint_, layer.q_norm),
-                                                      load_norm(checkpoint_, layer.k_norm)};
-    const std::array<std::size_t, 2> heads = {sizes_.heads, sizes_.kv_heads};
-    if (!norms[0] && !norms[1] && table.empty() && network_.query_growth <= 0) return;
-    parallel_for_rows(member.tokens, [&](std::size_t t) {
+    const RotaryTable& table = !layer.rotary || layer.block == Block::kCross ? kNone
+                               : network_.rotary.grid != RotaryGrid::kNone   ? grid_tables_.at(member.grid)
+                               : layer.local_rotary                          ? local_tables_.at(member.tokens)
+                                                                             : tables_.at(member.tokens);
+    const std::array<std::optional<Norm>, 3> norms = {load_norm(checkpoint_, layer.q_norm),
+                                                      load_norm(checkpoint_, layer.k_norm),
+                                                      load_norm(checkpoint_, layer.v_norm)};
+    const std::array<std::size_t, 2> heads = {sizes_.heads, sizes_.heads_of(index, Role::kK)};  // 0: already placed
+    const bool grows = layer.growing_queries && network_.query_growth > 0;
+    if (!norms[0] && !norms[1] && !norms[2] && table.empty() && !grows && network_.clip <= 0) return;
+    const std::size_t width = sizes_.width(index, Role::kQ);
+    const std::size_t value_width = sizes_.width(index, Role::kV);
+    parallel_for_rows(std::max(member.tokens, keys), [&](std::size_t t) {
+      for (std::size_t a = 0; t < keys && a < heads[1]; ++a) {
+        const std::span<float> value(columns[2].at(t, a), value_width);
+        clip(value);
+        if (norms[2]) norms[2]->apply_row(value, value);
+      }
       for (std::size_t r = 0; r < 2; ++r) {
-        if (norms[r] && network_.joint_head_norms) {  // the heads of such a family are next to each other
-          const std::span<float> all(columns[r].at(t, 0), heads[r] * sizes_.d_head);
+        if (t >= (r == 0 ? member.tokens : keys)) continue;
+        // The heads of such a family are next to each other.
+        if (norms[r] && network_.joint_head_norms && heads[r] > 0) {
+          const std::span<float> all(columns[r].at(t, 0), heads[r] * width);
           norms[r]->apply_row(all, all);
         }
         for (std::size_t a = 0; a < heads[r]; ++a) {
           float* head = columns[r].at(t, a);
-          const std::span<float> components(head, sizes_.d_head);
+          const std::span<float> components(head, width);
           if (norms[r] && !network_.joint_head_norms) norms[r]->apply_head(a, components);
+          clip(components);
           table.rotate(t, head);
-          if (r == 0) grow_query(network_, t, components);
+          if (r == 0 && grows) grow_query(network_, t, components);
         }
       }
     });
+  }
+
+  void clip(std::span<float> values) const {
+    if (network_.clip <= 0) return;
+    for (float& value : values) value = std::clamp(value, -network_.clip, network_.clip);
   }
 
   AttentionTask task(std::size_t index, const NetworkLayer& layer, const std::array<HeadColumns, 3>& columns,
@@ -449,13 +595,17 @@ class Pass {
                        .out = rows(heads_, member),
                        .keys = keys,
                        .heads = sizes_.heads,
-                       .kv_heads = sizes_.kv_heads,
-                       .d_head = sizes_.d_head,
+                       .kv_heads = sizes_.heads_of(sizes_.kv_layer(index), Role::kK),
+                       .d_key = sizes_.width(index, Role::kQ),
+                       .d_value = sizes_.width(index, Role::kV),
                        .scale = layer.score_scale,
                        .cap = network_.score_cap,
                        .causal = layer.causal,
                        .window = layer.window,
+                       .chunk = layer.chunk,
+                       .sinks = {},
                        .relative = nullptr,
+                       .grid_bias = nullptr,
                        .bias = biased ? &biases_.at(member.tokens) : nullptr,
                        .replacements = std::span(replacements_).subspan(index * sizes_.heads, sizes_.heads),
                        .wanted = {},
@@ -483,6 +633,12 @@ class Pass {
   }
 
   void mlp(const NetworkLayer& layer) {
+    if (layer.experts) {
+      const ExpertRun run{
+          .activation = network_.activation, .release = releases_pages(), .poll = [&] { report(kAttended); }};
+      run_experts(checkpoint_, *layer.experts, run, read_.view(), written_.span(), scratch_);
+      return;
+    }
     const std::size_t inner = layer.down.in();
     for (std::size_t first = 0; first < stream_.rows(); first += kMlpRows) {
       const std::size_t count = std::min(kMlpRows, stream_.rows() - first);
@@ -565,7 +721,15 @@ class Pass {
   Buffer<float> scratch_;
   std::map<std::size_t, RotaryTable> tables_;  // by number of tokens, since some scalings depend on it
   std::map<std::size_t, RotaryTable> local_tables_;
+  std::map<PatchGrid, RotaryTable> grid_tables_;
   std::map<std::size_t, BiasTable> biases_;
+
+  struct KeptKeys {
+    std::vector<Matrix> held;
+    std::array<HeadColumns, 3> columns;
+  };
+  std::map<std::size_t, KeptKeys> kept_keys_;  // by layer: keys and values that later layers use
+  Matrix token_inputs_;                        // one row per token of the batch, layers one after another
 };
 
 }  // namespace

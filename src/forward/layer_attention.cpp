@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "forward/attention.h"
 #include "forward/parallel_rows.h"
 #include "forward/rotary_table.h"
 #include "forward/weights.h"
@@ -24,6 +25,7 @@ struct LayerAttention::Parts {
   std::size_t layer;
   std::optional<Norm> norm;
   std::vector<float> gain;
+  std::vector<float> sinks;                        // by head; empty for none
   std::array<std::optional<Norm>, 2> place_norms;  // Q and K
   std::map<std::size_t, RotaryTable> tables;       // by number of tokens, since some scalings depend on it
 };
@@ -53,8 +55,10 @@ LayerAttention::LayerAttention(const Model& model, std::size_t layer, std::span<
                                           : network.rotary,
                        length);
   }
+  std::vector<float> sinks;
+  if (own.sinks != nullptr) sinks = read_vector(model.checkpoint(), *own.sinks);
   parts_ = std::make_unique<Parts>(Parts{model, std::move(network), layer, std::move(norm), std::move(gain),
-                                         std::move(place_norms), std::move(tables)});
+                                         std::move(sinks), std::move(place_norms), std::move(tables)});
 }
 
 LayerAttention::LayerAttention(LayerAttention&&) noexcept = default;
@@ -111,23 +115,25 @@ void LayerAttention::place(Role role, MatrixSpan rows) const {
   for (std::size_t t = 0; t < rows.rows(); ++t) {
     if (norm) norm->apply_row(rows.row(t), rows.row(t));  // `require_patchable`: one gain for all heads
     table.rotate(t, rows.row(t).data());
-    if (role == Role::kQ) grow_query(parts_->network, t, rows.row(t));
+    if (role == Role::kQ && parts_->network.layers[parts_->layer].growing_queries)
+      grow_query(parts_->network, t, rows.row(t));
   }
 }
 
-void LayerAttention::pattern(MatrixView q, MatrixView k, MatrixSpan out) const {
+void LayerAttention::pattern(std::size_t head, MatrixView q, MatrixView k, MatrixSpan out) const {
   const NetworkLayer& layer = parts_->network.layers[parts_->layer];
   multiply(q, k.transposed(), out, layer.score_scale);
   for (std::size_t t = 0; t < out.rows(); ++t) {
     const std::span<float> row = out.row(t);
-    const bool windowed = layer.window > 0;
-    const std::size_t end = parts_->network.causal ? t + 1
-                            : windowed             ? std::min(t + layer.window, row.size())
-                                                   : row.size();
-    const std::size_t begin = windowed && t + 1 > layer.window ? t + 1 - layer.window : 0;
+    const auto [begin, end] = keys_seen(t, row.size(), parts_->network.causal, layer.window, layer.chunk);
     if (parts_->network.score_cap > 0) soft_cap(row, parts_->network.score_cap);
     std::fill(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(begin), 0.0F);
-    softmax(row.subspan(begin, end - begin));
+    const std::span<float> seen = row.subspan(begin, end - begin);
+    if (parts_->sinks.empty()) {
+      softmax(seen);
+    } else {
+      softmax_with_sink(seen, parts_->sinks[head]);
+    }
     std::fill(row.begin() + static_cast<std::ptrdiff_t>(end), row.end(), 0.0F);
   }
 }

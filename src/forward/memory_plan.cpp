@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "forward/attention.h"
+#include "forward/experts.h"
+#include "forward/latent.h"
+#include "forward/mixer.h"
 #include "forward/output.h"
 #include "headscope/io/decode.h"
 #include "headscope/model/read_weights.h"
@@ -10,9 +13,11 @@
 namespace headscope {
 namespace {
 
-std::size_t hidden_width(const NetworkLayer& layer) {
+// Bytes of the MLP's own rows.
+std::size_t mlp_memory(const NetworkLayer& layer) {
   if (!layer.has_mlp) return 0;
-  return layer.up.out() + (layer.gate ? layer.gate->out() : 0);
+  if (layer.experts) return expert_memory(*layer.experts).fixed;
+  return kMlpRows * (layer.up.out() + (layer.gate ? layer.gate->out() : 0)) * sizeof(float);
 }
 
 std::size_t decoded_size(const StoredTensor* tensor) {
@@ -20,11 +25,27 @@ std::size_t decoded_size(const StoredTensor* tensor) {
   return static_cast<std::size_t>(element_count(tensor->shape).value_or(0)) * sizeof(float);
 }
 
+void add_tensors(const StoredExperts& experts, std::vector<const StoredTensor*>& all) {
+  all.push_back(experts.router.correction);
+  std::vector<const StoredLinear*> linears = {&experts.router.linear};
+  if (experts.shared) {
+    linears.insert(linears.end(), {&experts.shared->up, &experts.shared->gate, &experts.shared->down});
+    all.push_back(experts.shared->switched);
+  }
+  for (const StoredLinear* linear : linears) all.insert(all.end(), {linear->weight, linear->bias});
+  for (const ExpertMatrix* matrix : {&experts.up, experts.gate ? &*experts.gate : nullptr, &experts.down}) {
+    if (matrix == nullptr) continue;
+    all.insert(all.end(), matrix->weights.begin(), matrix->weights.end());
+    all.insert(all.end(), matrix->biases.begin(), matrix->biases.end());
+  }
+}
+
 }  // namespace
 
 std::vector<const StoredLinear*> projections(const NetworkLayer& layer) {
   std::vector<const StoredLinear*> distinct;
   for (std::size_t r = 0; r < 3; ++r) {
+    if (layer.linear[r].weight == nullptr) continue;  // another layer's keys and values are used
     const auto same = [&](const StoredLinear* other) { return other->weight == layer.linear[r].weight; };
     if (std::ranges::none_of(distinct, same)) distinct.push_back(&layer.linear[r]);
   }
@@ -32,14 +53,25 @@ std::vector<const StoredLinear*> projections(const NetworkLayer& layer) {
 }
 
 std::vector<const StoredTensor*> tensors_of(const NetworkLayer& layer) {
-  std::vector<const StoredTensor*> all = {layer.attention_scale, layer.mlp_scale};
+  std::vector<const StoredTensor*> all = {layer.attention_scale, layer.mlp_scale, layer.block_scale};
+  if (layer.token_input) {
+    const TokenInput& input = *layer.token_input;
+    all.insert(all.end(), {input.gate.weight, input.out.weight, input.norm.gain});
+  }
   for (const auto* one : {&layer.relative_key, &layer.relative_query}) {
     if (*one) all.insert(all.end(), {(*one)->weight, (*one)->bias});
   }
-  all.insert(all.end(), {layer.content_bias, layer.position_bias});
+  all.insert(all.end(), {layer.content_bias, layer.position_bias, layer.grid_bias});
   for (const StoredLinear& linear : layer.linear) all.insert(all.end(), {linear.weight, linear.bias});
   all.insert(all.end(), {layer.up.weight, layer.up.bias, layer.down.weight, layer.down.bias});
+  all.push_back(layer.sinks);
+  if (layer.experts) add_tensors(*layer.experts, all);
   if (layer.gate) all.insert(all.end(), {layer.gate->weight, layer.gate->bias});
+  if (layer.latent) {
+    const LatentProjections& latent = *layer.latent;
+    all.insert(all.end(), {latent.kv_down.weight, latent.kv_down.bias, latent.kv_norm.gain});
+    if (latent.q_down) all.insert(all.end(), {latent.q_down->weight, latent.q_down->bias, latent.q_norm->gain});
+  }
   for (const auto* norm : {&layer.norm, &layer.q_norm, &layer.k_norm, &layer.norm_after_attention, &layer.mlp_norm,
                            &layer.norm_after_mlp}) {
     if (!*norm) continue;
@@ -50,10 +82,26 @@ std::vector<const StoredTensor*> tensors_of(const NetworkLayer& layer) {
   return all;
 }
 
+std::vector<const StoredTensor*> tensors_of(const MixerLayer& mixer) {
+  std::vector<const StoredTensor*> all = tensors_of(mixer.block);
+  if (mixer.convolution) {
+    const ShortConvolution& one = *mixer.convolution;
+    all.insert(all.end(), {one.in.weight, one.in.bias, one.kernel, one.bias, one.out.weight, one.out.bias});
+  }
+  if (mixer.delta) {
+    const GatedDelta& one = *mixer.delta;
+    for (const StoredLinear& in : one.in) all.push_back(in.weight);
+    all.insert(all.end(), {one.kernel, one.decay, one.step_bias, one.norm.gain, one.out.weight});
+  }
+  std::erase(all, nullptr);
+  return all;
+}
+
 MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size_t longest) {
   // Stream, branch input, branch output, heads, sines and cosines.
   const std::size_t written = network.parallel ? 2 : 1;
   std::size_t floats = (2 + written) * sizes.d_model + sizes.heads * sizes.d_head;
+  if (network.input.token_inputs != nullptr) floats += network.input.token_inputs->shape[1] + 2 * sizes.d_model;
   floats += network.rotary.width + network.local_rotary.width;
   if (!network.bias.empty()) floats += 2 * sizes.heads;
   // The output of the encoder; windows of audio, two frames per token.
@@ -63,22 +111,34 @@ MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size
   }
   std::size_t projected = 0;
   std::size_t inside = 0;
+  std::size_t routed = 0;
   std::size_t matrix = decoded_size(network.output.unembedding ? network.output.unembedding->weight : nullptr);
   for (const NetworkLayer& layer : network.layers) {
     std::size_t width = 0;
     for (const StoredLinear* linear : projections(layer)) width += linear->out();
+    if (layer.latent) width = latent_width(layer, sizes);
+    if (layer.v_norm) width += layer.linear[1].out();  // a copy, if values are keys
     projected = std::max(projected, width);
-    inside = std::max(inside, hidden_width(layer));
+    inside = std::max(inside, mlp_memory(layer));
+    if (layer.experts) routed = std::max(routed, expert_memory(*layer.experts).per_row);
     for (const StoredTensor* tensor : tensors_of(layer)) matrix = std::max(matrix, decoded_size(tensor));
   }
-  floats += projected;
+  for (const MixerLayer& mixer : network.mixers) {
+    projected = std::max(projected, mixer_width(mixer));
+    inside = std::max(inside, mlp_memory(mixer.block));
+    if (mixer.block.experts) routed = std::max(routed, expert_memory(*mixer.block.experts).per_row);
+    for (const StoredTensor* tensor : tensors_of(mixer)) matrix = std::max(matrix, decoded_size(tensor));
+  }
+  // Of each kind of layer, with and without a window, one lends its keys and values.
+  const auto borrows = [](const NetworkLayer& layer) { return !layer.own_keys; };
+  floats += (std::ranges::any_of(network.layers, borrows) ? 3 : 1) * projected;
   MemoryPlan plan;
-  plan.per_token = floats * sizeof(float);
+  plan.per_token = floats * sizeof(float) + routed;
   if (!network.relative.empty()) {
     plan.relative_rows = network.relative.sinusoidal ? longest : 2 * network.relative.span;
     matrix += 4 * plan.relative_rows * std::max(sizes.d_model, sizes.heads * sizes.d_head) * sizeof(float);
   }
-  plan.fixed = matrix + kMlpRows * inside * sizeof(float) + output_memory(network, output_rows(network, longest, 0));
+  plan.fixed = matrix + inside + output_memory(network, output_rows(network, longest, 0));
   return plan;
 }
 

@@ -16,6 +16,7 @@ inline constexpr std::size_t kMlpRows = 1024;
 [[nodiscard]] std::vector<const StoredLinear*> projections(const NetworkLayer& layer);
 /// Every tensor that a layer reads.
 [[nodiscard]] std::vector<const StoredTensor*> tensors_of(const NetworkLayer& layer);
+[[nodiscard]] std::vector<const StoredTensor*> tensors_of(const MixerLayer& mixer);
 
 /// Bytes a pass needs to hold, besides the blocks of maps. Must not depend on the number of threads: it determines
 /// which inputs share a batch, which shows in the last bits of a result.

@@ -54,7 +54,10 @@ void classify(const Model& model, const Network& network, std::size_t input, Mat
     auto next = seen.row(0).begin();
     if (out.pooling != Pooling::kMean) next = std::ranges::copy(stream.row(k), next).out;
     if (out.pooling != Pooling::kFirst) {
+      const auto pooled = next;
       for (std::size_t j = 0; j < d; ++j) *next++ = static_cast<float>(mean[j] / patches);
+      const std::span<float> row(pooled, next);
+      if (const auto norm = load_norm(model.checkpoint(), out.pooled_norm)) norm->apply_row(row, row);
     }
     apply_linear(model.checkpoint(), out.classifiers[k], seen.view(), one.span(), scratch);
     add_scaled(one.row(0), {}, logits.row(0));

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <span>
 
+#include "forward/patch_grid.h"
 #include "headscope/base/matrix.h"
 #include "headscope/model/network.h"
 #include "headscope/model/rotary.h"
@@ -14,6 +15,8 @@ class RotaryTable {
  public:
   RotaryTable() = default;
   RotaryTable(const Rotary& rotary, std::size_t length);
+  /// Of the patches of an image and the tokens before them, which are not rotated.
+  RotaryTable(const Rotary& rotary, const PatchGrid& grid, std::size_t before);
 
   /// Rotates one head's query or key at `position`, in place. Does nothing if the table is empty.
   void rotate(std::size_t position, float* head) const;
@@ -21,6 +24,7 @@ class RotaryTable {
 
  private:
   bool interleaved_ = false;
+  std::size_t first_ = 0;
   Matrix cosine_;
   Matrix sine_;
 };

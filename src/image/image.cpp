@@ -58,7 +58,9 @@ std::uint8_t gray(const std::uint8_t* rgb) {
   return static_cast<std::uint8_t>((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 0x8000u) >> 16);
 }
 
-Image convert(Image image, std::size_t channels) {
+}  // namespace
+
+Image with_channels(Image image, std::size_t channels) {
   if (image.channels == channels) return image;
   const std::size_t pixels = image.height * image.width;
   std::vector<std::uint8_t> levels(pixels * channels);
@@ -71,8 +73,6 @@ Image convert(Image image, std::size_t channels) {
   }
   return {image.height, image.width, channels, std::move(levels)};
 }
-
-}  // namespace
 
 void check_image_size(std::size_t height, std::size_t width, std::string_view where, std::size_t max_pixels) {
   if (height == 0 || width == 0) {
@@ -94,8 +94,8 @@ Image decode_image(std::span<const std::byte> file, std::string_view where, cons
                 fmt::format("{}: {} channels requested, expected 1 or 3", where, options.channels));
   }
   const std::string_view text = as_text(file);
-  if (text.starts_with(kPng)) return convert(decode_png(file, where, options.max_pixels), options.channels);
-  if (text.starts_with(kJpeg)) return convert(decode_jpeg(file, where, options.max_pixels), options.channels);
+  if (text.starts_with(kPng)) return with_channels(decode_png(file, where, options.max_pixels), options.channels);
+  if (text.starts_with(kJpeg)) return with_channels(decode_jpeg(file, where, options.max_pixels), options.channels);
   refuse(text, where);
 }
 

@@ -42,6 +42,30 @@ ImageSize resized(const ImageSize& from, const Preprocessing& preprocessing, std
     const auto edge = static_cast<double>(size.height);
     new_height = width <= height ? std::floor(edge * height / width) : edge;
     new_width = width <= height ? edge : std::floor(edge * width / height);
+  } else if (preprocessing.resize == ResizeTo::kWithin) {
+    const ImageSize& patch = preprocessing.patch;
+    const double ratio = std::max(height / static_cast<double>(size.height), width / static_cast<double>(size.width));
+    const auto fitted = [&](double length, std::size_t step) {
+      const double shrunk = ratio > 1 ? std::floor(length / ratio) : length;
+      return std::ceil(shrunk / static_cast<double>(step)) * static_cast<double>(step);
+    };
+    new_height = fitted(height, patch.height);
+    new_width = fitted(width, patch.width);
+  } else if (preprocessing.resize == ResizeTo::kArea) {
+    const auto step = static_cast<double>(preprocessing.patch.height);
+    const auto most = static_cast<double>(preprocessing.max_pixels);
+    const auto least = static_cast<double>(preprocessing.min_pixels);
+    new_height = std::nearbyint(height / step) * step;
+    new_width = std::nearbyint(width / step) * step;
+    if (new_height * new_width > most) {
+      const double shrink = std::sqrt(height * width / most);
+      new_height = std::max(step, std::floor(height / shrink / step) * step);
+      new_width = std::max(step, std::floor(width / shrink / step) * step);
+    } else if (new_height * new_width < least) {
+      const double grow = std::sqrt(least / (height * width));
+      new_height = std::ceil(height * grow / step) * step;
+      new_width = std::ceil(width * grow / step) * step;
+    }
   } else if (preprocessing.resize == ResizeTo::kCover) {
     const double ratio = std::min(height / static_cast<double>(size.height), width / static_cast<double>(size.width));
     new_height = std::nearbyint(height / ratio);
@@ -103,6 +127,21 @@ Pixels to_pixels(const Image& image, const Cut& cut, const Preprocessing& prepro
   return pixels;
 }
 
+// Scaled, resized and normalized in this order, without rounding to levels in between.
+Pixels resized_values(const Image& image, const ImageSize& size, const Preprocessing& preprocessing) {
+  const std::vector<float> values = resample_values(image, size, preprocessing.resample, preprocessing.scale);
+  Pixels pixels{image.channels, size.height, size.width, {}};
+  pixels.values.reserve(values.size());
+  for (std::size_t c = 0; c < image.channels; ++c) {
+    for (std::size_t i = 0; i < size.height * size.width; ++i) {
+      float value = values[i * image.channels + c];
+      if (!preprocessing.mean.empty()) value = (value - preprocessing.mean[c]) / preprocessing.std[c];
+      pixels.values.push_back(value);
+    }
+  }
+  return pixels;
+}
+
 }  // namespace
 
 PixelBox PreprocessedImage::in_original(const PixelBox& box) const noexcept {
@@ -121,8 +160,9 @@ PreprocessedImage preprocess(const Image& image, const Preprocessing& preprocess
            crop_begin(size.width, preprocessing.crop->width, preprocessing.crop_to_even), *preprocessing.crop};
   }
   PreprocessedImage result;
-  result.pixels = size == original ? to_pixels(image, cut, preprocessing)
-                                   : to_pixels(resample(image, size, preprocessing.resample), cut, preprocessing);
+  result.pixels = preprocessing.scale_first ? resized_values(image, size, preprocessing)
+                  : size == original        ? to_pixels(image, cut, preprocessing)
+                                     : to_pixels(resample(image, size, preprocessing.resample), cut, preprocessing);
   result.original = original;
   const double y = static_cast<double>(original.height) / static_cast<double>(size.height);
   const double x = static_cast<double>(original.width) / static_cast<double>(size.width);

@@ -26,6 +26,8 @@ struct Defaults {
 };
 
 constexpr std::array<float, 3> kHalf = {0.5F, 0.5F, 0.5F};
+constexpr std::array<float, 3> kImagenetMean = {0.485F, 0.456F, 0.406F};
+constexpr std::array<float, 3> kImagenetStd = {0.229F, 0.224F, 0.225F};
 constexpr std::array<float, 3> kClipMean = {0.48145466F, 0.4578275F, 0.40821073F};
 constexpr std::array<float, 3> kClipStd = {0.26862954F, 0.26130258F, 0.27577711F};
 
@@ -33,6 +35,14 @@ constexpr std::array kProcessors = {
     Defaults{"ViT", ResizeTo::kSize, 224, true, Resample::kBilinear, std::nullopt, kHalf, kHalf},
     Defaults{"DeiT", ResizeTo::kSize, 256, true, Resample::kBicubic, 224, kHalf, kHalf},
     Defaults{"CLIP", ResizeTo::kShortestEdge, 224, false, Resample::kBicubic, 224, kClipMean, kClipStd},
+    Defaults{"Siglip", ResizeTo::kSize, 224, false, Resample::kBicubic, std::nullopt, kHalf, kHalf},
+    Defaults{"Beit", ResizeTo::kSize, 224, true, Resample::kBicubic, std::nullopt, kHalf, kHalf},
+    Defaults{"Gemma3", ResizeTo::kSize, 224, true, Resample::kBilinear, std::nullopt, kHalf, kHalf},
+    Defaults{"GotOcr2", ResizeTo::kSize, 384, true, Resample::kBicubic, std::nullopt, kClipMean, kClipStd},
+    Defaults{"Llava", ResizeTo::kShortestEdge, 224, false, Resample::kBicubic, 224, kClipMean, kClipStd},
+    Defaults{"Pixtral", ResizeTo::kWithin, 1024, true, Resample::kBicubic, std::nullopt, kClipMean, kClipStd},
+    Defaults{"Qwen2VL", ResizeTo::kArea, 14, false, Resample::kBicubic, std::nullopt, kClipMean, kClipStd},
+    Defaults{"DINOv3ViT", ResizeTo::kSize, 224, true, Resample::kBilinear, std::nullopt, kImagenetMean, kImagenetStd},
     Defaults{"Bit", ResizeTo::kShortestEdge, 224, false, Resample::kBicubic, 224, kClipMean, kClipStd},
 };
 
@@ -42,9 +52,28 @@ struct ModelType {
 };
 
 constexpr std::array kModelTypes = {
-    ModelType{"vit", "ViT"},    ModelType{"deit", "DeiT"},
-    ModelType{"clip", "CLIP"},  ModelType{"clip_vision_model", "CLIP"},
-    ModelType{"dinov2", "Bit"}, ModelType{"dinov2_with_registers", "Bit"},
+    ModelType{"vit", "ViT"},
+    ModelType{"deit", "DeiT"},
+    ModelType{"clip", "CLIP"},
+    ModelType{"clip_vision_model", "CLIP"},
+    ModelType{"dinov2", "Bit"},
+    ModelType{"dinov2_with_registers", "Bit"},
+    ModelType{"siglip", "Siglip"},
+    ModelType{"siglip_vision_model", "Siglip"},
+    ModelType{"beit", "Beit"},
+    ModelType{"data2vec-vision", "Beit"},
+    ModelType{"vit_mae", "ViT"},
+    ModelType{"swin", "ViT"},
+    ModelType{"dinov3_vit", "DINOv3ViT"},
+    ModelType{"paligemma", "Siglip"},
+    ModelType{"gemma3", "Gemma3"},
+    ModelType{"internvl", "GotOcr2"},
+    ModelType{"llava", "Llava"},
+    ModelType{"mistral3", "Pixtral"},
+    ModelType{"pixtral", "Pixtral"},
+    ModelType{"qwen2_vl", "Qwen2VL"},
+    ModelType{"qwen2_5_vl", "Qwen2VL"},
+    ModelType{"qwen3_vl", "Qwen2VL"},
 };
 
 const Defaults* find_processor(std::string_view name) {
@@ -52,6 +81,12 @@ const Defaults* find_processor(std::string_view name) {
     if (processor.name == name) return &processor;
   }
   return nullptr;
+}
+
+std::string known_processors() {
+  std::string names;
+  for (const Defaults& processor : kProcessors) names += fmt::format("{}{}", names.empty() ? "" : ", ", processor.name);
+  return names;
 }
 
 class PreprocessorConfig {
@@ -67,6 +102,13 @@ class PreprocessorConfig {
     if (reader_.flag("do_center_crop").value_or(defaults_.crop.has_value())) result.crop = crop_size();
     if (reader_.flag("do_rescale").value_or(true)) {
       result.scale = reader_.positive("rescale_factor").value_or(1.0 / 255);
+    }
+    result.scale_first = defaults_.name == "DINOv3ViT" && result.resize != ResizeTo::kNothing;
+    if (result.scale_first && (result.crop || result.resample == Resample::kNearest)) {
+      reader_.fail(
+          "crops or picks the nearest pixel, which headscope does not support here; pass the image's values "
+          "with --pixels",
+          ErrorKind::kUnsupported);
     }
     if (reader_.flag("do_normalize").value_or(true)) {
       const auto statistics = [&](std::string_view key, std::optional<std::vector<float>> stated, const auto& usual) {
@@ -90,9 +132,8 @@ class PreprocessorConfig {
       }
       if (const Defaults* found = find_processor(base)) return *found;
       reader_.fail(
-          fmt::format("'{}' is '{}', expected the processor of ViT, DeiT, CLIP or Bit; pass the image's values with "
-                      "--pixels",
-                      key, printable(*name, 60)),
+          fmt::format("'{}' is '{}', expected the processor of one of {}; pass the image's values with --pixels", key,
+                      printable(*name, 60), known_processors()),
           ErrorKind::kUnsupported);
     }
     const auto model_type = config_.find("model_type").as_string();
@@ -106,8 +147,10 @@ class PreprocessorConfig {
   }
 
   void reject_other_steps() const {
-    for (const std::string_view key : {"do_pad", "do_flip_channel_order", "do_thumbnail", "use_square_size"}) {
+    for (const std::string_view key :
+         {"do_pad", "do_flip_channel_order", "do_thumbnail", "use_square_size", "do_pan_and_scan", "crop_to_patches"}) {
       if (!reader_.flag(key).value_or(false)) continue;
+      if (key == "do_pad" && defaults_.resize == ResizeTo::kWithin) continue;  // pads smaller images of a batch
       reader_.fail(
           fmt::format("requests '{}', which headscope does not support; pass the image's values with --pixels", key),
           ErrorKind::kUnsupported);
@@ -119,6 +162,18 @@ class PreprocessorConfig {
     result.size = {defaults_.edge, defaults_.edge};
     result.resample = resample();
     const JsonValue size = reader_.find("size");
+    if (result.resize == ResizeTo::kArea) {
+      read_area(size, result);
+      return;
+    }
+    if (result.resize == ResizeTo::kWithin) {
+      const JsonValue longest = size.find("longest_edge");
+      if (!longest.is_null()) result.size.height = result.size.width = reader_.edge(longest, "size.longest_edge");
+      if (longest.is_null() && !size.is_null()) result.size = height_and_width(size, "size");
+      const JsonValue patch = reader_.find("patch_size");
+      result.patch = patch.is_null() ? ImageSize{16, 16} : height_and_width(patch, "patch_size");
+      return;
+    }
     if (size.is_null()) return;
     if (size.is_object() && size.find("height").is_null()) {
       const std::size_t edge = shortest_edge(size);
@@ -130,6 +185,26 @@ class PreprocessorConfig {
       result.resize = number && !square ? ResizeTo::kShortestEdge : ResizeTo::kSize;
       result.size = height_and_width(size, "size");
     }
+  }
+
+  // Qwen's size holds numbers of pixels, whatever its keys say; older files have them beside it.
+  void read_area(JsonValue size, Preprocessing& result) const {
+    constexpr std::uint64_t kMost = 64 * 1024 * 1024;
+    const auto pixels = [&](std::string_view old, std::string_view key, std::size_t usual) {
+      const JsonValue stated = !reader_.find(old).is_null() ? reader_.find(old) : size.find(key);
+      if (stated.is_null()) return usual;
+      const auto number = stated.as_unsigned();
+      if (!number || *number == 0 || *number > kMost) {
+        reader_.fail(fmt::format("'{}' is not a number of pixels from 1 to {}", key, kMost));
+      }
+      return static_cast<std::size_t>(*number);
+    };
+    result.min_pixels = pixels("min_pixels", "shortest_edge", 56 * 56);
+    result.max_pixels = pixels("max_pixels", "longest_edge", 28 * 28 * 1280);
+    const auto edge = [&](std::string_view key, std::size_t usual) {
+      return reader_.find(key).is_null() ? usual : reader_.edge(reader_.find(key), std::string(key));
+    };
+    result.patch.height = result.patch.width = edge("patch_size", 14) * edge("merge_size", 2);
   }
 
   std::size_t shortest_edge(JsonValue size) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <numbers>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "headscope/base/parallel.h"
@@ -58,7 +59,13 @@ struct Taps {
   std::vector<std::int32_t> weights;
 };
 
-Taps taps_of(std::size_t pixel, double scale, std::size_t length, Resample filter) {
+// The same with exact weights, which sum to 1.
+struct ExactTaps {
+  std::size_t first = 0;
+  std::vector<double> weights;
+};
+
+ExactTaps exact_taps_of(std::size_t pixel, double scale, std::size_t length, Resample filter) {
   const double stretch = std::max(scale, 1.0);
   const double center = (static_cast<double>(pixel) + 0.5) * scale;
   const double reach = support(filter) * stretch;
@@ -72,9 +79,15 @@ Taps taps_of(std::size_t pixel, double scale, std::size_t length, Resample filte
     exact[i] = weight(filter, (static_cast<double>(i + first) - center + 0.5) * shrink);
     sum += exact[i];
   }
-  Taps taps{first, std::vector<std::int32_t>(exact.size())};
-  for (std::size_t i = 0; i < exact.size(); ++i) {
-    const double fixed = (sum == 0 ? exact[i] : exact[i] / sum) * (1 << kFractionalBits);
+  for (double& one : exact) one = sum == 0 ? one : one / sum;
+  return {first, std::move(exact)};
+}
+
+Taps taps_of(std::size_t pixel, double scale, std::size_t length, Resample filter) {
+  const ExactTaps exact = exact_taps_of(pixel, scale, length, filter);
+  Taps taps{exact.first, std::vector<std::int32_t>(exact.weights.size())};
+  for (std::size_t i = 0; i < exact.weights.size(); ++i) {
+    const double fixed = exact.weights[i] * (1 << kFractionalBits);
     taps.weights[i] = static_cast<std::int32_t>(fixed < 0 ? fixed - 0.5 : fixed + 0.5);
   }
   return taps;
@@ -156,7 +169,40 @@ Image pick_nearest(const Image& image, const ImageSize& size) {
   return out;
 }
 
+// Resizes one axis of [outer, from, inner] to [outer, to, inner].
+std::vector<float> along(const std::vector<float>& values, std::size_t outer, std::size_t from, std::size_t to,
+                         std::size_t inner, Resample filter) {
+  std::vector<float> out(outer * to * inner);
+  const double scale = static_cast<double>(from) / static_cast<double>(to);
+  for (std::size_t j = 0; j < to; ++j) {
+    const ExactTaps taps = exact_taps_of(j, scale, from, filter);
+    for (std::size_t o = 0; o < outer; ++o) {
+      for (std::size_t i = 0; i < inner; ++i) {
+        double sum = 0;
+        for (std::size_t t = 0; t < taps.weights.size(); ++t) {
+          sum += taps.weights[t] * static_cast<double>(values[(o * from + taps.first + t) * inner + i]);
+        }
+        out[(o * to + j) * inner + i] = static_cast<float>(sum);
+      }
+    }
+  }
+  return out;
+}
+
 }  // namespace
+
+std::vector<float> resample_values(const Image& image, const ImageSize& size, Resample filter, double scale) {
+  std::vector<float> values(image.levels.size());
+  std::ranges::transform(image.levels, values.begin(),
+                         [&](std::uint8_t level) { return static_cast<float>(static_cast<double>(level) * scale); });
+  if (image.width != size.width) {
+    values = along(values, image.height, image.width, size.width, image.channels, filter);
+  }
+  if (image.height != size.height) {
+    values = along(values, 1, image.height, size.height, size.width * image.channels, filter);
+  }
+  return values;
+}
 
 Image resample(const Image& image, const ImageSize& size, Resample filter) {
   if (filter == Resample::kNearest) return pick_nearest(image, size);

@@ -12,6 +12,7 @@
 #include "headscope/io/byte_reader.h"
 #include "headscope/io/model_file.h"
 #include "headscope/io/path_exists.h"
+#include "headscope/io/recognize.h"
 #include "io/folder_rejections.h"
 #include "io/git_lfs.h"
 
@@ -194,6 +195,9 @@ Checkpoint Checkpoint::open(const ModelLocation& location) {
   if (fs::is_directory(path, error)) {
     checkpoint.open_folder();
   } else if (is_pickle_name(path)) {
+    if (is_training_state(path)) {
+      throw Error(ErrorKind::kUnsupported, fmt::format("{}: {}", path.string(), recognize_file(path)));
+    }
     reject_pickle(path);
   } else if (path.extension() == ".gguf") {
     checkpoint.open_gguf();
@@ -243,7 +247,8 @@ void Checkpoint::open_folder() {
   const std::vector<fs::path> dangling = with_extension(listing.dangling, ".safetensors");
   const bool indexed = model_file_exists(folder / kIndexName);
   reject_adapter(folder, listing.files);
-  if (candidates.empty() && dangling.empty() && !indexed) {
+  const bool only_state = !candidates.empty() && std::ranges::all_of(candidates, is_training_state);
+  if ((candidates.empty() || only_state) && dangling.empty() && !indexed) {
     location_.path = only_gguf(location_, listing);
     if (!location_.path.empty()) return open_gguf();
     location_.path = folder;
@@ -289,6 +294,8 @@ void Checkpoint::open_unnamed() {
     reject_git_lfs_pointer(path(), file.bytes());
     if (!as_text(file.bytes()).starts_with("GGUF")) {
       const bool safetensors = path().extension() == ".safetensors";
+      const std::string known = safetensors && !is_training_state(path()) ? "" : recognize_file(path());
+      if (!known.empty()) throw Error(ErrorKind::kUnsupported, fmt::format("{}: {}", path().string(), known));
       throw Error(
           ErrorKind::kUnsupported,
           fmt::format("{}: {}; expected a folder with config.json and *.safetensors, or a .gguf file", path().string(),

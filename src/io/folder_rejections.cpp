@@ -9,6 +9,7 @@
 
 #include "headscope/base/error.h"
 #include "headscope/io/json.h"
+#include "headscope/io/recognize.h"
 #include "io/unfinished_download.h"
 
 namespace headscope {
@@ -96,8 +97,15 @@ void reject_unfinished(const fs::path& file) {
 }
 
 void reject_without_weights(const ModelLocation& location, std::span<const fs::path> files) {
-  const auto pickle = std::ranges::find_if(files, is_pickle_name);
+  const auto pickle = std::ranges::find_if(
+      files, [](const fs::path& file) { return is_pickle_name(file) && !is_training_state(file); });
   if (pickle != files.end()) reject_pickle(*pickle);
+  // What is missing from a snapshot of the cache can be downloaded; what it holds besides says little.
+  if (const std::string known = location.is_cached() ? "" : recognize_folder(location.path); !known.empty()) {
+    if (unfinished_download(location).empty()) {
+      throw Error(ErrorKind::kUnsupported, fmt::format("{}: {}", printable(location.path.string(), 1000), known));
+    }
+  }
   reject_missing(location, "holds no safetensors file", "*.safetensors*");
 }
 

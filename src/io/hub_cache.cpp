@@ -304,6 +304,12 @@ ModelLocation find_model(const fs::path& model, std::string_view revision, const
   const std::string name = model.string();
   // A NUL byte would end the path for the operating system, but not for us.
   if (name.find('\0') == std::string::npos && path_exists(model)) return find_existing(model, revision);
+  if (const auto scheme = name.find("://"); scheme != std::string::npos) {
+    throw Error(ErrorKind::kIo,
+                fmt::format("{}: is an address, and headscope never uses the network; download the model "
+                            "(hf download OWNER/NAME) and pass its name or folder",
+                            printable(name)));
+  }
   if (!is_repository_name(name)) {
     throw Error(ErrorKind::kIo,
                 fmt::format("{}: no such file or folder; {}", name.empty() ? "''" : printable(name), kExpected));

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "headscope/base/error.h"
+#include "model/config_reader.h"
 #include "model/layer_names.h"
 
 namespace headscope {
@@ -27,10 +28,19 @@ class Deduction {
     sizes.layers = layers();
     const auto [residual, width] = extents_of_o(sizes.layers);
     sizes.d_model = stated(keys().d_model, "embedding_length").value_or(residual);
-    heads_and_width(width, sizes);
-    sizes.kv_heads = kv_heads(sizes);
+    if (!match_.layout->latent.empty()) {
+      latent(width, sizes);
+      return sizes;
+    }
+    if (match_.layout->own_sizes) {
+      sizes.by_layer = own_sizes(sizes);
+    } else {
+      heads_and_width(width, sizes);
+      sizes.kv_heads = kv_heads(sizes);
+    }
+    share_keys(sizes);
     if (!match_.layout->decoder.empty()) decoder(sizes);
-    if (sizes.heads % sizes.kv_heads != 0) {
+    if (sizes.kv_heads == 0 || sizes.heads % sizes.kv_heads != 0) {
       fail(fmt::format("has {} heads and {} key/value heads, expected a divisor of the number of heads", sizes.heads,
                        sizes.kv_heads));
     }
@@ -73,10 +83,21 @@ class Deduction {
     for (const std::string& key : json_keys) {
       // timm stores a model's constructor arguments one level down.
       for (const JsonValue scope : {match_.config, match_.config.find("model_args")}) {
-        if (const JsonValue value = scope.find(key); !value.is_null()) return positive(key, value.as_unsigned());
+        const JsonValue value = of_stage(scope.find(key));
+        if (!value.is_null()) return positive(key, value.as_unsigned());
       }
     }
     return std::nullopt;
+  }
+
+  // In a family with stages, a list has one value per stage.
+  JsonValue of_stage(JsonValue value) const {
+    if (!match_.stage || !value.is_array()) return value;
+    std::size_t index = 0;
+    for (const JsonValue item : value.items()) {
+      if (index++ == *match_.stage) return item;
+    }
+    return {};
   }
 
   MaybeSize stated_in_gguf(const std::string& key) const {
@@ -192,6 +213,106 @@ class Deduction {
                        checkpoint_.is_gguf() ? match_.gguf_keys + ".attention.head_count" : keys().heads.front(),
                        checkpoint_.is_gguf() ? match_.gguf_keys + ".attention.key_length" : keys().head_dim.front()));
     }
+  }
+
+  // Width and KV heads of each layer, from its tensors. Sets the largest of all.
+  std::vector<LayerSizes> own_sizes(HeadSizes& sizes) const {
+    const MaybeSize heads = stated_heads();
+    const MaybeSize width = stated(keys().head_dim, "attention.key_length");
+    if (!heads) fail(fmt::format("does not have the number of heads ('{}')", keys().heads.front()));
+    sizes.heads = *heads;
+    std::vector<LayerSizes> layers;
+    for (std::size_t i = 0; i < sizes.layers; ++i) {
+      const auto extent = [&](const std::string& module) -> MaybeSize {
+        const StoredTensor* found = tensor(module, i);
+        if (found == nullptr || found->shape.empty() || found->shape[0] == 0) return std::nullopt;
+        return found->shape[0];
+      };
+      const MaybeSize own = extent(match_.layout->q_norm);
+      if (!own && !width) fail(fmt::format("does not have the width of layer {}'s heads", i));
+      LayerSizes& layer = layers.emplace_back(LayerSizes{own ? *own : *width, *heads, i});
+      if (const MaybeSize rows = extent(match_.layout->k); rows && *rows % layer.d_head == 0) {
+        layer.kv_heads = *rows / layer.d_head;
+      }
+      if (*heads % layer.kv_heads != 0) {
+        fail(fmt::format("has {} heads and layer {} {} key/value heads, expected a divisor of the number of heads",
+                         *heads, i, layer.kv_heads));
+      }
+      sizes.d_head = std::max(sizes.d_head, layer.d_head);
+    }
+    return layers;
+  }
+
+  // The last layers may use the K and V of earlier ones.
+  void share_keys(HeadSizes& sizes) const {
+    std::vector<LayerSizes>& layers = sizes.by_layer;
+    const std::size_t shared = shared_layers(sizes.layers);
+    if (shared > 0 && layers.empty()) layers.assign(sizes.layers, {sizes.d_head, sizes.kv_heads, 0});
+    const std::vector<std::string> types = shared > 0 ? layer_types(sizes.layers) : std::vector<std::string>();
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      layers[i].kv_layer = i;
+      if (i + shared < sizes.layers) continue;
+      std::size_t from = sizes.layers - shared;
+      while (from > 0 && types[from - 1] != types[i]) --from;
+      if (from == 0) fail(fmt::format("layer {} uses the keys of an earlier layer like it, but there is none", i));
+      if (layers[from - 1].d_head != layers[i].d_head) {
+        fail(fmt::format("layer {} has heads of width {}, but uses the keys of layer {}, of width {}", i,
+                         layers[i].d_head, from - 1, layers[from - 1].d_head));
+      }
+      layers[i].kv_layer = from - 1;
+      layers[i].kv_heads = 0;
+    }
+    if (match_.layout->own_sizes) {
+      for (const LayerSizes& layer : layers) sizes.kv_heads = std::max(sizes.kv_heads, layer.kv_heads);
+    }
+  }
+
+  std::size_t shared_layers(std::size_t layers) const {
+    if (match_.layout->shared_kv_key.empty()) return 0;
+    const ConfigReader config(checkpoint_, match_.config);
+    const std::size_t shared = config.size({match_.layout->shared_kv_key}).value_or(0);
+    if (shared >= layers) fail(fmt::format("{} of {} layers have no keys of their own", shared, layers));
+    return shared;
+  }
+
+  std::vector<std::string> layer_types(std::size_t layers) const {
+    std::vector<std::string> types;
+    for (const JsonValue item : match_.config.find("layer_types").items()) {
+      types.emplace_back(item.as_string().value_or(""));
+    }
+    if (types.size() != layers) fail(fmt::format("'layer_types' has {} entries for {} layers", types.size(), layers));
+    return types;
+  }
+
+  // Latent attention: Q, K and V have widths of their own, and every head has its own K and V.
+  void latent(std::size_t width, HeadSizes& sizes) const {
+    const MaybeSize heads = stated(keys().heads, "attention.head_count");
+    if (!heads) {
+      fail(fmt::format("does not have the number of heads ('{}')",
+                       checkpoint_.is_gguf() ? match_.gguf_keys + ".attention.head_count" : keys().heads.front()));
+    }
+    sizes.heads = sizes.kv_heads = *heads;
+    sizes.d_head = stated({"v_head_dim"}, "attention.value_length_mla").value_or(divide(width, *heads, "heads"));
+    const std::size_t down = outputs(match_.layout->latent.kv_down, sizes.layers);
+    const std::size_t rank = outputs(match_.layout->latent.kv_norm, sizes.layers);
+    sizes.d_rotary = stated({"qk_rope_head_dim"}, "rope.dimension_count").value_or(down > rank ? down - rank : 0);
+    const std::size_t both = outputs(match_.layout->k, sizes.layers) / *heads;
+    const std::size_t key = both > sizes.d_head ? both - sizes.d_head : 0;
+    if (checkpoint_.is_gguf()) {
+      const std::size_t query = stated({}, "attention.key_length_mla").value_or(key + sizes.d_rotary);
+      sizes.d_key = query > sizes.d_rotary ? query - sizes.d_rotary : 0;
+    } else {
+      sizes.d_key = stated({"qk_nope_head_dim"}, "").value_or(key);
+    }
+    if (sizes.d_rotary == 0 || sizes.d_key == 0) {
+      fail("does not say how wide the keys are ('qk_nope_head_dim', 'qk_rope_head_dim'), and neither do the tensors");
+    }
+  }
+
+  // Number of outputs of a module, or of numbers of a norm; 0 if no layer has it.
+  std::size_t outputs(const std::string& module, std::size_t layers) const {
+    const StoredTensor* found = first_tensor(module, layers);
+    return found == nullptr || found->shape.empty() ? 0 : found->shape.front();
   }
 
   MaybeSize stated_heads() const {

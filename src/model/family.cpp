@@ -28,6 +28,10 @@ std::string_view to_string(PositionKind kind) noexcept {
       return "relative";
     case PositionKind::kNone:
       return "none";
+    case PositionKind::kRotaryGrid:
+      return "rotary, by row and column";
+    case PositionKind::kGridBias:
+      return "a bias by rows and columns";
     case PositionKind::kRelativeBias:
       return "learned, and a bias by distance";
     case PositionKind::kDistanceBias:

@@ -4,30 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <numeric>
+
+#include "headscope/base/spelling.h"
 
 namespace headscope {
 namespace {
 
 bool has_forward_pass(const Family& family, const std::vector<Layout>& layouts) {
-  return family.no_forward.empty() &&
-         std::ranges::any_of(layouts, [](const Layout& layout) { return !layout.forward.mlp.empty(); });
-}
-
-// Levenshtein's distance.
-std::size_t edits(std::string_view from, std::string_view to) {
-  std::vector<std::size_t> row(to.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < to.size(); ++j) {
-      const std::size_t replaced = diagonal + (from[i] == to[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
+  return family.no_forward.empty() && std::ranges::any_of(layouts, [](const Layout& layout) {
+           return !layout.forward.mlp.empty() || !layout.forward.experts.routers.empty();
+         });
 }
 
 }  // namespace
@@ -58,7 +44,8 @@ const Family* nearest_family(std::string_view stated) {
     for (const std::string& type : family.model_types) consider(family, type);
     consider(family, family.name);
   }
-  // An architecture of GGUF that is as near is less likely to be meant: "mistrall" is mistral, not ministral3's mistral3.
+  // An architecture of GGUF that is as near is less likely to be meant: "mistrall" is mistral, not ministral3's
+  // mistral3.
   for (const Family& family : known_families()) {
     if (family.gguf) consider(family, family.gguf->architecture);
   }

@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "headscope/base/error.h"
+#include "headscope/base/spelling.h"
 #include "headscope/model/family_table.h"
 #include "model/attention_names.h"
 #include "model/config_reader.h"
 #include "model/fitting_families.h"
 #include "model/layer_names.h"
+#include "model/towers.h"
 
 namespace headscope {
 namespace {
@@ -50,11 +52,52 @@ bool contains(const std::vector<std::string>& list, std::string_view item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-const Family* by_model_type(std::string_view model_type) {
+// Two towers of a model may have its model_type; the text tower counts, unless the input is given.
+const Family* by_model_type(std::string_view model_type, std::optional<Modality> modality = {}) {
+  const Family* found = nullptr;
   for (const Family& family : known_families()) {
-    if (contains(family.model_types, model_type)) return &family;
+    if (!contains(family.model_types, model_type) || family.modality != modality.value_or(family.modality)) continue;
+    if (found == nullptr || family.modality == Modality::kText) found = &family;
+  }
+  return found;
+}
+
+const Family* family_of_tower(const Checkpoint& checkpoint, const Tower& tower) {
+  for (const JsonValue scope : {tower.config, checkpoint.config()}) {
+    if (const auto type = scope.find("model_type").as_string()) return by_model_type(*type, tower.modality);
   }
   return nullptr;
+}
+
+// "stage1" is 0; nothing for another word.
+std::optional<std::size_t> stage_of(std::string_view tower) {
+  constexpr std::string_view kStage = "stage";
+  if (!tower.starts_with(kStage)) return std::nullopt;
+  tower.remove_prefix(kStage.size());
+  if (tower.size() != 1 || tower.front() < '1' || tower.front() > '9') return std::nullopt;
+  return static_cast<std::size_t>(tower.front() - '1');
+}
+
+// Returns the tower of that name; nullptr if the configuration describes a single transformer.
+const Tower* find_tower(const Checkpoint& checkpoint, const std::vector<Tower>& towers, std::string_view name) {
+  if (name != "text" && name != "vision") {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("unknown tower '{}'; expected text or vision, or stage1 to stage9", printable(name)));
+  }
+  for (const Tower& tower : towers) {
+    if (tower_name(tower.modality) == name) return &tower;
+  }
+  if (towers.empty()) return nullptr;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("{}: describes no {} tower", checkpoint.config_path().string(), name));
+}
+
+const Family& by_tower(const Checkpoint& checkpoint, const Tower& tower) {
+  if (const Family* family = family_of_tower(checkpoint, tower)) return *family;
+  const std::string stated(tower.config.find("model_type").as_string().value_or(""));
+  unknown(checkpoint,
+          fmt::format("model_type '{}' of the {} tower is unknown", printable(stated), tower_name(tower.modality)),
+          stated);
 }
 
 const Family* by_class_name(std::string_view class_name) {
@@ -93,6 +136,8 @@ const Family& by_config(const Checkpoint& checkpoint) {
     const auto model_type = value.as_string();
     if (!model_type) unknown(checkpoint, "'model_type' is not a string");
     const Family* family = by_model_type(*model_type);
+    const std::vector<Tower> towers = towers_of(checkpoint);
+    if (family == nullptr && !towers.empty()) return by_tower(checkpoint, towers.front());
     if (family == nullptr) {
       unknown(checkpoint, fmt::format("model_type '{}' is unknown", printable(*model_type)), *model_type);
     }
@@ -125,14 +170,22 @@ NormOrder norm_order(const Family& family, JsonValue config) {
   return config.find(family.pre_norm_key).as_bool().value_or(true) ? NormOrder::kPre : NormOrder::kPost;
 }
 
+// PaliGemma reads its prompt in both directions; its first files do not say so. Gemma 4 has "all", or "vision" for
+// images only.
+bool reads_both_ways(const Checkpoint& checkpoint, JsonValue config) {
+  const bool paligemma = checkpoint.config().find("model_type").as_string() == "paligemma";
+  const JsonValue value = config.find("use_bidirectional_attention");
+  return value.as_string() ? *value.as_string() == "all" : value.as_bool().value_or(paligemma);
+}
+
 const Family& by_name(std::string_view name) {
   for (const Family& family : known_families()) {
     if (family.name == name) return family;
   }
-  std::vector<std::string_view> names;
+  std::vector<std::string> names;
   for (const Family& family : known_families()) names.push_back(family.name);
-  throw Error(ErrorKind::kInvalidArgument,
-              fmt::format("unknown family '{}'; expected one of {}", printable(name), fmt::join(names, ", ")));
+  throw Error(ErrorKind::kInvalidArgument, fmt::format("unknown family '{}'{}; expected one of {}", printable(name),
+                                                       did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
 std::string gguf_architecture(const Checkpoint& checkpoint) {
@@ -184,34 +237,67 @@ std::vector<std::size_t> stored_layers(const Checkpoint& checkpoint, const Famil
 
 FamilyMatch match_gguf(const Checkpoint& checkpoint, const Family& family, const std::string& source) {
   if (!family.gguf) unknown(checkpoint, fmt::format("{}, which headscope does not read from GGUF", source));
-  LayoutSearch search = find_layout(checkpoint, family.gguf->layouts, {});
+  LayoutSearch search = find_layout(checkpoint, family.gguf->layouts, {}, family.modality);
   if (search.layout == nullptr) unknown(checkpoint, fmt::format("{}, but {}", source, search.problem));
   return {&family,
           search.layout,
           std::move(search.prefix),
           family.gguf->position,
           family.order,
+          family.causal,
           {},
           gguf_keys(checkpoint, *family.gguf)};
 }
 
 }  // namespace
 
-FamilyMatch find_family(const Checkpoint& checkpoint, std::string_view name) {
+FamilyMatch find_family(const Checkpoint& checkpoint, std::string_view name, std::string_view tower) {
   const bool gguf = checkpoint.is_gguf();
-  const Family& family = !name.empty() ? by_name(name) : gguf ? by_architecture(checkpoint) : by_config(checkpoint);
+  const std::vector<Tower> towers = towers_of(checkpoint);
+  const std::optional<std::size_t> stage = stage_of(tower);
+  const Tower* chosen = tower.empty() || stage ? nullptr : find_tower(checkpoint, towers, tower);
+  const Family& family = !name.empty()       ? by_name(name)
+                         : chosen != nullptr ? by_tower(checkpoint, *chosen)
+                         : gguf              ? by_architecture(checkpoint)
+                                             : by_config(checkpoint);
+  if (!tower.empty() && !stage && tower_name(family.modality) != tower) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{}: {} is of kind {}, so it has no {} tower", checkpoint.config_path().string(),
+                            family.name, tower_name(family.modality), tower));
+  }
   const std::string source = !name.empty() ? fmt::format("was requested as family {}", family.name)
                              : gguf        ? fmt::format("general.architecture is '{}'", family.gguf->architecture)
                                            : fmt::format("says family {}", family.name);
   if (gguf) return match_gguf(checkpoint, family, source);
   const JsonValue nested = checkpoint.config().find(family.nested_config);
-  const JsonValue config = nested.is_object() ? nested : checkpoint.config();
+  JsonValue config = nested.is_object() ? nested : checkpoint.config();
+  for (const Tower& one : towers) {
+    if (one.modality == family.modality) config = one.config;
+  }
   reject_other_architectures(checkpoint, family);
-  LayoutSearch search = find_layout(checkpoint, family.layouts, config);
+  LayoutSearch search = find_layout(checkpoint, family.layouts, config, family.modality, stage);
   if (search.layout == nullptr) unknown(checkpoint, fmt::format("{}, but {}", source, search.problem));
+  if (stage && !search.stage) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{}: {} has no stages", checkpoint.config_path().string(), family.name));
+  }
   const bool alibi = !family.alibi_key.empty() && config.find(family.alibi_key).as_bool().value_or(false);
   const PositionKind position = alibi ? PositionKind::kAlibi : family.position;
-  FamilyMatch match{&family, search.layout, std::move(search.prefix), position, norm_order(family, config), config, {}};
+  FamilyMatch match{&family,
+                    search.layout,
+                    std::move(search.prefix),
+                    position,
+                    norm_order(family, config),
+                    family.causal && !reads_both_ways(checkpoint, config),
+                    config,
+                    {}};
+  if (towers.size() > 1) match.tower = tower_name(family.modality);
+  match.stage = search.stage;
+  for (const std::size_t one : search.stages) {
+    const std::string name_of_stage = fmt::format("stage{}", one + 1);
+    if (one == search.stage) match.tower = name_of_stage;
+    if (one != search.stage) match.other_stages.push_back(name_of_stage);
+  }
   match.stored_layers = stored_layers(checkpoint, match);
   return match;
 }

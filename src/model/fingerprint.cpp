@@ -63,12 +63,18 @@ void add_all(Hash& hash, std::span<const std::byte> bytes) {
 
 std::set<const StoredTensor*> head_tensors(const HeadMap& map) {
   std::set<const StoredTensor*> tensors;
+  const auto add = [&](const HeadSlice& slice) {
+    tensors.insert({slice.tensor, slice.block_scale});
+    if (slice.tensor == nullptr || slice.tensor->packed == nullptr) return;
+    tensors.insert(slice.tensor->packed->parts.begin(), slice.tensor->packed->parts.end());
+  };
   for (const LayerTensors& layer : map.layers) {
     tensors.insert({layer.norm_gain, layer.memory_gain, layer.output_scale});
-    for (const HeadSlice& slice : layer.slices) {
-      tensors.insert({slice.tensor, slice.block_scale});
-      if (slice.tensor == nullptr || slice.tensor->packed == nullptr) continue;
-      tensors.insert(slice.tensor->packed->parts.begin(), slice.tensor->packed->parts.end());
+    for (const HeadSlice& slice : layer.slices) add(slice);
+    if (!layer.latent) continue;
+    for (const LatentFactor* factor : {&layer.latent->query, &layer.latent->key_value}) {
+      add(factor->down);
+      tensors.insert(factor->gain);
     }
   }
   return tensors;

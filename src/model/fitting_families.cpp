@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -12,22 +13,52 @@
 #include "headscope/base/error.h"
 #include "model/config_reader.h"
 #include "model/layer_names.h"
+#include "model/towers.h"
 
 namespace headscope {
 namespace {
 
 // Returns the prefix of O's names: the first listed prefix that occurs, else the only prefix there is.
-std::optional<std::string> find_prefix(const Checkpoint& checkpoint, const Layout& layout) {
+// Prefixes of a tower with another input do not count.
+std::optional<std::string> find_prefix(const Checkpoint& checkpoint, const Layout& layout, Modality modality) {
   std::set<std::string_view> found;
   const std::string pattern = layout.o + ".weight";
   for (const StoredTensor* tensor : checkpoint.tensors()) {
-    if (const auto match = match_layer(tensor->name, pattern)) found.insert(match->prefix);
+    const auto match = match_layer(tensor->name, pattern);
+    if (match && !names_other_tower(match->prefix, modality)) found.insert(match->prefix);
   }
   for (const std::string& prefix : layout.prefixes) {
     if (found.contains(prefix)) return prefix;
   }
   if (!layout.other_prefixes || found.size() != 1) return std::nullopt;
   return std::string(*found.begin());
+}
+
+// Chooses among the stages of a layout whose prefix has {i}.
+LayoutSearch find_stage(const Checkpoint& checkpoint, const Layout& layout, std::optional<std::size_t> stage) {
+  LayoutSearch search{.layout = &layout, .problem = fmt::format("there is no '{}.weight'", layout.o)};
+  std::map<std::size_t, std::pair<std::string, std::size_t>> found;  // by stage: its prefix and its number of layers
+  for (const StoredTensor* tensor : checkpoint.tensors()) {
+    const auto match = match_layer(tensor->name, layout.o + ".weight");
+    for (const std::string& pattern : layout.prefixes) {
+      const auto place = match ? match_layer(match->prefix, pattern) : std::nullopt;
+      if (!place || !place->prefix.empty()) continue;
+      auto& [prefix, layers] = found[place->layer];
+      prefix = match->prefix;
+      ++layers;
+    }
+  }
+  std::size_t most = 0;
+  for (const auto& [index, one] : found) {
+    search.stages.push_back(index);
+    if (stage ? index != *stage : one.second < most) continue;
+    most = one.second;
+    search.stage = index;
+    search.prefix = one.first;
+    search.problem.clear();
+  }
+  if (!found.empty() && !search.stage) search.problem = fmt::format("there is no stage {}", *stage + 1);
+  return search;
 }
 
 bool has_layer_tensor(const Checkpoint& checkpoint, const std::string& prefix, const std::string& pattern) {
@@ -46,6 +77,10 @@ std::vector<std::string> required_modules(const Layout& layout) {
                                       layout.o,
                                       layout.norm,
                                       layout.q_norm,
+                                      layout.latent.q_down,
+                                      layout.latent.q_norm,
+                                      layout.latent.kv_down,
+                                      layout.latent.kv_norm,
                                       forward.patches,
                                       forward.embedding_norm,
                                       forward.k_norm,
@@ -71,9 +106,13 @@ std::vector<std::string> known_names(const Layout& layout) {
   std::vector<std::string> modules = required_modules(layout);
   modules.insert(modules.end(), {forward.project_in, forward.project_out});
   for (const MlpNames& mlp : forward.mlp) modules.insert(modules.end(), {mlp.gate, mlp.up, mlp.down});
-  std::vector<std::string> names = {layout.output_scale,  forward.positions, forward.token_types,
-                                    forward.registers,    forward.mlp_scale, forward.unembedding_bias,
-                                    forward.relative_bias};
+  const ExpertNames& experts = forward.experts;
+  modules.insert(modules.end(), experts.routers.begin(), experts.routers.end());
+  modules.insert(modules.end(), {experts.shared_gate, experts.shared_up, experts.shared_down, experts.shared_switch});
+  std::vector<std::string> names = {layout.output_scale,   forward.positions, forward.token_types,
+                                    forward.registers,     forward.mlp_scale, forward.unembedding_bias,
+                                    forward.relative_bias, forward.sinks,     forward.experts.correction};
+  for (const ExpertForm& form : forward.experts.forms) names.insert(names.end(), {form.gate, form.up, form.down});
   for (const auto& some : {layout.embedding, layout.unembedding, forward.leading}) {
     names.insert(names.end(), some.begin(), some.end());
   }
@@ -95,9 +134,13 @@ std::size_t missing_modules(const Checkpoint& checkpoint, const Layout& layout, 
   const auto missing = std::ranges::count_if(modules, [&](const std::string& name) { return lacks(name + ".weight"); });
   const bool no_scale = !layout.output_scale.empty() && !layout.output_scale_optional && lacks(layout.output_scale);
   const auto& mlp = layout.forward.mlp;
-  const bool no_mlp = !mlp.empty() && std::ranges::all_of(mlp, [&](const MlpNames& names) {
-    return lacks(names.up + ".weight") || (!names.gate.empty() && lacks(names.gate + ".weight"));
-  });
+  const auto& routers = layout.forward.experts.routers;
+  const bool no_experts =
+      std::ranges::all_of(routers, [&](const std::string& router) { return lacks(router + ".weight"); });
+  const bool known = !mlp.empty() || !routers.empty();
+  const bool no_mlp = known && no_experts && std::ranges::all_of(mlp, [&](const MlpNames& names) {
+                        return lacks(names.up + ".weight") || (!names.gate.empty() && lacks(names.gate + ".weight"));
+                      });
   return static_cast<std::size_t>(missing) + (no_scale ? 1 : 0) + (no_mlp ? 1 : 0);
 }
 
@@ -149,11 +192,18 @@ bool reads_stream(const Checkpoint& checkpoint, const Layout& layout, const std:
 
 }  // namespace
 
-LayoutSearch find_layout(const Checkpoint& checkpoint, const std::vector<Layout>& layouts, JsonValue config) {
+LayoutSearch find_layout(const Checkpoint& checkpoint, const std::vector<Layout>& layouts, JsonValue config,
+                         Modality modality, std::optional<std::size_t> stage) {
   LayoutSearch search;
   for (const Layout& layout : layouts) {
     if (!holds(layout.when, config)) continue;
-    const auto prefix = find_prefix(checkpoint, layout);
+    if (!layout.prefixes.empty() && layout.prefixes.front().find("{i}") != std::string::npos) {
+      search = find_stage(checkpoint, layout, stage);
+      if (search.stage) return search;
+      search.layout = nullptr;
+      continue;
+    }
+    const auto prefix = find_prefix(checkpoint, layout, modality);
     if (!prefix) {
       if (search.problem.empty()) search.problem = fmt::format("there is no '{}.weight'", layout.o);
       continue;
@@ -181,7 +231,7 @@ std::vector<FamilyFit> fitting_families(const Checkpoint& checkpoint, std::strin
   for (const Family& family : known_families()) {
     if (checkpoint.is_gguf() && !family.gguf) continue;
     const LayoutSearch search = find_layout(checkpoint, checkpoint.is_gguf() ? family.gguf->layouts : family.layouts,
-                                            checkpoint.is_gguf() ? JsonValue() : checkpoint.config());
+                                            checkpoint.is_gguf() ? JsonValue() : checkpoint.config(), family.modality);
     if (search.layout == nullptr || !reads_stream(checkpoint, *search.layout, search.prefix)) continue;
     const auto& prefixes = search.layout->prefixes;
     candidates.push_back({{&family, missing_modules(checkpoint, *search.layout, search.prefix),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,11 +16,15 @@ struct LayoutSearch {
   const Layout* layout = nullptr;
   std::string prefix;
   std::string problem;
+  std::optional<std::size_t> stage = {};  ///< The stage that `prefix` is of, from 0.
+  std::vector<std::size_t> stages = {};   ///< All stages there are; empty if the layout has none.
 };
 
-/// Returns the first of a family's layouts that the tensor names and the configuration fit.
+/// Returns the first of a family's layouts that the tensor names and the configuration fit. `modality` is the family's:
+/// names of a tower with another input do not count. If a prefix of the layout has {i}, the number of a stage, `stage`
+/// selects one; without it, it is the stage with the most layers.
 [[nodiscard]] LayoutSearch find_layout(const Checkpoint& checkpoint, const std::vector<Layout>& layouts,
-                                       JsonValue config);
+                                       JsonValue config, Modality modality, std::optional<std::size_t> stage = {});
 
 /// A family whose names for the heads fit the tensors, and how well the rest fits.
 struct FamilyFit {

@@ -44,7 +44,7 @@ Activation activation(const ConfigReader& config, const ForwardRules& rules) {
 // Returns one value per layer of a list in the configuration; empty if there is none.
 std::vector<JsonValue> by_layer(const ConfigReader& config, std::string_view key, std::size_t layers) {
   const JsonValue list = config.scope().find(key);
-  if (!list.is_array()) return {};
+  if (!list.is_array() || list.size() == 0) return {};
   if (list.size() != layers) {
     config.malformed(fmt::format("'{}' has {} entries for {} layers", key, list.size(), layers));
   }
@@ -70,16 +70,31 @@ std::vector<bool> attention_types(const ConfigReader& config, std::size_t layers
   return result.size() == layers ? result : std::vector<bool>();
 }
 
+// Which layers have rotary positions.
+std::vector<bool> rotated(const ConfigReader& config, const ForwardRules& rules, const std::vector<bool>& windowed) {
+  std::vector<bool> result(windowed.size(), true);
+  if (rules.rotary_layers == RotaryLayers::kWindowed) return config.is_null(rules.window_key) ? result : windowed;
+  if (rules.rotary_layers == RotaryLayers::kAll) return result;
+  const std::vector<JsonValue> listed = by_layer(config, "no_rope_layers", windowed.size());
+  const std::size_t every = std::max<std::size_t>(config.size({"no_rope_layer_interval"}).value_or(4), 1);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    result[i] = listed.empty() ? (i + 1) % every != 0 : listed[i].as_unsigned().value_or(1) != 0;
+  }
+  return result;
+}
+
 // Which layers have a window, according to `layer_types`, `attention_layers` (GPT-Neo) or the family's rule.
 std::vector<bool> windowed(const ConfigReader& config, const ForwardRules& rules, std::size_t layers) {
   std::vector<bool> result(layers);
   const bool knows_types = rules.windows != Windows::kNone && rules.windows != Windows::kAll;
   for (const char* key : {"layer_types", "attention_layers"}) {
+    if (!knows_types) continue;
     const std::vector<JsonValue> types = by_layer(config, key, layers);
-    if (!knows_types || types.empty()) continue;
+    if (types.empty()) continue;
     for (std::size_t i = 0; i < layers; ++i) {
       const std::string_view type = types[i].as_string().value_or("not a string");
-      const bool local = type == "sliding_attention" || type == "local";
+      const bool local =
+          type == "sliding_attention" || type == "local" || (rules.chunks && type == "chunked_attention");
       if (!local && type != "full_attention" && type != "global") {
         config.unsupported(fmt::format("layer type '{}'", printable(type)));
       }
@@ -113,6 +128,8 @@ std::vector<bool> windowed(const ConfigReader& config, const ForwardRules& rules
       case Windows::kListed:
         result[i] = true;
         break;
+      case Windows::kRotated:
+        return rotated(config, rules, result);
     }
   }
   return result;
@@ -121,26 +138,13 @@ std::vector<bool> windowed(const ConfigReader& config, const ForwardRules& rules
 std::size_t window(const ConfigReader& config, const Family& family) {
   const ForwardRules& rules = family.forward;
   if (rules.windows == Windows::kNone) return 0;
-  const bool optional = rules.windows == Windows::kFromLayer || rules.rotary_layers == RotaryLayers::kListed;
+  const bool optional = rules.windows == Windows::kFromLayer || rules.windows_switched;
   if (optional && !config.boolean("use_sliding_window").value_or(false)) return 0;
   if (!config.boolean("same_length").value_or(true)) return 0;  // Transformer-XL
   // null means no window; a missing key means the default of the configuration class.
   if (config.is_null(rules.window_key)) return 0;
   const std::size_t width = config.size({rules.window_key}).value_or(static_cast<std::size_t>(rules.window));
   return family.causal || width == 0 ? width : width / 2 + 1;
-}
-
-// Which layers have rotary positions.
-std::vector<bool> rotated(const ConfigReader& config, const ForwardRules& rules, const std::vector<bool>& windowed) {
-  if (rules.rotary_layers == RotaryLayers::kWindowed) return windowed;
-  std::vector<bool> result(windowed.size(), true);
-  if (rules.rotary_layers == RotaryLayers::kAll) return result;
-  const std::vector<JsonValue> listed = by_layer(config, "no_rope_layers", windowed.size());
-  const std::size_t every = std::max<std::size_t>(config.size({"no_rope_layer_interval"}).value_or(4), 1);
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    result[i] = listed.empty() ? (i + 1) % every != 0 : listed[i].as_unsigned().value_or(1) != 0;
-  }
-  return result;
 }
 
 double factor(const ConfigReader& config, const std::string& key, double by_default = 1) {
@@ -154,6 +158,17 @@ void set_factors(const ConfigReader& config, const ForwardRules& rules, ForwardS
   settings.logit_factor = factor(config, keys.logits, rules.logit_factor) / factor(config, keys.logits_divisor);
   if (!keys.scores.empty()) settings.score_scale = factor(config, keys.scores, settings.score_scale);
   if (!rules.clip_key.empty()) settings.clip = config.positive({rules.clip_key}).value_or(0);
+}
+
+// Llama 4's keys. Files have numbers for true and false, too.
+void set_temper(const ConfigReader& config, const ForwardRules& rules, ForwardSettings& settings) {
+  if (rules.bare_head_norms) settings.bare_head_norms = config.boolean("use_qk_norm").value_or(true);
+  if (!rules.tempered_queries) return;
+  const JsonValue stated = config.scope().find("attn_temperature_tuning");
+  if (!stated.as_bool().value_or(stated.as_number().value_or(1) != 0)) return;
+  settings.query_growth = config.positive({"attn_scale"}).value_or(0.1);
+  settings.query_period = config.positive({"floor_scale"}).value_or(8192);
+  settings.query_shift = 1;
 }
 
 // DeBERTa's keys; older files join the words of a list by '|'.
@@ -221,11 +236,13 @@ Pooling pooling(const ConfigReader& config, const ForwardRules& rules) {
   config.unsupported(fmt::format("pooling '{}'", printable(*word)));
 }
 
-void reject_relatives(const ConfigReader& config, const Family& family) {
+void reject_relatives(const ConfigReader& config, const FamilyMatch& match) {
+  const Family& family = *match.family;
   if (!family.causal && config.boolean("is_decoder").value_or(false)) config.unsupported("'is_decoder' is true");
-  if (config.boolean("use_bidirectional_attention").value_or(false)) {
-    config.unsupported("'use_bidirectional_attention' is true");
+  if (family.causal && !match.causal && family.forward.windows != Windows::kNone) {
+    config.unsupported("attends in both directions, also in layers with a window");
   }
+  if (config.boolean("enable_moe_block").value_or(false)) config.unsupported("its MLPs are beside mixtures of experts");
   const auto kind = config.word({"position_embedding_type"});
   if (family.forward.token_dropout && kind.value_or("absolute") != "rotary") {
     config.unsupported(fmt::format("position_embedding_type '{}'", printable(kind.value_or("absolute"))));
@@ -241,7 +258,7 @@ void reject_relatives(const ConfigReader& config, const Family& family) {
 ForwardSettings from_config(const Checkpoint& checkpoint, const FamilyMatch& match, const HeadSizes& sizes) {
   const ForwardRules& rules = match.family->forward;
   const ConfigReader config(checkpoint, match.config);
-  reject_relatives(config, *match.family);
+  reject_relatives(config, match);
   ForwardSettings settings;
   settings.activation = activation(config, rules);
   settings.epsilon = config.positive(rules.epsilon_keys).value_or(rules.epsilon);
@@ -249,7 +266,7 @@ ForwardSettings from_config(const Checkpoint& checkpoint, const FamilyMatch& mat
   if (!rules.parallel_key.empty()) settings.parallel = config.boolean(rules.parallel_key).value_or(rules.parallel);
 
   const double width = rules.query_scalar > 0 ? config.positive({"query_pre_attn_scalar"}).value_or(rules.query_scalar)
-                                              : static_cast<double>(sizes.d_head);
+                                              : static_cast<double>(sizes.width(Role::kQ));
   const bool scaled = !rules.unscaled && config.boolean("scale_attn_weights").value_or(true);
   settings.score_scale = scaled ? 1 / std::sqrt(width) : 1;
   set_factors(config, rules, settings);
@@ -263,6 +280,7 @@ ForwardSettings from_config(const Checkpoint& checkpoint, const FamilyMatch& mat
   if (match.position == PositionKind::kRelative) set_distances(config, settings);
   if (match.position == PositionKind::kDisentangled) set_relative(config, sizes, settings);
   settings.rotated = rotated(config, rules, settings.local);
+  set_temper(config, rules, settings);
   set_rotary(config, match, sizes, settings);
   settings.alibi_max = config.positive({"attn_config.alibi_bias_max"}).value_or(8);
   if (rules.token_dropout && config.boolean("token_dropout").value_or(false)) {
@@ -290,6 +308,10 @@ ForwardSettings from_config(const Checkpoint& checkpoint, const FamilyMatch& mat
   }
   settings.final_norm = !config.boolean("_remove_final_layer_norm").value_or(false);
   settings.pooling = pooling(config, rules);
+  if (!rules.mean_pooling_key.empty() && config.boolean(rules.mean_pooling_key).value_or(true)) {
+    settings.pooling = Pooling::kMean;
+    settings.final_norm = false;
+  }
   image_size(config, settings);
   return settings;
 }

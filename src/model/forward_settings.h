@@ -28,6 +28,8 @@ struct ForwardSettings {
   std::vector<bool> rotated;  ///< By layer: whether queries and keys are rotated.
   double query_growth = 0;
   double query_period = 1;
+  double query_shift = 0;
+  bool bare_head_norms = false;   ///< Of layers with rotary positions.
   bool relative = false;          ///< Whether there are relative positions ...
   bool relative_keys = false;     ///< ... that queries are compared with ...
   bool relative_queries = false;  ///< ... and keys.

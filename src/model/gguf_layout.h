@@ -1,6 +1,7 @@
 #pragma once
 
 #include "headscope/model/family.h"
+#include "model/expert_names.h"
 
 namespace headscope {
 
@@ -21,6 +22,7 @@ namespace headscope {
                             .mlp_norm = "blk.{i}.ffn_norm",
                             .mlp = {{.up = "blk.{i}.ffn_up", .gate = "blk.{i}.ffn_gate", .down = "blk.{i}.ffn_down"},
                                     {.up = "blk.{i}.ffn_up", .down = "blk.{i}.ffn_down"}},
+                            .experts = gguf_experts(),
                             .final_norm = "output_norm",
                             .unembedding_bias = "output.bias"}};
   if (fusion != Fusion::kNone) {

@@ -52,7 +52,7 @@ class Metadata {
 double score_width(const Family& family, const HeadSizes& sizes) {
   const bool gemma_27b = (family.name == "gemma2" && sizes.layers == 46) ||  //
                          (family.name == "gemma3" && sizes.layers == 62);
-  return static_cast<double>(gemma_27b ? sizes.d_model / sizes.heads : sizes.d_head);
+  return static_cast<double>(gemma_27b ? sizes.d_model / sizes.heads : sizes.width(Role::kQ));
 }
 
 std::vector<double> factors(const Checkpoint& checkpoint, const char* name) {
@@ -73,7 +73,7 @@ void set_scaling(const Checkpoint& checkpoint, const Metadata& metadata, Rotary&
   const double stated_amplitude = metadata.positive("rope.scaling.attn_factor").value_or(1);
   if (!rotary.long_factors.empty() || kind == "longrope") {
     rotary.scaling = RotaryScaling::kLongRope;
-    rotary.amplitude = stated_amplitude;
+    rotary.amplitude = rotary.long_amplitude = stated_amplitude;
   } else if (const std::vector<double> listed = factors(checkpoint, "rope_freqs.weight"); !listed.empty()) {
     rotary.scaling = RotaryScaling::kFactors;  // Llama 3's scaling, computed by the converter
     rotary.short_factors = listed;
@@ -164,13 +164,21 @@ ForwardSettings gguf_settings(const Checkpoint& checkpoint, const FamilyMatch& m
   rotary.base = metadata.positive("rope.freq_base").value_or(rules.rotary_base);
   rotary.width = metadata.size("rope.dimension_count");
   if (rotary.width == 0) rotary.width = sizes.d_head;
+  if (sizes.d_rotary > 0) rotary.first = sizes.d_key;
   if (rules.local_rotary_base > 0) {
     settings.local_rotary = rotary;
     const bool same = rules.local_rotary_base == rules.rotary_base;
     settings.local_rotary.base =
         metadata.positive("rope.freq_base_swa").value_or(same ? rotary.base : rules.local_rotary_base);
   }
+  rotary.whole_ramp = rules.whole_ramp_in_gguf;
   set_scaling(checkpoint, metadata, rotary);
+  if (rules.yarn_scores && rotary.scaling == RotaryScaling::kYarn) {
+    // The converter stores a tenth of mscale_all_dim, and takes mscale to be the same: then sines are not scaled.
+    const double m = 10 * metadata.positive("rope.scaling.yarn_log_multiplier").value_or(0);
+    settings.score_scale *= std::pow(yarn_amplitude(rotary.factor, m), 2);
+    rotary.amplitude = m > 0 ? 1 : yarn_amplitude(rotary.factor);
+  }
   check_rotary(rotary, sizes, metadata.path());
   return settings;
 }

@@ -24,7 +24,8 @@ std::optional<std::size_t> HeadSizes::layer_of(BlockLayer place) const noexcept 
 }
 
 std::optional<std::size_t> HeadSizes::layer_of(HeadId id) const noexcept {
-  return id.head < (id.key_value ? kv_heads : heads) ? layer_of(id.place()) : std::nullopt;
+  const std::optional<std::size_t> layer = layer_of(id.place());
+  return layer && id.head < heads_of(*layer, id.key_value ? Role::kK : Role::kQ) ? layer : std::nullopt;
 }
 
 std::string HeadSizes::text() const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "headscope/model/family.h"
+#include "model/expert_names.h"
 
 namespace headscope {
 
@@ -52,9 +53,13 @@ inline constexpr const char* kOutputNormsOnly =
   return layout;
 }
 
-inline constexpr const char* kLinearLayers =
-    "layers of another kind, linear attention, which have no maps, lie between those with attention";
-inline constexpr const char* kGatedOutput = "the output of each head is multiplied by a gate, which is not part of O";
+inline constexpr const char* kSharedLayers =
+    "layers may use the keys and values of an earlier layer; they have no K and V of their own";
+
+inline constexpr const char* kGatedOutput =
+    "the other layers have linear attention, which has no maps; the output of each head is multiplied by a gate, which "
+    "is "
+    "not part of O";
 
 /// Qwen3-Next and Qwen3.5: some layers have gated attention, the others linear attention.
 [[nodiscard]] inline Layout gated_layout() {
@@ -62,7 +67,18 @@ inline constexpr const char* kGatedOutput = "the output of each head is multipli
   layout.hybrid = layout.query_gates = true;
   layout.norm_offset = 1;
   layout.q_norm = "layers.{i}.self_attn.q_norm";
-  layout.forward = {.k_norm = "layers.{i}.self_attn.k_norm", .final_norm = "norm"};
+  layout.forward.k_norm = "layers.{i}.self_attn.k_norm";
+  layout.forward.experts = with_shared(experts_in("layers.{i}.mlp"), "layers.{i}.mlp.shared_expert");
+  layout.forward.experts.shared_switch = "layers.{i}.mlp.shared_expert_gate";
+  const std::string linear = "layers.{i}.linear_attn.";
+  layout.forward.mixer = {
+      .in = {{linear + "in_proj_qkv", linear + "in_proj_z", linear + "in_proj_b", linear + "in_proj_a"},
+             {linear + "in_proj_qkvz", linear + "in_proj_ba"}},
+      .kernel = linear + "conv1d",
+      .decay = linear + "A_log",
+      .step_bias = linear + "dt_bias",
+      .norm = linear + "norm",
+      .out = linear + "out_proj"};
   return layout;
 }
 
@@ -78,9 +94,21 @@ inline constexpr const char* kGatedOutput = "the output of each head is multipli
   return {.activation = Activation::kSilu, .epsilon_keys = {"rms_norm_eps"}, .epsilon = epsilon};
 }
 
-/// Qwen3-Next and Qwen3.5 rotate a quarter of a head's components.
-[[nodiscard]] inline ForwardRules gated_rules() {
+/// Granite: constant factors on embeddings, scores, branches and logits.
+[[nodiscard]] inline ForwardRules granite_rules() {
   ForwardRules rules = llama_rules();
+  rules.factors = {.embedding = "embedding_multiplier",
+                   .scores = "attention_multiplier",
+                   .branches = "residual_multiplier",
+                   .logits = "",
+                   .logits_divisor = "logits_scaling"};
+  return rules;
+}
+
+/// Qwen3-Next and Qwen3.5 rotate a quarter of a head's components.
+[[nodiscard]] inline ForwardRules gated_rules(std::size_t chosen_experts) {
+  ForwardRules rules = llama_rules();
+  rules.router = {.chosen = chosen_experts, .stated = true};
   rules.rotary_share = 0.25;
   return rules;
 }

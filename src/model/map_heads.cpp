@@ -35,6 +35,7 @@ class Mapper {
       missing_.clear();
       LayerTensors layer;
       for (const Role role : kRoles) layer.slices[static_cast<std::size_t>(role)] = slice(role);
+      if (!layout_.latent.empty()) latent(layer);
       const bool pre = order_ == NormOrder::kPre;
       layer.normed = !pre || (!layout_.norm.empty() && layer_ >= layout_.first_norm);
       if (pre && layer.normed && !layout_.bare_norms) layer.norm_gain = gain();
@@ -49,20 +50,25 @@ class Mapper {
 
  private:
   HeadSlice slice(Role role) {
-    const std::size_t h = sizes_.d_head;
+    if (sizes_.heads_of(layer_, role) == 0) return {};
+    const bool latent = role == Role::kQ ? !layout_.latent.q_down.empty() : !layout_.latent.empty();
+    if (latent && role != Role::kO) return {};  // see `latent`
+    const std::size_t h = sizes_.width(layer_, role);
     const std::size_t query = sizes_.heads * h;
-    const std::size_t key = sizes_.kv_heads * h;
+    const std::size_t key = sizes_.heads_of(layer_, Role::kK) * h;
     const bool out_in = layout_.storage == Storage::kOutIn;
 
     HeadSlice found;
     found.stride = h;
     found.head_axis = out_in == (role != Role::kO) ? 0 : 1;
-    std::size_t extent = role == Role::kO ? query : sizes_.heads_of(role) * h;
+    std::size_t extent = role == Role::kO ? query : sizes_.heads_of(layer_, role) * h;
     const std::string* name = &layout_.q;
     if (role == Role::kO) {
       name = &layout_.o;
     } else if (layout_.fusion == Fusion::kNone) {
       name = role == Role::kQ ? &layout_.q : role == Role::kK ? &layout_.k : &layout_.v;
+      const bool has_value = layout_.v.empty() || find(layout_.v) != nullptr;
+      if (role == Role::kV && layout_.value_is_key && !has_value) name = &layout_.k;
       if (role == Role::kQ && layout_.query_gates) {
         extent = 2 * query;
         found.stride = 2 * h;
@@ -82,13 +88,67 @@ class Mapper {
 
     Shape expected = {sizes_.d_model, sizes_.d_model};
     expected[found.head_axis] = extent;
-    found.tensor = checked(*name + ".weight", expected, /*required=*/true);
-    if (found.tensor == nullptr) return found;
+    locate(*name + ".weight", expected, found);
+    return found;
+  }
+
+  // Finds the tensor of a slice, with the factors of its blocks.
+  void locate(const std::string& name, const Shape& expected, HeadSlice& found) {
+    found.tensor = checked(name, expected, /*required=*/true);
+    if (found.tensor == nullptr) return;
     found.block_scale = find_block_scale(checkpoint_, *found.tensor);
     if (const std::string scale = missing_block_scale(checkpoint_, *found.tensor); !scale.empty()) {
       missing_.push_back(scale);
       found.tensor = nullptr;  // codes are not weights without their scale
     }
+  }
+
+  // Q, K and V read latents. K and V are in one tensor, head by head.
+  void latent(LayerTensors& layer) {
+    const LatentNames& names = layout_.latent;
+    LatentTensors& latent = layer.latent.emplace();
+    const std::size_t key = sizes_.width(Role::kK);
+    const std::size_t both = key + sizes_.d_head;
+    if (!names.q_down.empty()) {
+      latent.query = factor(names.q_down, names.q_norm, 0, latent.query.down);
+      layer.slices[0] = second(layout_.q, sizes_.width(Role::kQ), latent.query.rank);
+    }
+    latent.key_value = factor(names.kv_down, names.kv_norm, sizes_.d_rotary, latent.rotary_key);
+    for (const Role role : {Role::kK, Role::kV}) {
+      HeadSlice& slice = layer.slices[static_cast<std::size_t>(role)];
+      slice = second(layout_.k, both, latent.key_value.rank);
+      slice.first = role == Role::kK ? 0 : key;
+    }
+  }
+
+  // The map to a latent and the gain of its norm. `rest` receives the `more` rows after those of the latent.
+  LatentFactor factor(const std::string& down, const std::string& norm, std::size_t more, HeadSlice& rest) {
+    LatentFactor found;
+    const std::string name = prefix_ + layer_name(norm + ".weight", match_.stored(layer_));
+    const StoredTensor* gain = checkpoint_.find(name);
+    found.rank = gain != nullptr && gain->shape.size() == 1 ? gain->shape[0] : 0;
+    const StoredTensor* tensor = checkpoint_.find(prefix_ + layer_name(down + ".weight", match_.stored(layer_)));
+    // Without the gain, the tensor says it.
+    if (gain == nullptr && tensor != nullptr && tensor->shape.size() == 2 && tensor->shape[0] > more) {
+      found.rank = tensor->shape[0] - more;
+    }
+    if (found.rank == 0) found.rank = 1;  // reported as missing or misshapen
+    found.gain = checked(norm + ".weight", {found.rank}, /*required=*/true);
+    found.down.stride = found.rank;
+    locate(down + ".weight", {found.rank + more, sizes_.d_model}, found.down);
+    if (more > 0) {
+      rest = found.down;
+      rest.first = found.rank;
+      rest.stride = more;
+    }
+    return found;
+  }
+
+  // A tensor from a latent to the heads.
+  HeadSlice second(const std::string& module, std::size_t stride, std::size_t rank) {
+    HeadSlice found;
+    found.stride = stride;
+    locate(module + ".weight", {sizes_.heads * stride, rank}, found);
     return found;
   }
 
@@ -117,6 +177,10 @@ class Mapper {
 
   const StoredTensor* vector(const std::string& pattern, bool required) {
     return checked(pattern, {sizes_.d_model}, required);
+  }
+
+  const StoredTensor* find(const std::string& module) const {
+    return checkpoint_.find(prefix_ + layer_name(module + ".weight", match_.stored(layer_)));
   }
 
   // Returns the layer's tensor of that name, after checking its shape and type.

@@ -12,9 +12,12 @@
 #include "headscope/base/error.h"
 #include "headscope/model/model.h"
 #include "model/block_scale.h"
+#include "model/config_reader.h"
+#include "model/expert_tensors.h"
 #include "model/find_family.h"
 #include "model/forward_settings.h"
 #include "model/layer_names.h"
+#include "model/towers.h"
 
 namespace headscope {
 namespace {
@@ -40,7 +43,7 @@ class Resolver {
     settings_ = forward_settings(checkpoint_, match_, sizes_);
     network_.order = match_.order;
     network_.parallel = settings_.parallel;
-    network_.causal = block_ == Block::kOnly ? match_.family->causal : block_ == Block::kDecoder;
+    network_.causal = block_ == Block::kOnly ? match_.causal : block_ == Block::kDecoder;
     network_.activation = settings_.activation;
     network_.score_cap = static_cast<float>(settings_.score_cap);
     network_.clip = static_cast<float>(settings_.clip);
@@ -48,12 +51,15 @@ class Resolver {
     network_.joint_head_norms = layout_.joint_head_norms;
     network_.query_growth = settings_.query_growth;
     network_.query_period = settings_.query_period;
+    network_.query_shift = settings_.query_shift;
+    if (!names_.experts.routers.empty()) experts_ = expert_settings(checkpoint_, match_);
     bias();
     relative();
     network_.rotary = settings_.rotary;
     network_.local_rotary = settings_.local_rotary;
     if (block_ != Block::kCross) input();
     for (std::size_t i = 0; i < sizes_.layers; ++i) network_.layers.push_back(layer(i));
+    if (layout_.hybrid) mixers();
     if (block_ != Block::kCross) output();
     network_.no_patch = no_patch();
     return std::move(network_);
@@ -71,7 +77,7 @@ class Resolver {
 
   void reject_relatives() const {
     if (!match_.family->no_forward.empty()) unsupported(match_.family->no_forward);
-    if (names_.mlp.empty() && block_ != Block::kDecoder) {
+    if (names_.mlp.empty() && names_.experts.routers.empty() && block_ != Block::kDecoder) {
       unsupported(
           fmt::format("no forward pass for {}{}", match_.family->name, checkpoint_.is_gguf() ? " in GGUF" : ""));
     }
@@ -91,11 +97,13 @@ class Resolver {
     return layer_name(pattern, match_.stored(layer));
   }
 
-  // Finds a tensor by its full name, with or without the prefix.
+  // Finds a tensor by its full name, with or without the prefix or a part of it.
   [[nodiscard]] const StoredTensor* find(const std::string& name) const {
     if (name.empty()) return nullptr;
-    const StoredTensor* tensor = checkpoint_.find(match_.prefix + name);
-    return tensor != nullptr ? tensor : checkpoint_.find(name);
+    for (const std::string_view outer : enclosing_prefixes(match_.prefix)) {
+      if (const StoredTensor* tensor = checkpoint_.find(std::string(outer) + name)) return tensor;
+    }
+    return nullptr;
   }
 
   [[nodiscard]] const StoredTensor* readable(const StoredTensor* tensor) const {
@@ -163,11 +171,12 @@ class Resolver {
   [[nodiscard]] std::optional<StoredNorm> head_norm(const std::string& pattern, std::size_t i, std::size_t heads,
                                                     bool required) const {
     const std::string module = named(pattern, i);
+    const std::size_t d_head = sizes_.width(i, Role::kK);
     const auto place = module.find("{h}");
     if (place == std::string::npos) {
       const StoredTensor* gain = find(module + ".weight");
-      if (gain == nullptr || gain->shape != Shape{heads, sizes_.d_head}) {
-        return norm(module, (layout_.joint_head_norms ? heads : 1) * sizes_.d_head, required);
+      if (gain == nullptr || gain->shape != Shape{heads, d_head}) {
+        return norm(module, (layout_.joint_head_norms ? heads : 1) * d_head, required);
       }
       StoredNorm result{.kind = match_.family->norm, .gain = readable(gain), .epsilon = settings_.epsilon};
       result.offset = layout_.norm_offset;
@@ -175,7 +184,7 @@ class Resolver {
     }
     std::optional<StoredNorm> all;
     for (std::size_t head = 0; head < heads; ++head) {
-      const auto one = norm(std::string(module).replace(place, 3, std::to_string(head)), sizes_.d_head, required);
+      const auto one = norm(std::string(module).replace(place, 3, std::to_string(head)), d_head, required);
       if (!one) return std::nullopt;
       if (head == 0) all = one;
       if (head > 0) all->other_gains.push_back(one->gain);
@@ -261,10 +270,17 @@ class Resolver {
 
   [[nodiscard]] std::string no_patch() const {
     if (!network_.relative.empty()) return "its scores compare queries and keys with relative positions";
+    if (sizes_.d_rotary > 0)
+      return "its heads share a rotary key, and their other keys and values come from one latent";
+    if (!network_.mixers.empty()) return "layers without attention lie between those with it";
     if (network_.joint_head_norms) return "its queries and keys are normalized over all heads together";
     if (!network_.bias.empty()) return "its scores have a bias by distance";
+    if (match_.position == PositionKind::kGridBias) return "its scores have a bias by distance";
+    if (network_.rotary.grid != RotaryGrid::kNone) return "its rotary positions are those of an image's patches";
     if (network_.clip > 0) return "its queries, keys and values are clipped";
     if (network_.branch_factor != 1) return "the outputs of its branches are multiplied by a constant";
+    if (!sizes_.by_layer.empty()) return "its layers have heads of different sizes, or share keys and values";
+    if (network_.input.token_inputs != nullptr) return "its layers have token embeddings of their own";
     const auto own_gains = [&](const std::optional<StoredNorm>& one) {
       return one && one->gain != nullptr && (one->gain->shape.size() > 1 || !one->other_gains.empty());
     };
@@ -306,11 +322,14 @@ class Resolver {
       in.narrow = names_.narrow_embedding;
       in.token_types = table(names_.token_types, placed_width());
     }
+    if (!names_.token_inputs.empty()) token_inputs();
     in.positions = table(names_.positions, placed_width());
     const bool learned = match_.position == PositionKind::kLearned || match_.position == PositionKind::kLearnedOffset ||
                          match_.position == PositionKind::kRelativeBias;
     if (learned && in.positions == nullptr) lacks(match_.prefix + names_.positions);
-    if (!learned && match_.position != PositionKind::kDisentangled) in.positions = nullptr;
+    const bool either = match_.position == PositionKind::kDisentangled || match_.position == PositionKind::kGridBias ||
+                        match_.position == PositionKind::kRotaryGrid;
+    if (!learned && !either) in.positions = nullptr;
     in.position_offset = settings_.position_offset;
     if (match_.position == PositionKind::kSinusoidal) in.sinusoids = settings_.positions;
     in.padding = settings_.padding;
@@ -339,6 +358,19 @@ class Resolver {
       channels = width_;
       network_.input.convolutions.push_back(one);
     }
+  }
+
+  void token_inputs() {
+    NetworkInput& in = network_.input;
+    in.token_inputs = readable(find(names_.token_inputs));
+    if (in.token_inputs == nullptr) return;
+    const Shape& shape = in.token_inputs->shape;
+    if (shape.size() != 2 || shape[1] == 0 || shape[1] % sizes_.layers != 0) {
+      wrong_shape(*in.token_inputs, fmt::format("[vocabulary, a multiple of {} layers]", sizes_.layers));
+    }
+    if (find_block_scale(checkpoint_, *in.token_inputs) != nullptr) unsupported("has an embedding in FP8 blocks");
+    in.token_projection = linear(names_.token_projection, width_, shape[1]);
+    in.token_norm = norm(names_.token_norm, shape[1] / sizes_.layers, /*required=*/true);
   }
 
   void embedding_tables() {
@@ -389,8 +421,10 @@ class Resolver {
     in.patches.weight = readable(find(names_.patches + ".weight"));
     if (in.patches.weight == nullptr) lacks(match_.prefix + names_.patches + ".weight");
     const Shape& shape = in.patches.weight->shape;
-    if (shape.size() != 4 || shape[0] != width_ || shape[1] == 0 || shape[2] == 0 || shape[3] == 0) {
-      wrong_shape(*in.patches.weight, fmt::format("[{}, channels, patch, patch]", width_));
+    const bool fits = (shape.size() == 4 || shape.size() == 5) && shape[0] == width_;
+    if (!fits || element_count(shape).value_or(0) == 0) {
+      wrong_shape(*in.patches.weight,
+                  fmt::format("[{}, channels, patch, patch], or with frames after channels", width_));
     }
     in.patches.bias = vector(names_.patches + ".bias", width_);
     for (const std::string& name : names_.leading) {
@@ -398,9 +432,28 @@ class Resolver {
     }
     in.registers = table(names_.registers);
     if (!names_.registers.empty() && in.registers == nullptr) lacks(match_.prefix + names_.registers);
-    in.interpolate = match_.family->forward.interpolated_positions;
+    // Rotary positions exist for images of any size.
+    in.interpolate = match_.family->forward.interpolated_positions || network_.rotary.grid != RotaryGrid::kNone;
+    in.between_corners = match_.family->forward.positions_between_corners;
     in.image_height = settings_.image_height;
     in.image_width = settings_.image_width;
+  }
+
+  // The table has a row for every distance in rows and columns, and three for the class token.
+  [[nodiscard]] const StoredTensor* grid_bias(std::size_t i) const {
+    if (names_.grid_bias.empty()) return nullptr;
+    const StoredTensor* table = readable(find(named(names_.grid_bias, i)));
+    if (table == nullptr) table = readable(find(names_.shared_grid_bias));
+    if (table == nullptr) return nullptr;
+    const NetworkInput& in = network_.input;
+    const Shape& kernel = in.patches.weight->shape;
+    const std::size_t height = in.image_height / kernel[kernel.size() - 2];
+    const std::size_t width = in.image_width / kernel.back();
+    if (height == 0 || height != width) unsupported("does not say that its images are square");
+    if (in.leading.size() != 1) unsupported("has no class token");
+    const Shape expected = {(2 * height - 1) * (2 * width - 1) + 3, sizes_.heads};
+    if (table->shape != expected) wrong_shape(*table, to_string(expected));
+    return table;
   }
 
   NetworkLayer layer(std::size_t i) const {
@@ -428,11 +481,24 @@ class Resolver {
         lacks(match_.prefix + named(names_.mlp_scale, i));
       }
     }
-    if (layer.has_mlp) mlp(i, layer);
+    if (layer.has_mlp) mlp(match_.stored(i), layer);
+    if (network_.input.token_inputs != nullptr) {
+      const std::size_t width = network_.input.token_inputs->shape[1] / sizes_.layers;
+      layer.token_input = {linear(named(names_.token_gate, i), width_, width),
+                           linear(named(names_.token_out, i), width, width_),
+                           *layer_norm(names_.token_out_norm, i, width_, /*required=*/true)};
+    }
+    if (!names_.block_scale.empty()) layer.block_scale = vector(named(names_.block_scale, i), 1);
     if (settings_.relative) relative(i, layer);
-    layer.window = settings_.windows[i];
+    const ForwardRules& rules = match_.family->forward;
+    (rules.chunks ? layer.chunk : layer.window) = settings_.windows[i];
+    layer.grid_bias = grid_bias(i);
     layer.rotary = settings_.rotated[i];
-    layer.local_rotary = layer.window > 0 && match_.family->forward.local_rotary_base > 0;
+    layer.growing_queries = !rules.tempered_queries || !layer.rotary;
+    if (settings_.bare_head_norms && layer.rotary) {
+      layer.q_norm = layer.k_norm = StoredNorm{.kind = NormKind::kRmsNorm, .epsilon = settings_.epsilon};
+    }
+    layer.local_rotary = layer.window > 0 && rules.local_rotary_base > 0;
     const double divisor = settings_.scale_by_layer ? static_cast<double>(i + 1) : 1;
     layer.score_scale = static_cast<float>(settings_.score_scale / divisor);
     return layer;
@@ -446,15 +512,176 @@ class Resolver {
                                                        fused ? &layout_.q : &layout_.v, &layout_.o};
     for (const Role role : kRoles) {
       const auto r = static_cast<std::size_t>(role);
-      const std::size_t in = role == Role::kO ? sizes_.heads * sizes_.d_head : width_;
-      layer.linear[r] = linear(named(*modules[r], i), in, role == Role::kO ? width_ : 0, layout_.storage);
+      const bool reads_latent = heads.latent && role != Role::kO && heads.latent->of(role).rank > 0;
+      const std::size_t in = role == Role::kO ? sizes_.heads * sizes_.width(i, Role::kO)
+                             : reads_latent   ? heads.latent->of(role).rank
+                                              : width_;
       layer.slices[r] = heads.slices[r];
+      if (sizes_.heads_of(i, role) == 0) continue;
+      const bool is_key = layout_.value_is_key && role == Role::kV && heads.slices[r].tensor == heads.slices[1].tensor;
+      const std::string& module = is_key ? layout_.k : *modules[r];
+      layer.linear[r] = linear(named(module, i), in, role == Role::kO ? width_ : 0, layout_.storage);
     }
+    layer.own_keys = sizes_.kv_layer(i) == i;
+    layer.gated_output = layout_.query_gates;
+    if (heads.latent) latent(i, *heads.latent, layer);
     layer.q_norm = head_norm(layout_.q_norm, i, sizes_.heads, /*required=*/false);
-    layer.k_norm = head_norm(names_.k_norm, i, sizes_.kv_heads, layer.q_norm.has_value());
+    if (layer.own_keys) {
+      layer.k_norm = head_norm(names_.k_norm, i, sizes_.heads_of(i, Role::kK), layer.q_norm.has_value());
+      if (names_.bare_value_norm) layer.v_norm = StoredNorm{.kind = match_.family->norm, .epsilon = settings_.epsilon};
+    }
+    if (!names_.sinks.empty()) {
+      layer.sinks = vector(named(names_.sinks, i), sizes_.heads);
+      if (layer.sinks == nullptr) lacks(match_.prefix + named(names_.sinks, i));
+    }
   }
 
+  // The router's module; empty if the layer has none.
+  [[nodiscard]] std::string router(std::size_t i) const {
+    for (const std::string& module : names_.experts.routers) {
+      if (find(layer_name(module, i) + ".weight") != nullptr) return layer_name(module, i);
+    }
+    return "";
+  }
+
+  [[nodiscard]] StoredExperts experts(std::size_t i) const {
+    const ExpertNames& names = names_.experts;
+    StoredExperts result = experts_;
+    result.router.linear = linear(router(i), width_, 0);
+    const std::size_t count = result.router.linear.out();
+    check_router(checkpoint_, result.router, count);
+    if (!names.correction.empty()) result.router.correction = vector(layer_name(names.correction, i), count);
+    find_experts({.checkpoint = checkpoint_,
+                  .named = [&](const std::string& pattern) { return layer_name(pattern, i); },
+                  .find = [&](const std::string& name) { return readable(find(name)); },
+                  .lacks = [&](const std::string& name) { lacks(match_.prefix + name); }},
+                 names, count, width_, result);
+    if (names.shared_up.empty() || find(layer_name(names.shared_up, i) + ".weight") == nullptr) return result;
+    SharedExpert shared;
+    shared.up = linear(layer_name(names.shared_up, i), width_, 0);
+    shared.gate = linear(layer_name(names.shared_gate, i), width_, shared.up.out());
+    shared.down = linear(layer_name(names.shared_down, i), shared.up.out(), width_);
+    shared.switched =
+        readable(names.shared_switch.empty() ? nullptr : find(layer_name(names.shared_switch, i) + ".weight"));
+    const Shape row = {1, width_};
+    if (shared.switched != nullptr && shared.switched->shape != row && shared.switched->shape != Shape{width_}) {
+      wrong_shape(*shared.switched, to_string(row));
+    }
+    result.shared = shared;
+    return result;
+  }
+
+  void latent(std::size_t i, const LatentTensors& tensors, NetworkLayer& layer) const {
+    const LatentNames& names = layout_.latent;
+    LatentProjections& latent = layer.latent.emplace();
+    const auto inner_norm = [&](const std::string& module, std::size_t rank) {
+      StoredNorm found = *norm(named(module, i), rank, /*required=*/true);
+      if (!checkpoint_.is_gguf()) found.epsilon = 1e-6;  // whatever `rms_norm_eps` is
+      return found;
+    };
+    if (tensors.query.rank > 0) {
+      latent.q_down = linear(named(names.q_down, i), width_, tensors.query.rank);
+      latent.q_norm = inner_norm(names.q_norm, tensors.query.rank);
+    }
+    const std::size_t rank = tensors.key_value.rank;
+    latent.kv_down = linear(named(names.kv_down, i), width_, rank + sizes_.d_rotary);
+    latent.kv_norm = inner_norm(names.kv_norm, rank);
+  }
+
+  // The layers without attention, and where they are.
+  void mixers() {
+    const ConfigReader config(checkpoint_, match_.config);
+    const std::size_t all = config.size(match_.family->keys.layers).value_or(0);
+    if (all < match_.stored_layers.back() + 1 || all > checkpoint_.tensors().size()) {
+      config.malformed(fmt::format("says {} layers, but layer {} has attention", all, match_.stored_layers.back()));
+    }
+    std::size_t before = 0;
+    for (std::size_t stored = 0; stored < all; ++stored) {
+      if (before < sizes_.layers && match_.stored(before) == stored) {
+        ++before;
+        continue;
+      }
+      MixerLayer& mixer = network_.mixers.emplace_back();
+      mixer.before = before;
+      mixer.block.norm = norm(layer_name(layout_.norm, stored), width_, /*required=*/true);
+      mixer.block.mlp_norm = norm(layer_name(names_.mlp_norm, stored), width_, /*required=*/true);
+      mlp(stored, mixer.block);
+      if (names_.mixer.decay.empty()) {
+        mixer.convolution = convolution(stored);
+      } else {
+        mixer.delta = delta(config, stored);
+      }
+    }
+  }
+
+  [[nodiscard]] const StoredTensor* kernel(std::size_t stored, std::size_t width) const {
+    const std::string name = layer_name(names_.mixer.kernel, stored) + ".weight";
+    const StoredTensor* found = readable(find(name));
+    if (found == nullptr) lacks(match_.prefix + name);
+    if (found->shape.size() != 3 || found->shape[0] != width || found->shape[1] != 1 || found->shape[2] == 0) {
+      wrong_shape(*found, fmt::format("[{}, 1, taps]", width));
+    }
+    return found;
+  }
+
+  [[nodiscard]] ShortConvolution convolution(std::size_t stored) const {
+    const MixerNames& names = names_.mixer;
+    ShortConvolution mixer;
+    mixer.in = linear(layer_name(names.in.front().front(), stored), width_, 3 * width_);
+    mixer.kernel = kernel(stored, width_);
+    mixer.bias = vector(layer_name(names.kernel, stored) + ".bias", width_);
+    mixer.out = linear(layer_name(names.out, stored), width_, width_);
+    return mixer;
+  }
+
+  [[nodiscard]] GatedDelta delta(const ConfigReader& config, std::size_t stored) const {
+    const MixerNames& names = names_.mixer;
+    const auto size = [&](const char* key) {
+      const std::size_t value = config.size({key}).value_or(0);
+      if (value == 0 || value > width_ * 1024) config.malformed(fmt::format("'{}' is {}", key, value));
+      return value;
+    };
+    GatedDelta mixer;
+    mixer.key_heads = size("linear_num_key_heads");
+    mixer.value_heads = size("linear_num_value_heads");
+    mixer.d_key = size("linear_key_head_dim");
+    mixer.d_value = size("linear_value_head_dim");
+    if (mixer.value_heads % mixer.key_heads != 0) {
+      config.malformed(fmt::format("{} value heads of linear attention are no multiple of {} key heads",
+                                   mixer.value_heads, mixer.key_heads));
+    }
+    const std::size_t keys = mixer.key_heads * mixer.d_key;
+    const std::size_t values = mixer.value_heads * mixer.d_value;
+    const bool apart = find(layer_name(names.in.front().front(), stored) + ".weight") != nullptr;
+    const std::vector<std::string>& modules = apart ? names.in.front() : names.in.back();
+    const std::vector<std::size_t> outputs =
+        modules.size() == 4 ? std::vector<std::size_t>{2 * keys + values, values, mixer.value_heads, mixer.value_heads}
+                            : std::vector<std::size_t>{2 * keys + 2 * values, 2 * mixer.value_heads};
+    for (std::size_t k = 0; k < modules.size(); ++k) {
+      mixer.in.push_back(linear(layer_name(modules[k], stored), width_, outputs[k]));
+    }
+    mixer.kernel = kernel(stored, 2 * keys + values);
+    const auto by_head = [&](const std::string& name) {
+      const StoredTensor* found = vector(layer_name(name, stored), mixer.value_heads);
+      if (found == nullptr) lacks(match_.prefix + layer_name(name, stored));
+      return found;
+    };
+    mixer.decay = by_head(names.decay);
+    mixer.step_bias = by_head(names.step_bias);
+    mixer.norm = *norm(layer_name(names.norm, stored), mixer.d_value, /*required=*/true);
+    mixer.norm.offset = 0;
+    mixer.out = linear(layer_name(names.out, stored), values, width_);
+    return mixer;
+  }
+
+  // `i` is the layer's number in the file.
   void mlp(std::size_t i, NetworkLayer& layer) const {
+    const auto named = [](const std::string& pattern, std::size_t stored) { return layer_name(pattern, stored); };
+    if (!router(i).empty()) {
+      layer.experts = experts(i);
+      return;
+    }
+    if (names_.mlp.empty()) lacks(match_.prefix + named(names_.experts.routers.front(), i) + ".weight");
     const MlpNames* chosen = nullptr;
     for (const MlpNames& form : names_.mlp) {
       const std::string& first = form.gate.empty() ? form.up : form.gate;
@@ -474,6 +701,7 @@ class Resolver {
     const bool has_norm = match_.order == NormOrder::kPre && settings_.final_norm;
     if (has_norm) out.norm = norm(names_.final_norm, width_, /*required=*/true);
     out.pooling = settings_.pooling;
+    if (settings_.pooling == Pooling::kMean) out.pooled_norm = norm(names_.pooled_norm, width_, /*required=*/false);
     out.logit_factor = static_cast<float>(settings_.logit_factor);
     out.logit_cap = static_cast<float>(settings_.logit_cap);
     for (const std::vector<std::string>& form : names_.classify) {
@@ -537,13 +765,14 @@ class Resolver {
   std::size_t first_;  // layer of the model
   std::size_t width_;
   ForwardSettings settings_;
+  StoredExperts experts_;  // without tensors
   Network network_;
 };
 
 }  // namespace
 
 Network resolve_network(const Model& model) {
-  const FamilyMatch match = find_family(model.checkpoint(), model.info().family);
+  const FamilyMatch match = find_family(model.checkpoint(), model.info().family, model.info().tower);
   if (!model.info().sizes.has_blocks()) return Resolver(model, match, Block::kOnly).run();
   Network network = Resolver(model, match, Block::kEncoder).run();
   Network decoder = Resolver(model, match.of_block(Block::kDecoder), Block::kDecoder).run();

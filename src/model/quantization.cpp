@@ -76,7 +76,11 @@ constexpr std::array kMethods = {
 }  // namespace
 
 void decode_packed_weights(Checkpoint& checkpoint) {
-  if (checkpoint.is_gguf()) return;
+  if (checkpoint.is_gguf()) {
+    std::vector<StoredTensor> weights = gguf_latent_weights(checkpoint);
+    if (!weights.empty()) checkpoint.add_packed(std::move(weights));
+    return;
+  }
   const JsonValue settings = checkpoint.config().find("quantization_config");
   const auto stated = settings.find("quant_method").as_string();
   const std::string name = stated ? lower(*stated) : "";

@@ -14,23 +14,22 @@ namespace {
 // Reads one tensor.
 class Reader {
  public:
-  Reader(const Checkpoint& checkpoint, std::span<HeadRequest> requests, std::size_t d_head)
+  Reader(const Checkpoint& checkpoint, std::span<HeadRequest> requests)
       : tensor_(*requests.front().slice.tensor),
         requests_(requests),
         head_axis_(requests.front().slice.head_axis),
-        d_head_(d_head),
         d_model_(tensor_.shape[1 - head_axis_]),
         block_(block_of(tensor_)),
         scale_(checkpoint, tensor_, requests.front().slice.block_scale) {
     for (HeadRequest& request : requests) {
-      const std::size_t size = request.heads * d_head * d_model_;
+      const std::size_t size = request.heads * request.width * d_model_;
       if (request.recycled.size() != size) {
         request.recycled = {};  // free the old buffer before allocating
         request.recycled = Buffer<float>(size);
       }
       out_.push_back(std::move(request.recycled));
       if (has_spacings(tensor_)) {
-        noise_.emplace_back(request.heads, d_model_, d_head, head_axis_ == 0 ? 1 : panels(), request.factors);
+        noise_.emplace_back(request.heads, d_model_, request.width, head_axis_ == 0 ? 1 : panels(), request.factors);
       }
     }
   }
@@ -76,9 +75,10 @@ class Reader {
   // The tensor's rows are the columns of the head's matrix.
   void copy_rows(std::size_t request, std::size_t head) {
     const HeadSlice& slice = requests_[request].slice;
-    for (std::size_t j = 0; j < d_head_; ++j) {
+    const std::size_t width = requests_[request].width;
+    for (std::size_t j = 0; j < width; ++j) {
       const auto spacings = decode_row(slice.first_of(head) + j, 0,
-                                       out_[request].values().subspan((head * d_head_ + j) * d_model_, d_model_));
+                                       out_[request].values().subspan((head * width + j) * d_model_, d_model_));
       if (!noise_.empty()) noise_[request].add_column(head, j, spacings);
     }
   }
@@ -91,7 +91,7 @@ class Reader {
     std::size_t end = 0;
     for (const HeadRequest& request : requests_) {
       begin = std::min(begin, request.slice.first / block_ * block_);
-      end = std::max(end, request.slice.first_of(request.heads - 1) + d_head_);
+      end = std::max(end, request.slice.first_of(request.heads - 1) + request.width);
     }
     for (std::size_t column = begin; column < end; column += kTileColumns) {
       const std::size_t whole_blocks = (end - column + block_ - 1) / block_;
@@ -114,7 +114,7 @@ class Reader {
     for (std::size_t r = 0; r < requests_.size(); ++r) {
       for_each_head(r, first_column, first_column + columns, [&](std::size_t head, std::size_t j, Range part) {
         transpose(tile.data() + (part.from - first_column), kTileStride, rows, part.to - part.from,
-                  out_[r].data() + (head * d_head_ + j) * d_model_ + first_row, d_model_);
+                  out_[r].data() + (head * requests_[r].width + j) * d_model_ + first_row, d_model_);
       });
     }
   }
@@ -132,7 +132,7 @@ class Reader {
     std::size_t head = begin < slice.first || slice.group > 0 ? 0 : (begin - slice.first) / slice.stride;
     for (; head < requests_[request].heads && slice.first_of(head) < end; ++head) {
       const std::size_t head_begin = slice.first_of(head);
-      const Range part{std::max(begin, head_begin), std::min(end, head_begin + d_head_)};
+      const Range part{std::max(begin, head_begin), std::min(end, head_begin + requests_[request].width)};
       if (part.from < part.to) act(head, part.from - head_begin, part);
     }
   }
@@ -140,7 +140,6 @@ class Reader {
   const StoredTensor& tensor_;
   std::span<HeadRequest> requests_;
   std::size_t head_axis_;
-  std::size_t d_head_;
   std::size_t d_model_;
   std::size_t block_;
   BlockScale scale_;
@@ -151,8 +150,8 @@ class Reader {
 
 }  // namespace
 
-std::vector<ReadHeads> read_heads(const Checkpoint& checkpoint, std::span<HeadRequest> requests, std::size_t d_head) {
-  return Reader(checkpoint, requests, d_head).run(checkpoint);
+std::vector<ReadHeads> read_heads(const Checkpoint& checkpoint, std::span<HeadRequest> requests) {
+  return Reader(checkpoint, requests).run(checkpoint);
 }
 
 }  // namespace headscope

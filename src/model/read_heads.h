@@ -15,6 +15,7 @@ namespace headscope {
 struct HeadRequest {
   HeadSlice slice;
   std::size_t heads = 0;
+  std::size_t width = 0;  ///< Columns of each head's matrix.
   Buffer<float> recycled = {};
   std::vector<float> factors = {};
 };
@@ -25,12 +26,11 @@ struct ReadHeads {
   std::vector<double> noise = {};  ///< `StorageNoise` of each head; empty for types of 32 bits and more.
 };
 
-/// Reads matrices of `d_head` columns: for each request the columns of all its heads one after another, `d_model`
-/// floats each, the layout of HeadWeights; factors are not applied. All slices must be of the same tensor, which is
-/// read once.
+/// Reads for each request the columns of all its heads one after another, as many floats each as the tensor's other
+/// axis has, the layout of HeadWeights; factors are not applied. All slices must be of the same tensor, which is read
+/// once.
 ///
 /// \throws Error  kNumeric if a weight is NaN or infinite; the message gives its index.
-[[nodiscard]] std::vector<ReadHeads> read_heads(const Checkpoint& checkpoint, std::span<HeadRequest> requests,
-                                                std::size_t d_head);
+[[nodiscard]] std::vector<ReadHeads> read_heads(const Checkpoint& checkpoint, std::span<HeadRequest> requests);
 
 }  // namespace headscope

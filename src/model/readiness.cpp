@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "headscope/base/error.h"
+#include "headscope/model/model_facts.h"
 #include "headscope/model/network.h"
 
 namespace headscope {
@@ -35,10 +36,16 @@ std::vector<Readiness> readiness(const Model& model) {
   } catch (const Error& error) {
     problem = error.what();
   }
+  const std::string tokens = has_tokenizer(model.checkpoint())
+                                 ? "text or token ids"
+                                 : "token ids (--ids); no text, since there is no tokenizer";
   std::string takes = info.modality == Modality::kImage   ? "takes images (PNG, JPEG) or pixels"
                       : info.modality == Modality::kAudio ? "takes features of audio"
-                                                          : "takes text or token ids";
-  if (info.sizes.has_blocks()) takes += ", and a target as text or token ids";
+                                                          : "takes " + tokens;
+  if (info.sizes.has_blocks()) {
+    takes = fmt::format("{}, and a target as {}", takes,
+                        has_tokenizer(model.checkpoint()) ? "text or token ids" : "token ids");
+  }
   all.push_back({"capture", problem.empty(), problem.empty() ? takes : problem});
   const std::string blocks = info.sizes.has_blocks() && problem.empty() ? "it has an encoder and a decoder" : "";
   const bool simple = problem.empty() && blocks.empty();

@@ -53,6 +53,7 @@ std::vector<float> rotary_frequencies(const Rotary& rotary, std::size_t length) 
 
   std::vector<float> frequencies(rotary.width / 2);
   for (std::size_t i = 0; i < frequencies.size(); ++i) {
+    if (rotary.turning > 0 && i >= rotary.turning) break;  // 0
     double f = std::pow(base, -2 * static_cast<double>(i) / static_cast<double>(rotary.width));
     switch (rotary.scaling) {
       case RotaryScaling::kNone:

@@ -10,7 +10,7 @@ namespace headscope {
 
 Rotary rotary_of(const Model& model, std::size_t layer) {
   const Checkpoint& checkpoint = model.checkpoint();
-  const FamilyMatch match = find_family(checkpoint, model.info().family);
+  const FamilyMatch match = find_family(checkpoint, model.info().family, model.info().tower);
   if (match.family->forward.rotary_layers != RotaryLayers::kAll) {
     const HeadSizes& sizes = model.info().sizes;
     const std::vector<bool> rotated =
@@ -24,7 +24,7 @@ Rotary rotary_of(const Model& model, std::size_t layer) {
 Rotary rotary_of(const Model& model) {
   if (!is_rotary(model.info().position)) return {};
   const Checkpoint& checkpoint = model.checkpoint();
-  const FamilyMatch match = find_family(checkpoint, model.info().family);
+  const FamilyMatch match = find_family(checkpoint, model.info().family, model.info().tower);
   if (checkpoint.is_gguf()) return gguf_settings(checkpoint, match, model.info().sizes).rotary;
   ForwardSettings settings;
   set_rotary(ConfigReader(checkpoint, match.config), match, model.info().sizes, settings);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "headscope/base/error.h"
@@ -27,8 +28,9 @@ class Parameters {
 
 RotaryScaling scaling_kind(const ConfigReader& inner, const Family& family) {
   const std::string_view kind = inner.word({"rope_type", "type"}).value_or("default");
-  if (kind == "default" || kind == "none") return RotaryScaling::kNone;
-  if (kind == "linear") return RotaryScaling::kLinear;
+  // Text alone has the same position in all three sections of Qwen-VL's rotary positions.
+  if (kind == "default" || kind == "none" || kind == "mrope") return RotaryScaling::kNone;
+  if (kind == "linear" || kind == "proportional") return RotaryScaling::kLinear;
   if (kind == "dynamic") return RotaryScaling::kDynamic;
   if (kind == "llama3") return RotaryScaling::kLlama3;
   // Early Phi-3 files call long rope "su", or "yarn", meaning the same.
@@ -69,25 +71,46 @@ void set_scaling(const ConfigReader& config, const Parameters& parameters, const
   rotary.short_factors = inner.numbers("short_factor");
   rotary.long_factors = inner.numbers("long_factor");
   rotary.amplitude = amplitude(inner, rotary);
+  rotary.long_amplitude = rotary.amplitude;
+  if (rotary.scaling != RotaryScaling::kLongRope) return;
+  rotary.amplitude = inner.positive({"short_mscale"}).value_or(rotary.amplitude);  // Phi-MoE
+  rotary.long_amplitude = inner.positive({"long_mscale"}).value_or(rotary.long_amplitude);
 }
 
 Rotary rotary_from(const ConfigReader& config, const FamilyMatch& match, const HeadSizes& sizes, JsonValue scope,
-                   const std::vector<std::string>& base_keys, double base) {
+                   const std::vector<std::string>& base_keys, double base, std::size_t head_width) {
   const ForwardRules& rules = match.family->forward;
   const Parameters parameters(config, scope);
   Rotary rotary;
   rotary.interleaved = match.position == PositionKind::kRotaryInterleaved;
   rotary.base = parameters.positive(base_keys).value_or(base);
-  if (rules.rotary_width > 0) {
+  if (sizes.d_rotary > 0) {
+    rotary.first = sizes.d_key;
+    rotary.width = sizes.d_rotary;
+    rotary.interleaved = config.boolean("rope_interleave").value_or(rotary.interleaved);
+  } else if (rules.rotary_width > 0) {
     rotary.width = config.size({"rotary_dim"}).value_or(rules.rotary_width);
   } else {
     const double share = parameters.positive(rules.rotary_share_keys).value_or(rules.rotary_share);
     if (share > 1)
       config.malformed(fmt::format("rotary positions rotate a share of {} of a head, expected at most 1", share));
-    rotary.width = static_cast<std::size_t>(share * static_cast<double>(sizes.d_head));
+    const std::size_t head = head_width > 0 ? head_width : sizes.width(Role::kK);
+    rotary.width = static_cast<std::size_t>(share * static_cast<double>(head));
+    if (parameters.inner().word({"rope_type", "type"}) == "proportional") {  // frequencies as of the whole head
+      rotary.turning = std::max<std::size_t>(rotary.width / 2, 1);
+      rotary.width = head;
+    }
   }
   set_scaling(config, parameters, *match.family, rotary);
   return rotary;
+}
+
+// Width of the heads of layers with or without a window, if layers differ; 0 if they do not.
+std::size_t width_of(const ForwardSettings& settings, const HeadSizes& sizes, bool local) {
+  for (std::size_t i = 0; i < std::min(settings.local.size(), sizes.by_layer.size()); ++i) {
+    if (settings.local[i] == local) return sizes.width(i, Role::kK);
+  }
+  return 0;
 }
 
 }  // namespace
@@ -104,9 +127,9 @@ void check_rotary(const Rotary& rotary, const HeadSizes& sizes, const std::strin
   const auto fail = [&](const std::string& what) {
     throw Error(ErrorKind::kFormat, fmt::format("{}: {}", where, what));
   };
-  if (rotary.width == 0 || rotary.width > sizes.d_head || rotary.width % 2 != 0) {
-    fail(fmt::format("rotary positions rotate {} components, expected an even number up to {}", rotary.width,
-                     sizes.d_head));
+  const std::size_t most = sizes.d_rotary > 0 ? sizes.d_rotary : sizes.width(Role::kQ);
+  if (rotary.width == 0 || rotary.width > most || rotary.width % 2 != 0) {
+    fail(fmt::format("rotary positions rotate {} components, expected an even number up to {}", rotary.width, most));
   }
   const bool listed = rotary.scaling == RotaryScaling::kLongRope || rotary.scaling == RotaryScaling::kFactors;
   const bool both = rotary.scaling == RotaryScaling::kLongRope;
@@ -125,6 +148,20 @@ void check_rotary(const Rotary& rotary, const HeadSizes& sizes, const std::strin
 
 void set_rotary(const ConfigReader& config, const FamilyMatch& match, const HeadSizes& sizes,
                 ForwardSettings& settings) {
+  if (match.position == PositionKind::kRotaryGrid) {
+    const ForwardRules& rules = match.family->forward;
+    const Parameters parameters(config, config.scope().find("rope_parameters"));
+    settings.rotary.base = parameters.positive(rules.rotary_base_keys).value_or(rules.rotary_base);
+    settings.rotary.grid = rules.rotary_grid;
+    settings.rotary.width = sizes.d_head;
+    if (sizes.d_head % 4 != 0) {
+      config.malformed(
+          fmt::format("heads of {} components, expected a multiple of 4 for rotary positions of rows and "
+                      "columns",
+                      sizes.d_head));
+    }
+    return;
+  }
   if (!is_rotary(match.position)) return;
   const ForwardRules& rules = match.family->forward;
   const std::string where = config.path();
@@ -133,8 +170,13 @@ void set_rotary(const ConfigReader& config, const FamilyMatch& match, const Head
   const bool by_layer_type = now.find("full_attention").is_object() || now.find("sliding_attention").is_object();
   JsonValue global = by_layer_type ? now.find("full_attention") : now;
   if (!before.is_null()) global = before;
-  settings.rotary = rotary_from(config, match, sizes, global, rules.rotary_base_keys, rules.rotary_base);
+  settings.rotary = rotary_from(config, match, sizes, global, rules.rotary_base_keys, rules.rotary_base,
+                                width_of(settings, sizes, false));
   check_rotary(settings.rotary, sizes, where);
+  if (rules.yarn_scores && settings.rotary.scaling != RotaryScaling::kNone) {
+    const double m = config.inside(global).positive({"mscale_all_dim"}).value_or(0);
+    settings.score_scale *= m > 0 ? std::pow(yarn_amplitude(settings.rotary.factor, m), 2) : 1;
+  }
   if (rules.growing_queries) {
     settings.query_growth = config.inside(global).positive({"llama_4_scaling_beta"}).value_or(0);
     settings.query_period = settings.rotary.trained_length > 0 ? settings.rotary.trained_length : 1;
@@ -144,7 +186,7 @@ void set_rotary(const ConfigReader& config, const FamilyMatch& match, const Head
   const auto stated = config.inside(local).positive({"rope_theta"});
   const double base =
       stated ? *stated : config.positive(rules.local_rotary_base_keys).value_or(rules.local_rotary_base);
-  settings.local_rotary = rotary_from(config, match, sizes, local, {}, base);
+  settings.local_rotary = rotary_from(config, match, sizes, local, {}, base, width_of(settings, sizes, true));
   check_rotary(settings.local_rotary, sizes, where);
 }
 

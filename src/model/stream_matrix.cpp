@@ -33,6 +33,9 @@ std::string why_missing(const Model& model, const Network& network, StreamPart p
                        network.input.embedding->shape[1], d);
   }
   if (part == StreamPart::kPosition && network.input.positions == nullptr) return "it has no table of positions";
+  if (part == StreamPart::kRotaryKey && model.info().sizes.d_rotary == 0) {
+    return "the heads of a layer share no rotary key";
+  }
   if (part != StreamPart::kUnembedding) return "";
   if (image) {
     if (output.classifiers.empty()) return "it has no classifier";
@@ -47,7 +50,7 @@ std::string why_missing(const Model& model, const Network& network, StreamPart p
 }
 
 StreamMatrix::StreamMatrix(const Model& model, const Network& network, StreamPart part, std::size_t layer,
-                           WeightProcessing processing)
+                           WeightProcessing processing, std::optional<std::size_t> expert)
     : checkpoint_(model.checkpoint()), d_(model.info().sizes.d_model) {
   if (const std::string why = why_missing(model, network, part); !why.empty()) {
     throw Error(ErrorKind::kUnsupported, fmt::format("{}: {}", checkpoint_.path().string(), why));
@@ -69,7 +72,11 @@ StreamMatrix::StreamMatrix(const Model& model, const Network& network, StreamPar
       break;
     case StreamPart::kMlpOut: {
       const NetworkLayer& one = network.layers.at(layer);
-      add(*one.down.weight, !reads_by_rows(one.down));
+      if (one.experts) {
+        add_writers(*one.experts, expert);
+      } else {
+        add(*one.down.weight, !reads_by_rows(one.down));
+      }
       centered_over_vectors = false;
       if (one.mlp_scale != nullptr) factors_ = read_vector(checkpoint_, *one.mlp_scale);
       if (pre && one.norm_after_mlp) multiply_factors(*one.norm_after_mlp);
@@ -77,11 +84,23 @@ StreamMatrix::StreamMatrix(const Model& model, const Network& network, StreamPar
     }
     case StreamPart::kMlpIn: {
       const NetworkLayer& one = network.layers.at(layer);
-      if (one.gate) add(*one.gate->weight, reads_by_rows(*one.gate));
-      add(*one.up.weight, reads_by_rows(one.up));
+      if (one.experts) {
+        if (one.experts->is_gated()) add_readers(*one.experts, true, expert);
+        add_readers(*one.experts, false, expert);
+      } else {
+        if (one.gate) add(*one.gate->weight, reads_by_rows(*one.gate));
+        add(*one.up.weight, reads_by_rows(one.up));
+      }
       centered_over_vectors = false;
       const std::optional<StoredNorm>& norm = one.mlp_norm ? one.mlp_norm : one.norm;
       if (steps.gain && norm) multiply_factors(*norm);
+      break;
+    }
+    case StreamPart::kRotaryKey: {
+      const NetworkLayer& one = network.layers.at(layer);
+      add(*one.latent->kv_down.weight, true, one.linear[1].in());  // after the rows of the latent
+      centered_over_vectors = false;
+      if (steps.gain && one.norm) multiply_factors(*one.norm);
       break;
     }
     case StreamPart::kUnembedding:
@@ -95,15 +114,47 @@ StreamMatrix::StreamMatrix(const Model& model, const Network& network, StreamPar
 }
 
 void StreamMatrix::add(const StoredTensor& tensor, bool by_rows, std::size_t first_row) {
+  const auto vectors = static_cast<std::size_t>(element_count(tensor.shape).value_or(0)) / d_;
+  const std::size_t first = by_rows ? std::min(first_row, vectors) : 0;
+  add_part(tensor, by_rows, first, 1, vectors - first);
+}
+
+void StreamMatrix::add_part(const StoredTensor& tensor, bool by_rows, std::size_t first, std::size_t step,
+                            std::size_t count) {
   Piece piece;
   piece.tensor = &tensor;
   piece.by_rows = by_rows;
   piece.whole = !by_rows || find_block_scale(checkpoint_, tensor) != nullptr;
-  const auto size = static_cast<std::size_t>(element_count(tensor.shape).value_or(0));
-  piece.first_row = by_rows ? std::min(first_row, size / d_) : 0;
-  piece.count = size / d_ - piece.first_row;
-  count_ += piece.count;
+  piece.first = first;
+  piece.step = step;
+  piece.count = count;
+  count_ += count;
   pieces_.push_back(std::move(piece));
+}
+
+void StreamMatrix::add_readers(const StoredExperts& experts, bool gates, std::optional<std::size_t> expert) {
+  streams_ = true;
+  const std::size_t hidden = experts.hidden();
+  const bool separate = experts.gate_rows == GateRows::kSeparate;
+  const ExpertMatrix& matrix = gates && separate ? *experts.gate : experts.up;
+  const std::size_t step = experts.gate_rows == GateRows::kEven ? 2 : 1;
+  const std::size_t up = separate ? 0 : experts.gate_rows == GateRows::kEven ? 1 : hidden;
+  for (std::size_t e = 0; e < matrix.weights.size(); ++e) {
+    if (expert && e != *expert) continue;
+    add_part(*matrix.weights[e], matrix.storage == Storage::kOutIn, gates ? 0 : up, step, hidden);
+  }
+  if (!experts.shared || (expert && *expert != experts.count())) return;
+  const StoredLinear& shared = gates ? experts.shared->gate : experts.shared->up;
+  add(*shared.weight, shared.storage == Storage::kOutIn);
+}
+
+void StreamMatrix::add_writers(const StoredExperts& experts, std::optional<std::size_t> expert) {
+  streams_ = true;
+  for (std::size_t e = 0; e < experts.count(); ++e) {
+    if (!expert || e == *expert) add(*experts.down.weights[e], experts.down.storage == Storage::kInOut);
+  }
+  if (experts.shared && (!expert || *expert == experts.count()))
+    add(*experts.shared->down.weight, experts.shared->down.storage == Storage::kInOut);
 }
 
 void StreamMatrix::multiply_factors(const StoredNorm& norm) {
@@ -116,7 +167,9 @@ void StreamMatrix::multiply_factors(const StoredNorm& norm) {
 std::size_t StreamMatrix::scratch_bytes() const noexcept {
   std::size_t bytes = 0;
   for (const Piece& piece : pieces_) {
-    if (piece.whole && !is_read_in_place(*piece.tensor)) bytes += piece.count * d_ * sizeof(float);
+    if (!piece.whole || is_read_in_place(*piece.tensor)) continue;
+    const auto own = static_cast<std::size_t>(element_count(piece.tensor->shape).value_or(0)) * sizeof(float);
+    bytes = streams_ ? std::max(bytes, own) : bytes + own;
   }
   return bytes;
 }
@@ -163,26 +216,52 @@ void StreamMatrix::read_raw(std::size_t first, std::size_t count, std::span<floa
       continue;
     }
     const std::size_t here = std::min(count, piece.count - first);
-    if (piece.whole && piece.values.empty()) {
-      piece.values = read_weights(checkpoint_, *piece.tensor, piece.scratch);
-    }
-    parallel_for(strips(here), [&](std::size_t strip) {
-      const std::size_t begin = strip * kStrip;
-      const std::size_t size = std::min(kStrip, here - begin);
-      const std::span<float> part = out.subspan(begin * d_, size * d_);
-      if (!piece.by_rows) {
-        transpose(piece.values.data() + first + begin, piece.count, d_, size, part.data(), d_);
-      } else if (piece.whole) {
-        std::ranges::copy(piece.values.subspan((piece.first_row + first + begin) * d_, size * d_), part.begin());
-      } else {
-        read_part(*piece.tensor, (piece.first_row + first + begin) * d_, part);
-      }
-    });
+    read_piece(piece, first, here, out.first(here * d_));
+    if (streams_ && first + here == piece.count) leave(piece);
     out = out.subspan(here * d_);
     count -= here;
     first = 0;
     if (count == 0) return;
   }
+}
+
+void StreamMatrix::read_piece(Piece& piece, std::size_t first, std::size_t count, std::span<float> out) {
+  if (piece.whole && piece.values.empty()) {
+    if (streams_) {
+      for (Piece& other : pieces_) {
+        if (!other.values.empty()) leave(other);
+      }
+    }
+    piece.values = read_weights(checkpoint_, *piece.tensor, piece.scratch);
+  }
+  const std::size_t vectors = piece.values.size() / d_;
+  parallel_for(strips(count), [&](std::size_t strip) {
+    const std::size_t begin = strip * kStrip;
+    const std::size_t size = std::min(kStrip, count - begin);
+    const std::span<float> part = out.subspan(begin * d_, size * d_);
+    const std::size_t row = piece.first + (first + begin) * piece.step;
+    if (piece.step > 1) {
+      for (std::size_t i = 0; i < size; ++i) {
+        const std::span<float> one = part.subspan(i * d_, d_);
+        const std::size_t at = row + i * piece.step;
+        for (std::size_t j = 0; j < d_ && !piece.by_rows; ++j) one[j] = piece.values[j * vectors + at];
+        if (piece.by_rows && piece.whole) std::ranges::copy(piece.values.subspan(at * d_, d_), one.begin());
+        if (piece.by_rows && !piece.whole) read_part(*piece.tensor, at * d_, one);
+      }
+    } else if (!piece.by_rows) {
+      transpose(piece.values.data() + row, vectors, d_, size, part.data(), d_);
+    } else if (piece.whole) {
+      std::ranges::copy(piece.values.subspan(row * d_, size * d_), part.begin());
+    } else {
+      read_part(*piece.tensor, row * d_, part);
+    }
+  });
+}
+
+void StreamMatrix::leave(Piece& piece) {
+  piece.values = {};
+  piece.scratch = {};
+  checkpoint_.release(*piece.tensor);
 }
 
 void StreamMatrix::process(std::span<float> vector) const {

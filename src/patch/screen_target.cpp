@@ -97,7 +97,7 @@ ScreenTarget::Input ScreenTarget::input(const RecordedPass& record, std::size_t 
     in.q[a] = columns_of(in.raw.q, a * h, h);
     attention_.place(Role::kQ, in.q[a].span());
     in.pattern[a] = Matrix(stream.rows(), stream.rows());
-    attention_.pattern(in.q[a].view(), in.k[a / group_].view(), in.pattern[a].span());
+    attention_.pattern(a, in.q[a].view(), in.k[a / group_].view(), in.pattern[a].span());
     in.output[a] = Matrix(stream.rows(), h);
     multiply(in.pattern[a].view(), in.raw.v.view().block(0, stream.rows(), a / group_ * h, h), in.output[a].span());
   });
@@ -128,7 +128,7 @@ void ScreenTarget::change_patterns(const Input& in, Role role, std::size_t head,
     const std::size_t query = is_query ? head : head * group_ + g;
     for (std::size_t s = 0; s < sources; ++s) {
       const MatrixView moved = of_source(changes, s).view();
-      attention_.pattern(is_query ? moved : in.q[query].view(), is_query ? in.k[kv].view() : moved,
+      attention_.pattern(query, is_query ? moved : in.q[query].view(), is_query ? in.k[kv].view() : moved,
                          of_source(patterns.span(), s));
     }
     const MatrixSpan own = outputs.block(0, outputs.rows(), g * h, h);

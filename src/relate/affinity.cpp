@@ -23,6 +23,20 @@ void check_defined(Metric metric, std::span<const RolePair> pairs) {
 }  // namespace
 
 void check_metric(const Model& model, Metric metric) {
+  const HeadSizes& sizes = model.info().sizes;
+  for (std::size_t layer = 0; layer < sizes.layers && info(metric).by_query_head(); ++layer) {
+    if (sizes.kv_layer(layer) == layer) continue;
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{}: metric '{}' compares products of a layer's own matrices, but the queries of layer {} "
+                            "use the keys and values of layer {}; use pk instead",
+                            model.checkpoint().path().string(), info(metric).name, layer, sizes.kv_layer(layer)));
+  }
+  if (info(metric).factor == FactorKind::kRotaryProduct && !sizes.by_layer.empty()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{}: metric '{}' needs the same rotary positions in all layers, but heads have a width per "
+                            "layer; use cs instead",
+                            model.checkpoint().path().string(), info(metric).name));
+  }
   if (info(metric).factor != FactorKind::kRotaryProduct || rotary_of(model).width > 0) return;
   throw Error(ErrorKind::kInvalidArgument,
               fmt::format("{}: metric '{}' needs rotary positions, but the model's positions are {}; use cs instead",

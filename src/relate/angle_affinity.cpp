@@ -35,14 +35,14 @@ LayerBases load_bases(const Model& model, std::size_t layer, Role role, const Af
   HeadWeights loaded = model.load_heads(layer, role, options.variant ? WeightProcessing::kRaw : options.weights);
   if (options.variant) options.variant->apply(model, layer, loaded);
   model.release_layer(layer);
-  const double tolerance = rank_tolerance(model.stored_type(layer, role), sizes.d_model, sizes.d_head);
+  const double tolerance = rank_tolerance(model.stored_type(layer, role), sizes.d_model, loaded.d_head());
   LayerBases bases;
-  bases.size = sizes.d_model * sizes.d_head;
+  bases.size = sizes.d_model * loaded.d_head();
   bases.values.resize(heads.size() * bases.size);
   bases.ranks.resize(heads.size());
   parallel_for(heads.size(), [&](std::size_t i) {
     bases.ranks[i] = orthonormal_basis(
-        loaded.values().subspan(heads[i] * bases.size, bases.size), sizes.d_model, sizes.d_head, tolerance,
+        loaded.values().subspan(heads[i] * bases.size, bases.size), sizes.d_model, loaded.d_head(), tolerance,
         std::span(bases.values).subspan(i * bases.size, bases.size), loaded.noise(heads[i]));
   });
   return bases;
@@ -116,7 +116,8 @@ class AngleAffinity {
       for (std::size_t t = 0; rows_.is_own(s) && t < layers; ++t) {
         const BlockLayer source = sizes.place(selection_.layers()[s]);
         const BlockLayer target = sizes.place(selection_.layers()[t]);
-        const bool related = stream_of(source.block, pair_.source) == stream_of(target.block, pair_.target);
+        const bool none = rows_.heads(Side::kSource).of(s).empty() || rows_.heads(Side::kTarget).of(t).empty();
+        const bool related = !none && stream_of(source.block, pair_.source) == stream_of(target.block, pair_.target);
         const bool asked_for =
             related && (!options_.earlier_only || precedes(source, pair_.source, target, pair_.target));
         missing_[s * layers + t] = asked_for && !rows_.restore(s, t);

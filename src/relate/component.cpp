@@ -9,7 +9,8 @@
 namespace headscope {
 
 std::string_view to_string(ComponentKind kind) noexcept {
-  constexpr std::array<std::string_view, 6> kNames = {"embedding", "position", "query", "kv", "mlp", "unembedding"};
+  constexpr std::array<std::string_view, 8> kNames = {"embedding",  "position", "query",  "kv",
+                                                      "rotary-key", "mlp",      "expert", "unembedding"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -30,8 +31,12 @@ std::string to_string(const ComponentId& id) {
       return "P";
     case ComponentKind::kUnembedding:
       return "U";
+    case ComponentKind::kRotaryKey:
+      return fmt::format("L{}R", id.layer);
     case ComponentKind::kMlp:
       return fmt::format("L{}M", id.layer);
+    case ComponentKind::kExpert:
+      return fmt::format("L{}M{}", id.layer, id.head);
     case ComponentKind::kQueryHead:
     case ComponentKind::kKvHead:
       break;
@@ -41,7 +46,7 @@ std::string to_string(const ComponentId& id) {
 
 bool precedes(const ComponentId& source, const ComponentId& target, bool parallel) noexcept {
   if (source.depth() != target.depth()) return source.depth() < target.depth();
-  return !parallel && source.is_head() && target.kind == ComponentKind::kMlp;
+  return !parallel && source.is_head() && target.is_mlp();
 }
 
 }  // namespace headscope

@@ -83,14 +83,46 @@ std::size_t factor_heads(const FactorKey& key, const HeadSizes& sizes) noexcept 
   return info(key.metric).by_query_head() ? sizes.heads : sizes.heads_of(key.role);
 }
 
+std::size_t factor_width(const FactorKey& key, const HeadSizes& sizes) noexcept {
+  const bool whole_key = key.role == Role::kK && info(key.metric).products();
+  return sizes.width(whole_key ? Role::kQ : key.role);
+}
+
+namespace {
+
+// Loads a role's matrices. In products, the key of each head of latent attention is its own with the shared one after
+// it, as wide as the query.
+HeadWeights load_role(const Model& model, std::size_t layer, Role role, Metric metric, WeightProcessing weights,
+                      HeadWeights recycled) {
+  if (role != Role::kK || model.info().sizes.d_rotary == 0 || !info(metric).products()) {
+    return model.load_heads(layer, role, weights, std::move(recycled));
+  }
+  const HeadWeights own = model.load_heads(layer, role, weights);
+  const HeadWeights shared = model.load_rotary_key(layer, weights);
+  const std::size_t width = own.d_head() + shared.d_head();
+  const std::size_t d = own.d_model();
+  Buffer<float> values = std::move(recycled).release();
+  if (values.size() != own.heads() * width * d) {
+    values = {};
+    values = Buffer<float>(own.heads() * width * d);
+  }
+  parallel_for(own.heads(), [&](std::size_t head) {
+    float* out = std::ranges::copy(own.columns(head), values.data() + head * width * d).out;
+    std::ranges::copy(shared.columns(0), out);
+  });
+  return {role, d, width, std::move(values)};
+}
+
+}  // namespace
+
 FactorWeights load_weights(const Model& model, std::size_t layer, const FactorKey& key, WeightProcessing weights,
                            const std::vector<std::size_t>& heads, FactorWeights recycled) {
   const HeadSizes& sizes = model.info().sizes;
   FactorWeights loaded;
   loaded.metric = key.metric;
-  loaded.outer = model.load_heads(layer, key.role, weights, std::move(recycled.outer));
+  loaded.outer = load_role(model, layer, key.role, key.metric, weights, std::move(recycled.outer));
   if (info(key.metric).products()) {
-    loaded.inner = model.load_heads(layer, inner_role(key), weights, std::move(recycled.inner));
+    loaded.inner = load_role(model, layer, inner_role(key), key.metric, weights, std::move(recycled.inner));
   }
   const bool rotated = key.side == Side::kTarget && (key.role == Role::kQ || key.role == Role::kK);
   if (info(key.metric).factor == FactorKind::kRotaryProduct && rotated) loaded.rotary = rotary_of(model, layer);
@@ -99,8 +131,8 @@ FactorWeights load_weights(const Model& model, std::size_t layer, const FactorKe
     loaded.heads.resize(factor_heads(key, sizes));
     std::iota(loaded.heads.begin(), loaded.heads.end(), std::size_t{0});
   }
-  loaded.queries_per_kv = sizes.heads / sizes.kv_heads;
-  loaded.rank_tolerance = rank_tolerance(model.stored_type(layer, key.role), sizes.d_model, sizes.d_head);
+  loaded.queries_per_kv = sizes.queries_per_kv(layer);
+  loaded.rank_tolerance = rank_tolerance(model.stored_type(layer, key.role), sizes.d_model, loaded.outer.d_head());
   model.release_layer(layer);  // read once, in any order of layers; the file may be larger than memory
   return loaded;
 }

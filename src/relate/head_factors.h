@@ -33,6 +33,9 @@ struct FactorKey {
 /// Number of heads per layer on this side: native heads of the role; always query heads if `MetricInfo::by_query_head`.
 [[nodiscard]] std::size_t factor_heads(const FactorKey& key, const HeadSizes& sizes) noexcept;
 
+/// Width of the matrices on this side. Products of queries and keys take what keys of latent attention share, too.
+[[nodiscard]] std::size_t factor_width(const FactorKey& key, const HeadSizes& sizes) noexcept;
+
 /// Reads the weights of `heads` (indices into the layer; all if empty). Here and below, the buffers of `recycled` are
 /// reused.
 [[nodiscard]] FactorWeights load_weights(const Model& model, std::size_t layer, const FactorKey& key,

@@ -74,7 +74,9 @@ HeadSelection::HeadSelection(const HeadSizes& sizes, std::span<const std::size_t
     }
     if (query.empty()) continue;
     std::set<std::size_t> key_value;
-    for (const std::size_t head : query) key_value.insert(head / (sizes.heads / sizes.kv_heads));
+    if (sizes.heads_of(layer, Role::kK) > 0) {
+      for (const std::size_t head : query) key_value.insert(head / sizes.queries_per_kv(layer));
+    }
     layers_.push_back(layer);
     query_.add_layer({query.begin(), query.end()});
     kv_.add_layer({key_value.begin(), key_value.end()});

@@ -17,7 +17,8 @@ class LayerHeads {
     heads_.push_back(std::move(heads));
   }
 
-  /// Heads of the index-th selected layer: ascending, unique, at least one.
+  /// Heads of the index-th selected layer: ascending, unique; at least one, except that a layer may have no KV heads
+  /// of its own.
   [[nodiscard]] const std::vector<std::size_t>& of(std::size_t index) const noexcept { return heads_[index]; }
   /// Number of heads in the layers before the index-th; `index` may be the number of layers.
   [[nodiscard]] std::size_t before(std::size_t index) const noexcept { return before_[index]; }
@@ -41,7 +42,7 @@ class HeadSelection {
 
   /// Layers with a selected head, ascending, counted through all blocks.
   [[nodiscard]] const std::vector<std::size_t>& layers() const noexcept { return layers_; }
-  /// The query heads, or the KV heads that they use.
+  /// The query heads, or the KV heads of the same layers that they use.
   [[nodiscard]] const LayerHeads& heads(bool key_value) const noexcept { return key_value ? kv_ : query_; }
 
  private:

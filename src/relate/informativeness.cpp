@@ -116,8 +116,8 @@ BinnedDivergence binned_divergence(const NullMoments& random, std::span<const do
   return result;
 }
 
-Informativeness informativeness(const Affinities& affinities, std::size_t d_model, std::size_t d_head,
-                                const BootstrapOptions& bootstrap) {
+Informativeness informativeness(const Affinities& affinities, std::size_t d_model, std::size_t source_width,
+                                std::size_t target_width, const BootstrapOptions& bootstrap) {
   if (affinities.metric != Metric::kPk) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("informativeness is defined for metric 'pk', not for '{}'", info(affinities.metric).name));
@@ -128,7 +128,8 @@ Informativeness informativeness(const Affinities& affinities, std::size_t d_mode
     throw Error(ErrorKind::kInvalidArgument, "informativeness: no head is in an earlier layer than another");
   }
   const auto count = static_cast<double>(values.size());
-  const auto rank = static_cast<double>(d_head);
+  const auto p = static_cast<double>(source_width);
+  const auto q = static_cast<double>(target_width);
   Informativeness result;
   result.pair = affinities.pair;
   result.pairs = values.size();
@@ -136,13 +137,13 @@ Informativeness informativeness(const Affinities& affinities, std::size_t d_mode
   double variance = 0;
   for (const double value : values) variance += (value - result.observed_mean) * (value - result.observed_mean) / count;
   result.observed_deviation = std::sqrt(variance);
-  result.random = isotropic_moments({rank, rank}, {rank, rank}, d_model);
+  result.random = isotropic_moments({p, p}, {q, q}, d_model);
   if (result.random.deviation == 0) {
     throw Error(
         ErrorKind::kInvalidArgument,
         fmt::format(
             "informativeness: heads of width {} span the whole residual stream of {}, so there is nothing to compare",
-            d_head, d_model));
+            std::max(source_width, target_width), d_model));
   }
   add_paper(result, later, bootstrap);
   result.fine_width = result.random.deviation / 2;

@@ -15,7 +15,7 @@ struct MatchedCost {
 
   MatchedCost(const HeadSizes& sizes, std::size_t draw_count) {
     const auto d = static_cast<double>(sizes.d_model);
-    const auto h = static_cast<double>(sizes.d_head);
+    const auto h = static_cast<double>(sizes.widest());
     const auto count = static_cast<double>(draw_count);
     constexpr double kNormal = 500;  // cost of a random number
     head = d * d * h + 8 * d * h * h;

@@ -23,6 +23,7 @@ namespace {
 struct Draws {
   std::size_t count = 0;
   std::size_t rank = 0;
+  std::size_t width = 0;
   Buffer<float> values;
 };
 
@@ -93,15 +94,16 @@ class MatchedNull {
   void finish_pair() { report(cost_.pair); }
 
   [[nodiscard]] FactorStack stack(const Draws& draws) const {
-    return {draws.values.data(), draws.count, sizes_.d_head, sizes_.d_model};
+    return {draws.values.data(), draws.count, draws.width, sizes_.d_model};
   }
   [[nodiscard]] const HeadSizes& sizes() const noexcept { return sizes_; }
 
  private:
   void draw(const AnisotropicNormal& normal, Role role, Side side) {
     const std::size_t d = sizes_.d_model;
-    const std::size_t size = d * sizes_.d_head;
     Draws& drawn = draws_[{role, side}];
+    drawn.width = sizes_.width(role);
+    const std::size_t size = d * drawn.width;
     drawn.count = options_.draws;
     drawn.rank = heads_.at(role).full_rank;
     drawn.values = Buffer<float>(drawn.count * size);
@@ -143,7 +145,7 @@ class MatchedNull {
       } else if (is_root()) {
         const std::vector<std::byte> bytes = ranks_.receive(owner);
         std::vector<std::size_t> found(heads.of(i).size());
-        Buffer<float> values(found.size() * sizes_.d_model * sizes_.d_head);
+        Buffer<float> values(found.size() * sizes_.d_model * sizes_.width(selection_.layers()[i], role));
         MessageReader message(bytes);
         message.take_all(std::span(found));
         message.take_all(values.values());

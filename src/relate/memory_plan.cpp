@@ -37,10 +37,17 @@ class Counter {
  public:
   Counter(const ModelInfo& model, const RelateOptions& options, std::size_t ranks)
       : sizes_(model.sizes),
+        loading_(model.loading_memory),
         options_(options),
         ranks_(ranks),
         selection_(sizes_, options.affinity.layers, options.affinity.heads, options.affinity.named_heads) {
     for (const RolePair pair : options.pairs) {
+      for (const Metric metric : options.metrics) {
+        for (const Side side : {Side::kSource, Side::kTarget}) {
+          width_ = std::max(width_, factor_width(factor_key(metric, pair, side), sizes_));
+        }
+        if (info(metric).products()) width_ = std::max(width_, sizes_.widest());
+      }
       const PairCount found = count(options.metrics.front(), pair);
       later_ = saturating_add(later_, found.later);
       most_later_ = std::max(most_later_, found.later);
@@ -52,7 +59,7 @@ class Counter {
     RelateMemory memory;
     memory.heads = nodes();
     memory.results = results();
-    const std::size_t layer = product({selection_.heads(false).most(), sizes_.d_model, sizes_.d_head, sizeof(float)});
+    const std::size_t layer = product({selection_.heads(false).most(), sizes_.d_model, width_, sizeof(float)});
     memory.layer = layer;
     memory.engine = engine(layer);
     if (plan.uses(NullModel::kMatched)) memory.matched = matched(layer);
@@ -112,10 +119,10 @@ class Counter {
   // Two target layers, the weights of one role or two as they are read and processed, and what is not yet saved. With
   // several ranks, also a layer being sent and one being received, and rows of results in transit.
   [[nodiscard]] std::size_t engine(std::size_t layer) const {
-    const std::size_t per_thread = product({3, sizes_.d_model, sizes_.d_head, sizeof(double)});
+    const std::size_t per_thread = product({3, sizes_.d_model, width_, sizeof(double)});
     const std::size_t pending = std::min(product({sizeof(float), primary_}), FinishedBlocks::kMostPending);
     const std::size_t transit = ranks_ > 1 ? sum({product({2, layer}), product({2, sizeof(float), primary_})}) : 0;
-    return sum({product({6, layer}), product({thread_count(), per_thread}), product({3, pending}), transit});
+    return sum({product({6, layer}), loading_, product({thread_count(), per_thread}), product({3, pending}), transit});
   }
 
   // Draws per role and side, sums of projectors per role, and the root of one of them while it is computed.
@@ -128,17 +135,17 @@ class Counter {
     }
     const std::size_t square = product({sizes_.d_model, sizes_.d_model});
     const std::size_t count = options_.matched.draws;
-    const std::size_t per_draw = product({sizes_.d_model, sizes_.d_head, sizeof(float)});
+    const std::size_t per_draw = product({sizes_.d_model, width_, sizeof(float)});
     constexpr std::size_t kPerValue = 32;  // of a metric on two draws: single, double, standardized
     return sum({product({draws.size(), count, per_draw}), product({roles.size(), square, sizeof(float)}),
-                product({square, 2 * sizeof(double) + sizeof(float)}), product({3, layer}),
+                product({square, 2 * sizeof(double) + sizeof(float)}), product({3, layer}), loading_,
                 product({thread_count(), 4, per_draw}), product({kPerValue, count, count})});
   }
 
   // The affinities of one variant, and the ranks of two sets of values; before them the eigenvectors of projectors.
   [[nodiscard]] std::size_t sensitivity(std::size_t layer) const {
     const std::size_t compared = product({56, most_later_});
-    const std::size_t directions = sum({product({24, sizes_.d_model, sizes_.d_model}), product({3, layer})});
+    const std::size_t directions = sum({product({24, sizes_.d_model, sizes_.d_model}), product({3, layer}), loading_});
     return std::max(directions, sum({product({sizeof(float), primary_}), engine(layer), layer, compared}));
   }
 
@@ -150,6 +157,8 @@ class Counter {
   }
 
   HeadSizes sizes_;
+  std::size_t width_ = 0;    // of the widest matrix that is read
+  std::size_t loading_ = 0;  // bytes to compose a role's matrices
   const RelateOptions& options_;
   std::size_t ranks_;
   HeadSelection selection_;

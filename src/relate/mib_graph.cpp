@@ -21,18 +21,24 @@ std::vector<std::string> names_of(const ComponentId& id, const HeadSizes& sizes)
     case ComponentKind::kEmbedding:
       return {"input"};
     case ComponentKind::kPosition:
+    case ComponentKind::kExpert:  // the format knows whole MLPs only
       return {};
     case ComponentKind::kQueryHead:
       return {head_name(id.layer, id.head)};
     case ComponentKind::kKvHead:
       break;
+    case ComponentKind::kRotaryKey: {
+      std::vector<std::string> all;
+      for (std::size_t head = 0; head < sizes.heads; ++head) all.push_back(head_name(id.layer, head));
+      return all;
+    }
     case ComponentKind::kMlp:
       return {fmt::format("m{}", id.layer)};
     case ComponentKind::kUnembedding:
       return {"logits"};
   }
   std::vector<std::string> names;
-  const std::size_t share = sizes.heads / sizes.kv_heads;
+  const std::size_t share = sizes.queries_per_kv(id.layer);
   for (std::size_t i = 0; i < share; ++i) names.push_back(head_name(id.layer, id.head * share + i));
   return names;
 }
@@ -42,6 +48,7 @@ std::string suffix(char letter) {
     case 'Q':
       return "<q>";
     case 'K':
+    case 'R':
       return "<k>";
     case 'V':
       return "<v>";

@@ -48,16 +48,16 @@ Context part_of_work(const Context& context, std::size_t first, std::size_t coun
 // The neuron of the index-th vector of what an MLP reads or writes.
 NeuronId neuron_at(const NetworkLayer& mlp, std::size_t layer, StreamPart part, std::size_t index) {
   if (part == StreamPart::kMlpOut) return {layer, index, NeuronVector::kOut};
-  const std::size_t neurons = mlp.down.in();
-  const bool gated = mlp.gate || mlp.gate_in_up;
+  const std::size_t neurons = mlp.neurons();
+  const bool gated = mlp.is_gated();
   const bool gate = gated && index < neurons;
   return {layer, gated && !gate ? index - neurons : index, gate ? NeuronVector::kGate : NeuronVector::kUp};
 }
 
 // Index of a neuron's vector in what its MLP reads or writes.
 std::size_t index_of(const NetworkLayer& mlp, const NeuronId& id) {
-  const bool after_gates = id.vector == NeuronVector::kUp && (mlp.gate || mlp.gate_in_up);
-  return id.neuron + (after_gates ? mlp.down.in() : 0);
+  const bool after_gates = id.vector == NeuronVector::kUp && mlp.is_gated();
+  return id.neuron + (after_gates ? mlp.neurons() : 0);
 }
 
 StreamPart part_of(NeuronVector vector) {
@@ -73,7 +73,7 @@ class NeuronScan {
         options_(options),
         part_(reads ? StreamPart::kMlpOut : StreamPart::kMlpIn),
         d_(model.info().sizes.d_model),
-        h_(model.info().sizes.d_head) {}
+        h_(model.info().sizes.widest()) {}
 
   // `heads` are in the order of layers.
   void run(std::span<HeadNeurons* const> heads, const Context& context) {
@@ -115,7 +115,8 @@ class NeuronScan {
       const LayerFactors loaded = load_factors(model_, one.head.layer, {Metric::kPk, one.role, Side::kSource},
                                                options_.weights, {one.head.head});
       heads[i]->rank = loaded.ranks.front();
-      std::ranges::copy(loaded.values.values(), bases.data() + i * d_ * h_);
+      const std::span<float> basis = bases.values().subspan(i * d_ * h_, d_ * h_);
+      std::ranges::fill(std::ranges::copy(loaded.values.values(), basis.begin()).out, basis.end(), 0.0F);
     }
     return bases;
   }

@@ -26,6 +26,7 @@ struct Item {
   Role role = Role::kO;                   // of heads
   StreamPart part = StreamPart::kMlpOut;  // of a component
   std::size_t layer = 0;
+  std::optional<std::size_t> expert = {};  // of an MLP, instead of all
   std::vector<std::size_t> selected = {};  // heads of the layer
   std::size_t side = 0;
   std::size_t first = 0;  // row or column
@@ -59,9 +60,10 @@ class Plan {
     add_part(choice.embedding, ComponentKind::kEmbedding, StreamPart::kEmbedding, "embedding");
     add_part(choice.position, ComponentKind::kPosition, StreamPart::kPosition, "position");
     add_heads(Role::kO);
-    if (choice.mlp) add_mlps(StreamPart::kMlpOut);
+    if (choice.mlp) add_mlps(StreamPart::kMlpOut, choice.each_expert);
     for (const Role role : roles) add_heads(role);
-    if (choice.mlp) add_mlps(StreamPart::kMlpIn);
+    if (choice.rotary_key) add_rotary_keys();
+    if (choice.mlp) add_mlps(StreamPart::kMlpIn, choice.each_expert);
     add_part(choice.unembedding, ComponentKind::kUnembedding, StreamPart::kUnembedding, "unembedding");
     // In the order of the forward pass, so that parts of the writing side need few of the reading side.
     const auto depth = [this](const std::vector<ComponentSide>& sides) {
@@ -86,8 +88,11 @@ class Plan {
   // Bytes of a prepared item, and besides while it is prepared.
   [[nodiscard]] DensityMemory memory(const Item& item) const {
     const HeadSizes& sizes = model_.info().sizes;
-    const std::size_t stack = item.count * sizes.d_head * sizes.d_model * sizeof(float);
-    if (item.heads) return {stack, 3 * sizes.heads * sizes.d_head * sizes.d_model * sizeof(float)};
+    const std::size_t stack = item.count * sizes.width(item.layer, item.role) * sizes.d_model * sizeof(float);
+    if (item.heads) {
+      const std::size_t layer = sizes.heads * sizes.width(item.role) * sizes.d_model * sizeof(float);
+      return {stack, 3 * layer + model_.info().loading_memory};
+    }
     return density_memory(matrix(item), result.d);
   }
 
@@ -121,7 +126,7 @@ class Plan {
     const HeadSizes& sizes = model_.info().sizes;
     std::size_t target = 0;
     for (const Item& item : targets) target = std::max(target, memory(item).kept + memory(item).making);
-    return target + std::max(sizes.heads * sizes.d_head, sizes.d_model) * sizes.d_model * sizeof(float);
+    return target + std::max(sizes.heads * sizes.widest(), sizes.d_model) * sizes.d_model * sizeof(float);
   }
 
   std::vector<Item> sources;
@@ -130,7 +135,7 @@ class Plan {
 
  private:
   [[nodiscard]] StreamMatrix matrix(const Item& item) const {
-    return {model_, network_, item.part, item.layer, options_.weights};
+    return {model_, network_, item.part, item.layer, options_.weights, item.expert};
   }
 
   void add(char letter, bool reads, std::vector<ComponentId> nodes, std::vector<Item> items) {
@@ -158,28 +163,55 @@ class Plan {
       item.role = role;
       item.layer = selection_.layers()[i];
       item.selected = heads.of(i);
+      if (item.selected.empty()) continue;  // its queries use the keys and values of another layer
       item.first = nodes.size();
       item.count = item.selected.size();
       for (const std::size_t head : item.selected) {
-        nodes.emplace_back(HeadId{item.layer, head, key_value && sizes.kv_heads != sizes.heads});
+        nodes.emplace_back(sizes.head_of(item.layer, head, key_value && sizes.kv_heads != sizes.heads));
       }
       items.push_back(std::move(item));
     }
     add(letter(role), role != Role::kO, std::move(nodes), std::move(items));
   }
 
-  void add_mlps(StreamPart part) {
+  void add_rotary_keys() {
+    if (const std::string why = why_missing(model_, network_, StreamPart::kRotaryKey); !why.empty()) {
+      result.warnings.push_back(fmt::format("no nodes R (rotary-key): {}", why));
+      return;
+    }
     std::vector<ComponentId> nodes;
     std::vector<Item> items;
     for (const std::size_t layer : selection_.layers()) {
-      Item item;
-      item.part = part;
-      item.layer = layer;
-      item.first = nodes.size();
-      nodes.emplace_back(ComponentKind::kMlp, layer);
-      items.push_back(std::move(item));
+      add_one(StreamPart::kRotaryKey, ComponentId(ComponentKind::kRotaryKey, layer), std::nullopt, nodes, items);
+    }
+    add('R', /*reads=*/true, std::move(nodes), std::move(items));
+  }
+
+  void add_mlps(StreamPart part, bool each_expert) {
+    std::vector<ComponentId> nodes;
+    std::vector<Item> items;
+    for (const std::size_t layer : selection_.layers()) {
+      const auto& experts = network_.layers[layer].experts;
+      if (!experts || !each_expert) {
+        add_one(part, ComponentId(ComponentKind::kMlp, layer), std::nullopt, nodes, items);
+        continue;
+      }
+      const std::size_t all = experts->count() + (experts->shared ? 1 : 0);
+      for (std::size_t e = 0; e < all; ++e) add_one(part, ComponentId::expert(layer, e), e, nodes, items);
     }
     add('M', part == StreamPart::kMlpIn, std::move(nodes), std::move(items));
+  }
+
+  // A component of a layer.
+  static void add_one(StreamPart part, const ComponentId& id, std::optional<std::size_t> expert,
+                      std::vector<ComponentId>& nodes, std::vector<Item>& items) {
+    Item item;
+    item.part = part;
+    item.layer = id.layer;
+    item.expert = expert;
+    item.first = nodes.size();
+    nodes.push_back(id);
+    items.push_back(std::move(item));
   }
 
   void add_part(bool wanted, ComponentKind kind, StreamPart part, const char* name) {

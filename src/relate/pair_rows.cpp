@@ -88,6 +88,7 @@ std::span<std::size_t> PairRows::ranks(Side side, std::size_t layer) const {
 }
 
 bool PairRows::is_described(Side side, std::size_t layer) {
+  if (heads(side).of(layer).empty()) return true;
   std::vector<bool>& described = described_[static_cast<std::size_t>(side)];
   if (!described[layer] && finished_ != nullptr) {
     described[layer] = finished_->restore(id(side, layer), moments(side, layer), ranks(side, layer));

@@ -116,9 +116,11 @@ class ProductAffinity {
   // Whether a block is requested. Of a symmetric pair, only the half above the diagonal, which is mirrored at the end.
   [[nodiscard]] bool is_wanted(const Pair& pair, std::size_t source, std::size_t target) const noexcept {
     const RolePair roles = pair.rows.result().pair;
+    const bool none =
+        pair.rows.heads(Side::kSource).of(source).empty() || pair.rows.heads(Side::kTarget).of(target).empty();
     const bool earlier = precedes(source, target, roles) || (pair.symmetric && precedes(target, source, roles));
     const bool related = stream_of(place(source).block, roles.source) == stream_of(place(target).block, roles.target);
-    return related && (!options_.earlier_only || earlier) && !(pair.symmetric && source > target);
+    return !none && related && (!options_.earlier_only || earlier) && !(pair.symmetric && source > target);
   }
 
   void plan(Group& group) {
@@ -159,7 +161,8 @@ class ProductAffinity {
   // multiplied and the next. Their packed copies, one being sent and one being received, are not counted.
   [[nodiscard]] std::size_t fitting_sources(const Group& group) const {
     const auto bytes = [&](const FactorKey& key) {
-      return std::max<std::size_t>(1, engine_.layer_bytes(heads(key).most(), sizes_.d_model, sizes_.d_head));
+      return std::max<std::size_t>(1,
+                                   engine_.layer_bytes(heads(key).most(), sizes_.d_model, factor_width(key, sizes_)));
     };
     std::size_t target = 0;
     for (const Pair& pair : group.pairs) target = std::max(target, bytes(pair.target_key));
@@ -203,7 +206,8 @@ class ProductAffinity {
   // Work of preparing one layer's heads: reading a head and computing its basis in double takes about as long as a
   // product of this many flops.
   [[nodiscard]] double preparation(const FactorKey& key, std::size_t layer) const {
-    const double head = 16 * static_cast<double>(sizes_.d_model * sizes_.d_head * sizes_.d_head);
+    const std::size_t h = factor_width(key, sizes_);
+    const double head = 16 * static_cast<double>(sizes_.d_model * h * h);
     return static_cast<double>(heads(key).of(layer).size()) * head;
   }
 
@@ -220,7 +224,9 @@ class ProductAffinity {
     const std::size_t pairs =
         pair.rows.heads(Side::kSource).of(source).size() * pair.rows.heads(Side::kTarget).of(target).size();
     const double share = pair.symmetric && source == target ? 0.5 : 1;
-    return share * 2 * static_cast<double>(pairs * sizes_.d_head * sizes_.d_head) * static_cast<double>(sizes_.d_model);
+    const RolePair roles = pair.rows.result().pair;
+    const std::size_t columns = pairs * sizes_.width(roles.source) * sizes_.width(roles.target);
+    return share * 2 * static_cast<double>(columns) * static_cast<double>(sizes_.d_model);
   }
 
   [[nodiscard]] std::unique_ptr<PreparedLayer> prepare(const FactorKey& key, std::size_t layer) {

@@ -31,15 +31,16 @@ bool is_quantized(DType stored) {
 // that is not zero is stored so: its other singular values are below the rounding errors.
 void warn_of_low_ranks(const Model& model, const Affinities& affinities, std::set<std::string>& seen,
                        std::vector<std::string>& warnings) {
-  const std::size_t width = model.info().sizes.d_head;
   const auto look = [&](const AffinitySide& side, Role role) {
     constexpr std::size_t kNamed = 5;
     std::vector<std::string> low;
     std::set<std::string_view> quantized;
     for (std::size_t i = 0; i < side.heads.size(); ++i) {
+      const std::size_t layer = model.info().sizes.layer_of(side.heads[i]).value();
+      const std::size_t width = model.info().sizes.width(layer, role);
       if (side.ranks[i] >= width) continue;
       low.push_back(fmt::format("{} ({} of {})", to_string(side.heads[i]), side.ranks[i], width));
-      const DType stored = model.stored_type(model.info().sizes.layer_of(side.heads[i]).value(), role);
+      const DType stored = model.stored_type(layer, role);
       if (side.ranks[i] > 0 && is_quantized(stored)) quantized.insert(info(stored).name);
     }
     if (low.empty() || !seen.insert(std::string(1, letter(role))).second) return;
@@ -107,7 +108,7 @@ PartitionTree communities(const std::vector<HeadId>& heads, std::span<const Affi
 // A KV head is labeled if a query head that uses it is.
 bool is_labeled(const HeadLabels& labels, HeadId id, const HeadSizes& sizes) {
   if (!id.key_value) return labels.is_labeled(id);
-  const std::size_t share = sizes.heads / sizes.kv_heads;
+  const std::size_t share = sizes.queries_per_kv(sizes.layer_of(id).value());
   for (std::size_t i = 0; i < share; ++i) {
     if (labels.is_labeled({id.layer, id.head * share + i, false, id.block})) return true;
   }
@@ -250,8 +251,12 @@ std::optional<RelateResult> relate(const Model& model, const RelateOptions& opti
   stages.back().report(1);
 
   for (const Affinities& one : result.affinities) {
-    if (one.metric == Metric::kPk && sizes.layers > 1 && !result.edges.empty() && sizes.d_head < dimension) {
-      result.informativeness.push_back(informativeness(one, dimension, sizes.d_head, options.bootstrap));
+    const std::size_t source = sizes.width(one.pair.source);
+    const std::size_t target = sizes.width(one.pair.target);
+    const bool fills = std::max(source, target) >= dimension;
+    const bool one_law = sizes.by_layer.empty() || sizes.one_width();  // of random heads
+    if (one.metric == Metric::kPk && sizes.layers > 1 && !result.edges.empty() && !fills && one_law) {
+      result.informativeness.push_back(informativeness(one, dimension, source, target, options.bootstrap));
     }
     if (options.labels) {
       result.labels.push_back({one.metric, one.pair, label_scores(one, *options.labels, sizes, options.top)});
@@ -268,7 +273,8 @@ namespace {
 // The head that owns the role's matrix: with grouped queries, K and V belong to the KV head.
 HeadRole native(HeadId id, Role role, const HeadSizes& sizes) {
   if (is_key_value(role) && !id.key_value && sizes.kv_heads != sizes.heads) {
-    id = {id.layer, id.head / (sizes.heads / sizes.kv_heads), true, id.block};
+    const std::size_t layer = sizes.layer_of(id).value();
+    id = sizes.head_of(sizes.kv_layer(layer), id.head / sizes.queries_per_kv(layer), /*key_value=*/true);
   }
   return {id, role};
 }

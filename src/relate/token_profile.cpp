@@ -44,14 +44,16 @@ void check(const Model& model, const HeadRole& subspace) {
   const HeadSizes& sizes = model.info().sizes;
   const HeadId id = subspace.head;
   const bool key_value = is_key_value(subspace.role) && sizes.kv_heads != sizes.heads;
-  const std::size_t heads = id.key_value ? sizes.kv_heads : sizes.heads;
+  const std::size_t heads =
+      id.key_value ? sizes.heads_of(sizes.layer_of(id.place()).value_or(0), Role::kK) : sizes.heads;
   std::string trouble;
   if (!sizes.layer_of(id)) {
     trouble = sizes.has_blocks() ? fmt::format("the model has {}", sizes.text())
                                  : fmt::format("the model has {} layers of {} {}heads", sizes.layers, heads,
                                                id.key_value ? "KV " : "");
   } else if (key_value && !id.key_value) {
-    const HeadId own{id.layer, id.head / (sizes.heads / sizes.kv_heads), true, id.block};
+    const std::size_t layer = sizes.layer_of(id).value();
+    const HeadId own = sizes.head_of(sizes.kv_layer(layer), id.head / sizes.queries_per_kv(layer), /*key_value=*/true);
     trouble = fmt::format("it shares its {} with {}", letter(subspace.role), to_string(own));
   } else if (key_value != id.key_value) {
     trouble =
@@ -71,7 +73,7 @@ class Profiler {
         options_(options),
         context_(context),
         d_(model.info().sizes.d_model),
-        h_(model.info().sizes.d_head) {}
+        h_(model.info().sizes.widest()) {}
 
   std::vector<TokenProfile> run(std::span<const HeadRole> subspaces) {
     for (const HeadRole& subspace : subspaces) {
@@ -146,8 +148,13 @@ class Profiler {
       const FactorKey key{Metric::kPk, first.role, Side::kSource};
       const LayerFactors loaded =
           load_factors(model_, model_.info().sizes.layer_of(first.head).value(), key, options_.weights, heads);
-      std::ranges::copy(loaded.values.values(), bases.data() + begin * size);
-      for (std::size_t i = 0; i < heads.size(); ++i) part[begin + i]->rank = loaded.ranks[i];
+      const std::size_t own = loaded.values.size() / heads.size();  // narrower roles are filled up with zeros
+      for (std::size_t i = 0; i < heads.size(); ++i) {
+        const std::span<float> basis = bases.values().subspan((begin + i) * size, size);
+        std::ranges::fill(std::ranges::copy(loaded.values.values().subspan(i * own, own), basis.begin()).out,
+                          basis.end(), 0.0F);
+        part[begin + i]->rank = loaded.ranks[i];
+      }
       begin += heads.size();
     }
     return bases;

@@ -16,16 +16,18 @@ namespace {
 double flops_of(Metric metric, const HeadSizes& sizes, const HeadSelection& selection, const RelateOptions& options,
                 const FinishedBlocks* finished) {
   const auto d = static_cast<double>(sizes.d_model);
-  const auto h = static_cast<double>(sizes.d_head);
-  // A product in double and a decomposition that is no product.
-  const double angles = info(metric).angles() ? 4 * d * h * h + 100 * h * h * h : 0;
   const std::size_t layers = selection.layers().size();
   const auto heads = [&](Role role, std::size_t layer) {
     return selection.heads(!info(metric).by_query_head() && is_key_value(role)).of(layer).size();
   };
-  double head_pairs = 0;
+  double flops = 0;
   for (const RolePair pair : options.pairs) {
     if (!is_defined(metric, pair)) continue;
+    const auto p = static_cast<double>(sizes.width(pair.source));
+    const auto q = static_cast<double>(sizes.width(pair.target));
+    // A product in double and a decomposition that is no product.
+    const double angles = info(metric).angles() ? 4 * d * p * q + 100 * std::pow(std::max(p, q), 3) : 0;
+    double head_pairs = 0;
     const bool by_half = pair.source == pair.target && !info(metric).angles();
     for (std::size_t s = 0; s < layers; ++s) {
       for (std::size_t t = 0; t < layers; ++t) {
@@ -40,8 +42,9 @@ double flops_of(Metric metric, const HeadSizes& sizes, const HeadSelection& sele
         head_pairs += static_cast<double>(heads(pair.source, s) * heads(pair.target, t));
       }
     }
+    flops += head_pairs * (2 * d * p * q + angles);
   }
-  return head_pairs * (2 * d * h * h + angles);
+  return flops;
 }
 
 double flops_of_matched(const HeadSizes& sizes, const HeadSelection& selection, const RelateOptions& options) {

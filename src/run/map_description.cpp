@@ -57,6 +57,16 @@ std::vector<std::string> texts(JsonValue root, const char* key, const std::strin
   return all;
 }
 
+// Numbers of tokens, one per layer.
+std::vector<std::size_t> sizes_entry(JsonValue root, const char* key, const std::string& where) {
+  std::vector<std::size_t> sizes;
+  for (const JsonValue size : list_entry(root, key, where)) {
+    if (!size.as_unsigned()) fail(where, fmt::format("'{}' are not numbers of tokens", key));
+    sizes.push_back(static_cast<std::size_t>(*size.as_unsigned()));
+  }
+  return sizes;
+}
+
 }  // namespace
 
 MapDescription parse_map_description(JsonValue root, const std::string& where) {
@@ -68,10 +78,8 @@ MapDescription parse_map_description(JsonValue root, const std::string& where) {
   maps.file = text_entry(root, "file", where);
   maps.block = text_entry(root, "block", where);
   maps.causal = causal_entry(root, where);
-  for (const JsonValue window : list_entry(root, "windows", where)) {
-    if (!window.as_unsigned()) fail(where, "'windows' are not numbers of tokens");
-    maps.windows.push_back(static_cast<std::size_t>(*window.as_unsigned()));
-  }
+  maps.windows = sizes_entry(root, "windows", where);
+  maps.chunks = sizes_entry(root, "chunks", where);
   for (const JsonValue head : list_entry(root, "heads", where)) maps.heads.push_back(head_name(head, where));
   maps.first_query = count_entry(root, "first_query", where);
   maps.queries = count_entry(root, "queries", where);

@@ -7,6 +7,7 @@
 #include "headscope/base/error.h"
 #include "headscope/io/byte_reader.h"
 #include "headscope/io/mapped_file.h"
+#include "headscope/io/recognize.h"
 #include "headscope/run/run_folder.h"
 #include "headscope/run/schema.h"
 #include "run/working_folder.h"
@@ -22,6 +23,18 @@ Folder open_run(const fs::path& path) {
     Folder folder = Folder::open(path);
     recover_before_reading(folder);  // the manifest may be what is missing
     if (fs::is_regular_file(path / run_files::kManifest, ignored)) return folder;
+  }
+  for (const char* tower : {"text", "vision", "stage1", "stage2", "stage3", "stage4"}) {
+    if (!fs::is_regular_file(path / tower / run_files::kManifest, ignored)) continue;
+    throw Error(ErrorKind::kIo, fmt::format("{}: holds results by tower of a model; give one of them, such as {}",
+                                            printable(path.string(), 4096), printable((path / tower).string(), 4096)));
+  }
+  if (const std::string model = recognize_model(path); !model.empty()) {
+    throw Error(ErrorKind::kIo, fmt::format("{}: {}", printable(path.string(), 4096), model));
+  }
+  if (!fs::exists(path, ignored)) {
+    throw Error(ErrorKind::kIo, fmt::format("{}: no such folder; give the folder that was named with -o",
+                                            printable(path.string(), 4096)));
   }
   throw Error(ErrorKind::kIo, fmt::format("{}: is not a folder of results: it has no manifest.json; give the folder "
                                           "that was named with -o",
@@ -46,6 +59,16 @@ std::map<std::string, std::string> entries_of(JsonValue object) {
   std::map<std::string, std::string> entries;
   for (const auto [key, value] : object.members()) entries[std::string(key)] = value.as_string().value_or("");
   return entries;
+}
+
+std::map<std::string, std::vector<RunOrigin>> origins_of(JsonValue object) {
+  std::map<std::string, std::vector<RunOrigin>> origins;
+  for (const auto [key, list] : object.members()) {
+    for (const JsonValue one : list.items()) {
+      origins[std::string(key)].push_back({text_of(one, "name"), text_of(one, "fingerprint")});
+    }
+  }
+  return origins;
 }
 
 RunFile file_of(const std::string& name, JsonValue entry) {
@@ -129,6 +152,7 @@ void save_run(const RunContents& from, const std::string& command, const fs::pat
                 .arguments = texts_of(described.find("arguments")),
                 .identity = entries_of(described.find("identity")),
                 .circumstances = entries_of(described.find("circumstances")),
+                .origins = origins_of(described.find("origins")),
                 .verdict = texts_of(described.find("verdict"))},
                force);
   for (const std::string& name : from.names()) {

@@ -11,6 +11,7 @@
 #include "headscope/io/mapped_file.h"
 #include "headscope/io/npy.h"
 #include "headscope/io/npz.h"
+#include "run/other_result.h"
 #include "run/working_folder.h"
 
 namespace headscope {
@@ -152,17 +153,15 @@ void RunFolder::read_previous() {
 }
 
 void RunFolder::check_identity() const {
-  const Json commands = member_of(parsed(previous_), "commands");
-  if (force_ || !commands.contains(command_.name)) return;
-  const Json before = member_of(member_of(commands, command_.name), "identity");
-  for (const auto& [key, value] : command_.identity) {
-    const std::string old = before.contains(key) ? before[key].dump() : "nothing";
-    if (old == Json(value).dump()) continue;
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{}: holds the result of another '{}' ({} was {}, now \"{}\"); choose another folder, or "
-                            "--force to replace it",
-                            path_.string(), command_.name, key, printable(old), printable(value)));
-  }
+  if (force_ || previous_.empty()) return;
+  const JsonDocument manifest = JsonDocument::parse(previous_, (path_ / kManifest).string());
+  const JsonValue before = manifest.root().find("commands").find(command_.name);
+  if (before.is_null()) return;
+  const auto other = difference(before, command_);
+  if (!other) return;
+  throw Error(ErrorKind::kInvalidArgument,
+              fmt::format("{}: holds the result of another '{}' ({}); choose another folder, or --force to replace it",
+                          path_.string(), command_.name, *other));
 }
 
 void RunFolder::check_name(const std::string& name) const {
@@ -301,6 +300,10 @@ std::string RunFolder::manifest() const {
   root["commands"][command_.name] = {{"arguments", command_.arguments},
                                      {"identity", object_of(command_.identity)},
                                      {"circumstances", object_of(command_.circumstances)}};
+  for (const auto& [key, origins] : command_.origins) {
+    Json& list = root["commands"][command_.name]["origins"][key];
+    for (const RunOrigin& one : origins) list.push_back({{"name", one.name}, {"fingerprint", one.fingerprint}});
+  }
   if (!command_.verdict.empty()) root["commands"][command_.name]["verdict"] = command_.verdict;
   return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

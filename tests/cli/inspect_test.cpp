@@ -43,7 +43,7 @@ TEST(Families, AreListedAsATableAndAsJson) {
   const Outcome table = run_program({"families"});
   EXPECT_EQ(table.code, 0) << table.err;
   EXPECT_THAT(table.out, HasSubstr("gpt2"));
-  EXPECT_THAT(table.out, HasSubstr(" families. inspect MODEL says what works for a model and why.\n"));
+  EXPECT_THAT(table.out, HasSubstr("\ninspect MODEL says what works for a model and why, and whether patch does.\n"));
   const auto json = nlohmann::json::parse(run_program({"families", "--json"}).out)["families"];
   ASSERT_GE(json.size(), 20u);
   for (const auto& family : json) {
@@ -165,9 +165,9 @@ TEST(Inspect, FailsWithCode3OnAPickleFile) {
 
 TEST(CommandLine, FailsWithCode2OnWrongUse) {
   expect_failure({}, 2, "subcommand is required");
-  expect_failure({"inspect"}, 2, "model is required");
-  expect_failure({"inspect", "a", "b"}, 2, "'b' is not expected here");
-  expect_failure({"fly"}, 2, "'fly' is not expected here; 'headscope --help' shows the commands");
+  expect_failure({"inspect"}, 2, "inspect needs a MODEL");
+  expect_failure({"inspect", "a", "b"}, 2, "'b' is too much: inspect takes one MODEL");
+  expect_failure({"fly"}, 2, "'fly' is not a command; 'headscope --help' shows the commands");
   expect_failure({"inspect", "a", "--threads", "0"}, 2, "--threads");
 }
 

@@ -227,7 +227,7 @@ TEST(Organize, FailsWithOneLineAndTheRightCodeOnWrongInput) {
     expect_failure(all, code, text);
     EXPECT_FALSE(fs::exists(fs::path(run) / "manifest.json"));
   };
-  expect_failure({"organize", maps}, 2, "--output is required");
+  expect_failure({"organize", maps}, 2, "organize needs -o or --output");
   fails({"/no/such.npy"}, 3, "/no/such.npy: no such file or folder");
   fails({folder.path().string()}, 3, "has no pattern.npy");
   fails({maps, "--axes", "lhqk"}, 3, "the array is [3, 6, 7], which does not match the 4 axes of 'lhqk'");
@@ -244,7 +244,7 @@ TEST(Organize, FailsWithOneLineAndTheRightCodeOnWrongInput) {
   fails({maps, "--memory", "lots"}, 2, "--memory: expected a size such as 8G");
   fails({maps, "--memory", "1K"}, 6, "use a larger --memory");
   fails({maps, "--iterations", "0"}, 2, "--iterations: expected an integer from 1 to 1000000");
-  fails({maps, "--epsilon", "-1"}, 2, "epsilon is -1");
+  fails({maps, "--epsilon", "-1"}, 2, "--epsilon: expected a number greater than 0");
   fails({maps, "--draws", "1"}, 2, "--draws");
   write_npy<float>(folder.path() / "mask.npy", std::vector<float>(6), Shape{2, 3});
   fails({maps, "--mask", (folder.path() / "mask.npy").string()}, 3, "the mask is [2, 3], expected [6, 7]");

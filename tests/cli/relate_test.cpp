@@ -240,7 +240,7 @@ TEST(Relate, RefusesToReplaceAnotherResultWithoutForce) {
   ASSERT_EQ(run_program(first).code, 0);
   ASSERT_EQ(run_program(first).code, 0);  // the same again
   const std::string before = read(fs::path(run) / "edges.csv");
-  expect_failure(second, 2, "holds the result of another 'relate' (weights was \"folded\", now \"raw\")");
+  expect_failure(second, 2, "holds the result of another 'relate' (--weights was folded, now raw)");
   EXPECT_EQ(read(fs::path(run) / "edges.csv"), before);
   second.emplace_back("--force");
   EXPECT_EQ(run_program(second).code, 0);
@@ -286,7 +286,7 @@ TEST(Relate, FailsWithOneLineAndTheRightCodeOnWrongInput) {
   const TemporaryFolder folder;
   const std::string run = (folder.path() / "run").string();
   const std::string model = kModels + "plain";
-  expect_failure({"relate", model}, 2, "--output is required");
+  expect_failure({"relate", model}, 2, "relate needs -o or --output");
   expect_failure({"relate", model, "-o", run, "--pairs", "OX"}, 2,
                  "--pairs: expected a pair of the roles Q, K, V, O such as OQ, or all, found 'OX'");
   expect_failure({"relate", model, "-o", run, "--metric", "cosine"}, 2,

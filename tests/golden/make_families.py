@@ -11,6 +11,9 @@ expected.npz Q, K, V, O, folded_Q, ..., folded_O: as make_hf_checkpoints.py says
              input_ids, attentions, output: as make_forward.py says. There are no
              scores: the test checks that the softmax of the found ones gives the
              attentions. Families that headscope does not run have heads only.
+             Where layers differ in shape, each has its own arrays, Q.0, Q.1, ...;
+             a layer without K and V has none. Latent attention: Q, K and V are
+             composed of the live modules in float64, and R is the shared rotary key.
 
 The factor on queries and keys is searched for: attention is neither flat nor saturated.
 Made with torch 2.15.0, transformers 5.22.2, safetensors 0.8.
@@ -37,16 +40,29 @@ from typing import Any
 import numpy as np
 import torch
 import transformers as hf
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from make_hf_checkpoints import BASE_SEED, Layer, expected_arrays, fill, to_numpy
+from make_hf_checkpoints import BASE_SEED, Layer, expected_arrays, fill, reading_heads, to_numpy
 
 TOKENS = 12
-QK = re.compile(r"([qk](uery|ey)?(_proj|_lin)?|c_attn|query_key_value|qkv_proj|Wqkv)\.weight")
+QK = re.compile(r"(q_b_proj|[qk](uery|ey)?(_proj|_lin)?|c_attn|query_key_value|qkv_proj|Wqkv)\.weight")
 QK_NORM = re.compile(r"[qk]_(layer)?norm(\.norms\.\d+)?\.weight")
 SHARPEN = (1.0, 1.4, 2.0, 0.7, 2.8, 4.0, 5.6, 8.0, 11.0, 16.0, 0.5, 0.35, 0.25)
 
-Reader = Callable[[Any], Iterator[Layer]]
+
+
+@dataclass
+class Shaped:
+    """One attention layer whose roles differ in width or number of heads: [out, in], O transposed."""
+
+    matrices: dict[str, Tensor]
+    heads: dict[str, int]
+    gain: Tensor
+    scale: Tensor | None = None  # per channel, on what O writes
+
+
+Reader = Callable[[Any], Iterator[Layer | Shaped]]
 
 
 # --- Reading heads from live modules ----------------------------------------------------------
@@ -72,6 +88,58 @@ def split(
             yield Layer(q, k, v, o, *gain_of(block, norm, offset), scale=attrgetter(scale)(block) if scale else None)
 
     return read
+
+
+def latent(model: Any) -> Iterator[Shaped]:
+    """Composed in float64: the norm between two factors divides by a magnitude, which is left out."""
+    config = model.config
+    heads, key, rank = config.num_attention_heads, config.qk_nope_head_dim, config.kv_lora_rank
+    for block in model.model.layers:
+        a = block.self_attn
+        down, shared = a.kv_a_proj_with_mqa.weight.double().split([rank, config.qk_rope_head_dim])
+        both = (a.kv_b_proj.weight.double() * a.kv_a_layernorm.weight.double()) @ down
+        both = both.unflatten(0, (heads, -1))
+        q = a.q_proj.weight if config.q_lora_rank is None else None
+        if q is None:
+            q = (a.q_b_proj.weight.double() * a.q_a_layernorm.weight.double()) @ a.q_a_proj.weight.double()
+        roles = {"Q": q, "K": both[:, :key].flatten(0, 1), "V": both[:, key:].flatten(0, 1), "O": a.o_proj.weight.T}
+        yield Shaped(roles | {"R": shared}, dict.fromkeys("QKVO", heads) | {"R": 1}, block.input_layernorm.weight)
+
+
+def gemma_layers(model: Any) -> Iterator[Shaped]:
+    """Width and KV heads per layer; layers that share K and V have none; V may be K."""
+    for block in getattr(model.model, "language_model", model.model).layers:
+        a, roles = block.self_attn, {}
+        roles["Q"], roles["O"] = a.q_proj.weight, a.o_proj.weight.T
+        if not a.is_kv_shared_layer:
+            roles["K"] = a.k_proj.weight
+            roles["V"] = a.k_proj.weight if a.v_proj is None else a.v_proj.weight
+        heads = {role: matrix.shape[0] // a.head_dim for role, matrix in roles.items()}
+        yield Shaped(roles, heads, block.input_layernorm.weight, block.post_attention_layernorm.weight)
+
+
+def shaped_arrays(layers: list[Shaped]) -> dict[str, np.ndarray]:
+    """[layer, head, d_model, width] of every role, raw and folded, in one array if all layers have the same shape."""
+    by_role: dict[str, list[np.ndarray | None]] = {}
+    for layer in layers:
+        for role in "QKVOR":
+            raw = folded = None
+            if role in layer.matrices:
+                matrix = layer.matrices[role]
+                width = matrix.shape[0] // layer.heads[role]
+                raw = matrix.detach().double().numpy().reshape(-1, width, matrix.shape[1]).transpose(0, 2, 1)
+                if role == "O" and layer.scale is not None:
+                    raw = layer.scale.detach().double().numpy()[:, None] * raw
+                folded = raw if role == "O" else layer.gain.detach().double().numpy()[:, None] * raw
+            by_role.setdefault(role, []).append(raw)
+            by_role.setdefault(f"folded_{role}", []).append(folded)
+    arrays = {}
+    for role, found in by_role.items():
+        if all(one is not None and one.shape == found[0].shape for one in found):
+            arrays[role] = np.stack(found)
+        else:
+            arrays |= {f"{role}.{i}": one for i, one in enumerate(found) if one is not None}
+    return {name: np.ascontiguousarray(values, np.float32) for name, values in arrays.items()}
 
 
 def has_attention(block: Any, name: str) -> bool:
@@ -149,6 +217,9 @@ class Case:
     half: bool = True  # the file holds float16; the values are the same
     alibi_twice: bool = False  # eager attention of transformers 5.22 adds Falcon's bias twice, its other attention once
     edit: Callable[[dict[str, Any]], dict[str, Any]] | None = None  # of config.json, after saving
+    original_names: bool = True  # the names of files on the hub, not those of transformers 5
+    mxfp4: bool = False  # gpt-oss: the experts are stored in blocks of 32 codes of 4 bits with an exponent
+    correction: float = 0.0  # deviation of what is added to a router's scores for choosing; it is a buffer
 
 
 SIZES = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
@@ -192,14 +263,49 @@ def rope(kind: str = "default", **keys: Any) -> dict[str, Any]:
 YARN = {"factor": 4.0, "original_max_position_embeddings": 5, "beta_fast": 4.0, "beta_slow": 1.0}
 LAYERS = {"layer_types": ["sliding_attention", "full_attention"], "sliding_window": 4}
 HYBRID = GROUPED | {"num_hidden_layers": 4, "layer_types": 2 * ["linear_attention", "full_attention"], "head_dim": 8}
-HYBRID |= {f"linear_{x}": 1 for x in ("num_key_heads", "num_value_heads")}
-HYBRID |= {f"linear_{x}": 4 for x in ("key_head_dim", "value_head_dim")}
+HYBRID |= {"linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 2, "linear_value_head_dim": 3}
 QWEN = split(offset=1.0, gated=True)
+LATENT = TEXT | {"num_key_value_heads": 2, "kv_lora_rank": 6, "q_lora_rank": 7, "qk_nope_head_dim": 4}
+LATENT |= {"qk_rope_head_dim": 4, "v_head_dim": 3, "tie_word_embeddings": False}
+LATENT_MIX = {"first_k_dense_replace": 1, "n_routed_experts": 6, "n_group": 3, "topk_group": 2, "num_experts_per_tok": 2}
+LATENT_MIX |= {"moe_intermediate_size": 4, "n_shared_experts": 2}
+YARN_SCORES = rope("yarn", mscale=0.7, mscale_all_dim=1.2, **YARN)
+GEMMA4 = GROUPED | {"num_hidden_layers": 4, "head_dim": 4, "global_head_dim": 8, "vocab_size_per_layer_input": 20}
+GEMMA4 |= {"layer_types": 2 * ["sliding_attention", "full_attention"], "sliding_window": 4}
 MODERN = TEXT | {"num_hidden_layers": 3, "local_attention": 6, "cls_token_id": 1, "sep_token_id": 2}
 DEBERTA = " ".join(f"attention.self.{x}_proj" for x in ("query", "key", "value")) + " attention.output.dense"
 WINDOWS = {"num_hidden_layers": 4, "layer_types": 3 * ["sliding_attention"] + ["full_attention"], "sliding_window": 4}
 
+# Mixtures: four experts, of which a token uses two.
+MIXED = GROUPED | {"num_experts_per_tok": 2, "tie_word_embeddings": False}
+LOCAL = MIXED | {"num_local_experts": 4}
+NARROW = MIXED | {"num_experts": 4, "moe_intermediate_size": 8, "shared_expert_intermediate_size": 12}
+FOUR = {"num_hidden_layers": 4}
+ROUTED = {"n_routed_experts": 8, "moe_intermediate_size": 4, "n_group": 4, "topk_group": 2}
+ROUTED |= {"routed_scaling_factor": 1.5, "first_k_dense_replace": 1}
+LLAMA4 = {"intermediate_size_mlp": 6, "interleave_moe_layer_step": 2, "num_experts_per_tok": 1, "head_dim": 8}
+LLAMA4 |= {"attention_chunk_size": 5, "floor_scale": 4, "attn_scale": 0.3}
+GPT_OSS = LOCAL | {"head_dim": 8, "sliding_window": 4} | rope("yarn", truncate=False, **YARN)
+
 CASES: dict[str, Case] = {
+    "mixtral": causal("Mixtral", LOCAL),
+    "mixtral_stacked": causal("Mixtral", LOCAL, original_names=False),
+    "qwen2_moe": causal("Qwen2Moe", NARROW),
+    "qwen3_moe": causal("Qwen3Moe", NARROW | {"head_dim": 6, "norm_topk_prob": True}),
+    "glm4_moe": causal("Glm4Moe", MIXED | ROUTED | {"head_dim": 8, "use_qk_norm": True}, correction=0.3),
+    "olmoe": causal("Olmoe", MIXED | {"num_experts": 4, "clip_qkv": 1.5}),
+    "phimoe": causal("Phimoe", LOCAL | {"lm_head_bias": True, "router_jitter_noise": 0.3}, norm="layer"),
+    "granitemoe": causal(
+        "GraniteMoe", LOCAL | {"embedding_multiplier": 3.0, "attention_multiplier": 0.2, "residual_multiplier": 0.4,
+                               "logits_scaling": 2.5},
+    ),
+    "gpt_oss": causal("GptOss", GPT_OSS),
+    "gpt_oss_mxfp4": causal(
+        "GptOss", GPT_OSS | {"num_hidden_layers": 1, "hidden_size": 32, "intermediate_size": 32, "num_local_experts": 3}
+        | {"head_dim": 4, "swiglu_limit": 1.0},
+        mxfp4=True, half=False,
+    ),
+    "llama4": Case("Llama4ForCausalLM", "Llama4TextConfig", LOCAL | FOUR | LLAMA4, split()),
     "xlm_roberta": masked("XLMRoberta", "roberta"),
     "camembert": masked("Camembert", "roberta"),
     "electra": masked("Electra", "electra", TEXT | {"embedding_size": 6}),
@@ -237,16 +343,51 @@ CASES: dict[str, Case] = {
         TEXT | {"relative_attention": True, "pos_att_type": "c2p", "max_relative_positions": 6, "type_vocab_size": 2},
         split("deberta.encoder.layer", DEBERTA, ""), "post",
     ),
-    "qwen3_next": causal("Qwen3Next", HYBRID | {"num_experts": 0, "mlp_only_layers": [0, 1, 2, 3]}, QWEN, runs=False),
-    "qwen3_5": Case("Qwen3_5ForCausalLM", "Qwen3_5TextConfig", HYBRID, QWEN, runs=False),
+    "qwen3_next": causal("Qwen3Next", HYBRID | {"num_experts": 0, "mlp_only_layers": [0, 1, 2, 3]}, QWEN),
+    "qwen3_5": Case("Qwen3_5ForCausalLM", "Qwen3_5TextConfig", HYBRID, QWEN),
     "lfm2": causal(
-        "Lfm2", GROUPED | {"num_hidden_layers": 3, "full_attn_idxs": [1, 2], "block_auto_adjust_ff_dim": False},
+        "Lfm2", GROUPED | {"num_hidden_layers": 4, "full_attn_idxs": [1, 2], "block_auto_adjust_ff_dim": False},
         split(names="self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.out_proj", norm="operator_norm"),
-        runs=False,
     ),
     "jamba": causal(
         "Jamba", GROUPED | {"num_hidden_layers": 4, "attn_layer_period": 2, "attn_layer_offset": 1, "num_experts": 1,
                             "mamba_d_state": 2, "mamba_dt_rank": 2, "use_mamba_kernels": False}, runs=False,
+    ),
+    "deepseek_v3": causal(
+        "DeepseekV3", LATENT | LATENT_MIX | rope("yarn", mscale=1.2, mscale_all_dim=1.2, **YARN), latent,
+        correction=0.3,
+    ),
+    "deepseek_v3_plain": causal(
+        "DeepseekV3", LATENT | {"q_lora_rank": None, "rope_interleave": False, "attention_bias": True,
+                                 "first_k_dense_replace": 2}, latent
+    ),
+    "deepseek_v2": causal(
+        "DeepseekV2", LATENT | LATENT_MIX | {"rms_norm_eps": 1e-5, "topk_method": "group_limited_greedy"} | YARN_SCORES,
+        latent,
+    ),
+    "glm4_moe_lite": causal("Glm4MoeLite", LATENT | LATENT_MIX | {"n_group": 1, "topk_group": 1}, latent, correction=0.3),
+    "youtu": causal("Youtu", LATENT | {"pad_token_id": None}, latent),
+    "mistral4": causal(
+        "Mistral4", LATENT | LATENT_MIX | rope("yarn", llama_4_scaling_beta=0.5, mscale=1.0, mscale_all_dim=1.0, **YARN), latent
+    ),
+    "gemma4": Case(
+        "Gemma4ForCausalLM", "Gemma4TextConfig",
+        GEMMA4 | {"num_kv_shared_layers": 2, "hidden_size_per_layer_input": 2, "use_double_wide_mlp": True,
+                  "intermediate_size": 4},
+        gemma_layers,
+    ),
+    "gemma4_keys": Case(
+        "Gemma4ForCausalLM", "Gemma4TextConfig",
+        GEMMA4 | {"num_hidden_layers": 2, "layer_types": ["sliding_attention", "full_attention"], "num_attention_heads": 4, "num_key_value_heads": 2, "num_global_key_value_heads": 1,
+                  "attention_k_eq_v": True, "hidden_size_per_layer_input": 0, "final_logit_softcapping": 3.0},
+        gemma_layers,
+    ),
+    "gemma3n": Case(
+        "Gemma3nForCausalLM", "Gemma3nTextConfig",
+        GROUPED | {"num_hidden_layers": 4, "head_dim": 6, "num_kv_shared_layers": 2, "laurel_rank": 2,
+                   "altup_num_inputs": 2, "hidden_size_per_layer_input": 2, "vocab_size_per_layer_input": 20,
+                   "layer_types": 2 * ["sliding_attention", "full_attention"], "sliding_window": 4},
+        gemma_layers, runs=False,
     ),
     "smollm3": causal("SmolLM3", GROUPED | {"num_hidden_layers": 4} | rope()),
     "granite": causal(
@@ -279,6 +420,30 @@ CASES: dict[str, Case] = {
     "ministral": causal("Ministral", SMALL | LAYERS),
     "ministral3": causal(
         "Ministral3", SMALL | rope("yarn", llama_4_scaling_beta=0.5, mscale=1.0, mscale_all_dim=1.0, **YARN)
+    ),
+    "arcee": causal("Arcee", SMALL | {"hidden_act": "relu2"}),
+    "cwm": causal("Cwm", SMALL | {"sliding_window": 4, "layer_types": ["full_attention", "sliding_attention"]} | rope()),
+    "exaone4": causal(
+        "Exaone4", SMALL | LAYERS | {"sliding_window_pattern": 2},
+        split(norm="", scale="post_attention_layernorm.weight"),
+    ),
+    "helium": causal("Helium", GROUPED | {"head_dim": 4}),
+    "vaultgemma": causal("VaultGemma", SMALL | LAYERS | {"query_pre_attn_scalar": 9}, split(offset=1.0)),
+    "eurobert": Case("EuroBertForMaskedLM", "EuroBertConfig", SMALL, split()),
+    "apertus": causal("Apertus", SMALL, split(norm="attention_layernorm"), runs=False),
+    "biogpt": causal("BioGpt", TEXT, split(
+        "biogpt.layers", "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.out_proj", "self_attn_layer_norm"
+    ), norm="layer"),
+    "xlm_roberta_xl": Case(
+        "XLMRobertaXLForMaskedLM", "XLMRobertaXLConfig", TEXT | ROBERTA,
+        split("roberta.encoder.layer", BERT, "attention.self_attn_layer_norm"), "layer",
+    ),
+    "roberta_prelayernorm": Case(
+        "RobertaPreLayerNormForMaskedLM", "RobertaPreLayerNormConfig", TEXT | ROBERTA,
+        split("roberta_prelayernorm.encoder.layer", BERT, "attention.LayerNorm"), "layer",
+    ),
+    "megatron_bert": Case(
+        "MegatronBertForMaskedLM", "MegatronBertConfig", TEXT, split("bert.encoder.layer", BERT, "attention.ln"), "layer",
     ),
     "gpt_neo": causal(
         "GPTNeo",
@@ -322,17 +487,58 @@ def seed_of(name: str) -> int:
     return BASE_SEED ^ zlib.crc32(("family " + name).encode())
 
 
+E2M1 = torch.tensor([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.0, -0.5, -1.0, -1.5, -2.0, -3.0, -4.0, -6.0])
+EXPERTS = ("gate_up_proj", "down_proj")
+
+
+def mxfp4_parts(name: str, model: Any) -> dict[str, Tensor]:
+    """Seeded codes and exponents of the experts, which the live weights, [experts, in, out], are set to."""
+    generator = torch.Generator().manual_seed(seed_of(name) + 3)
+    parts = {}
+    for i, block in enumerate(model.model.layers):
+        for matrix in EXPERTS:
+            weight = getattr(block.mlp.experts, matrix)
+            shape = (weight.shape[0], weight.shape[2], weight.shape[1] // 32)
+            codes = torch.randint(16, (*shape, 32), generator=generator)
+            exponents = torch.randint(122, 126, shape, generator=generator)
+            values = E2M1[codes] * torch.exp2(exponents.float() - 127)[..., None]
+            weight.data.copy_(values.flatten(2).transpose(1, 2))
+            stem = f"model.layers.{i}.mlp.experts.{matrix}"
+            parts[stem + "_blocks"] = (codes[..., ::2] + 16 * codes[..., 1::2]).to(torch.uint8)
+            parts[stem + "_scales"] = exponents.to(torch.uint8)
+    return parts
+
+
+def pack_experts(folder: Path, parts: dict[str, Tensor]) -> None:
+    """Replaces the experts in a saved file by their packed form."""
+    path = folder / "model.safetensors"
+    kept = {key: value for key, value in load_file(path).items() if key + "_blocks" not in parts}
+    small = {key: value.half() if torch.equal(value, value.half().float()) else value for key, value in kept.items()}
+    save_file(small | parts, path, metadata={"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    config["quantization_config"] = {"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn"]}
+    (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
+
+
 def build(name: str, case: Case, sharpen: float) -> Any:
     torch.manual_seed(seed_of(name))
     model = getattr(hf, case.model)(getattr(hf, case.config)(**case.options), **case.arguments).float().eval()
     fill(model, seed_of(name))
     normed = any(QK_NORM.search(parameter_name) for parameter_name, _ in model.named_parameters())
+    generator = torch.Generator().manual_seed(seed_of(name) + 2)
+    for buffer_name, buffer in model.named_buffers():
+        if buffer_name.endswith("layer_scalar"):
+            buffer.fill_(0.75)
+        if buffer_name.endswith("e_score_correction_bias"):
+            buffer.copy_((torch.randn(buffer.shape, generator=generator) * case.correction).half())
     for parameter_name, parameter in model.named_parameters():
         if (QK_NORM if normed else QK).search(parameter_name):
             parameter.data.mul_(sharpen)
         parameter.data.copy_(parameter.data.half().float())
         if not parameter.data.all():
             raise ValueError(f"{parameter_name} has a zero in it")
+    if case.mxfp4:
+        mxfp4_parts(name, model)
     model.set_attn_implementation("eager")
     return model
 
@@ -343,9 +549,11 @@ def tokens_of(name: str, case: Case) -> Tensor:
 
 
 def run(model: Any, ids: Tensor) -> tuple[str, dict[str, np.ndarray]]:
+    # Llama 4's text model is not where transformers looks for it.
+    base = getattr(model, "model", model) if model.base_model is model else model.base_model
     with torch.no_grad():
-        result = model.base_model(ids, output_attentions=True)
-        logits = None if model is model.base_model else model(ids).logits
+        result = base(ids, output_attentions=True)
+        logits = None if model is base else model(ids).logits
     has_vocabulary = logits is not None and logits.shape[-1] == model.config.get_text_config().vocab_size
     output = logits if logits is not None and has_vocabulary else result.last_hidden_state
     arrays = {"attentions": torch.stack(result.attentions), "output": output}
@@ -371,7 +579,7 @@ def sharp_model(name: str, case: Case) -> tuple[Any, float]:
 def loaded(folder: Path, model: Any, case: Case) -> Any:
     """The checkpoint as a reader meets it; its parameters must be those that were saved."""
     options = {"dtype": torch.float32, "attn_implementation": "eager"} | case.arguments
-    again = type(model).from_pretrained(folder, **options).eval()
+    again = type(model).from_pretrained(folder, **options).float().eval()  # MXFP4 is decoded to bfloat16
     for name, value in again.state_dict().items():
         if not torch.equal(value, model.state_dict()[name]):
             raise ValueError(f"{name} differs after loading {folder}")
@@ -380,7 +588,8 @@ def loaded(folder: Path, model: Any, case: Case) -> Any:
 
 def compact(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The same values in fewer bytes: as float16 where that is exact, folded arrays only if they differ."""
-    kept = {k: v for k, v in arrays.items() if not k.startswith("folded") or not np.array_equal(v, arrays[k[-1]])}
+    raw = {k: arrays[k.removeprefix("folded_")] for k in arrays}
+    kept = {k: v for k, v in arrays.items() if not k.startswith("folded") or not np.array_equal(v, raw[k])}
     return {k: v.astype(np.float16) if np.array_equal(v, v.astype(np.float16)) else v for k, v in kept.items()}
 
 
@@ -407,9 +616,11 @@ def run_once_biased(model: Any, folder: Path, ids: Tensor) -> tuple[str, dict[st
 def make_case(name: str, case: Case, folder: Path) -> str:
     model, factor = sharp_model(name, case)
     shutil.rmtree(folder, ignore_errors=True)
-    (model.half() if case.half else model).save_pretrained(folder)
+    (model.half() if case.half else model).save_pretrained(folder, save_original_format=case.original_names)
     model.float()
     (folder / "generation_config.json").unlink(missing_ok=True)
+    if case.mxfp4:
+        pack_experts(folder, mxfp4_parts(name, model))
     if case.edit:
         path = folder / "config.json"
         path.write_text(json.dumps(case.edit(json.loads(path.read_text())), indent=2, sort_keys=True) + "\n")
@@ -421,12 +632,17 @@ def make_case(name: str, case: Case, folder: Path) -> str:
         kind, arrays = run_once_biased(runner, folder, ids) if case.alibi_twice else run(runner, ids)
         arrays["input_ids"] = ids.numpy()
     heads = runner.config.get_text_config().num_attention_heads
-    arrays |= compact(expected_arrays(case.read(runner), heads, case.norm))
-    if heads * arrays["Q"].shape[-1] != arrays["O"].shape[1] * arrays["O"].shape[-1]:
-        raise ValueError("the heads are not as wide as O reads")
+    layers = list(case.read(runner))
+    if isinstance(layers[0], Shaped):
+        arrays |= compact(shaped_arrays(layers))
+    else:
+        arrays |= compact(expected_arrays(layers, heads, case.norm))
+        if heads * arrays["Q"].shape[-1] != arrays["O"].shape[1] * arrays["O"].shape[-1]:
+            raise ValueError("the heads are not as wide as O reads")
     np.savez_compressed(folder / "expected.npz", **arrays)  # type: ignore[arg-type]  # NumPy's allow_pickle
     size = sum(path.stat().st_size for path in folder.iterdir())
-    return f"{kind} Q{list(arrays['Q'].shape)} K{list(arrays['K'].shape)} factor {factor} {size / 1024:.1f} KiB"
+    shapes = " ".join(f"{k}{list(v.shape)}" for k, v in arrays.items() if k[0] in "QK")
+    return f"{kind} {shapes} factor {factor} {size / 1024:.1f} KiB"
 
 
 def main() -> int:

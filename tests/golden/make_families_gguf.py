@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -105,6 +106,39 @@ def add_ministral3(writer: Writer, config: Config) -> None:
     writer.add_attn_temperature_scale(rope(config, "llama_4_scaling_beta"))
 
 
+def add_latent(writer: Writer, config: Config) -> None:
+    """Keys of the form in which queries and outputs are multiplied by the second factors."""
+    rank, shared = config["kv_lora_rank"], config["qk_rope_head_dim"]
+    writer.add_block_count(config["num_hidden_layers"])
+    writer.add_context_length(16)
+    writer.add_embedding_length(config["hidden_size"])
+    writer.add_feed_forward_length(8)
+    writer.add_head_count(config["num_attention_heads"])
+    writer.add_head_count_kv(1)
+    writer.add_key_length(rank + shared)
+    writer.add_value_length(rank)
+    writer.add_key_length_mla(config["qk_nope_head_dim"] + shared)
+    writer.add_value_length_mla(config["v_head_dim"])
+    if config["q_lora_rank"] is not None:
+        writer.add_q_lora_rank(config["q_lora_rank"])
+    writer.add_kv_lora_rank(rank)
+    writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
+    add_rotary(writer, config | {"head_dim": shared})
+    if rope(config, "rope_type") == "yarn":
+        writer.add_rope_scaling_yarn_log_mul(0.1 * rope(config, "mscale_all_dim"))
+    if "n_routed_experts" not in config:
+        return
+    writer.add_leading_dense_block_count(config["first_k_dense_replace"])
+    writer.add_expert_count(config["n_routed_experts"])
+    writer.add_expert_used_count(config["num_experts_per_tok"])
+    writer.add_expert_shared_count(config["n_shared_experts"])
+    writer.add_expert_group_count(config["n_group"])
+    writer.add_expert_group_used_count(config["topk_group"])
+    writer.add_expert_weights_scale(config["routed_scaling_factor"])
+    writer.add_expert_weights_norm(config["norm_topk_prob"])
+    writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
+
+
 def add_mpt(writer: Writer, config: Config) -> None:
     add_decoder(writer, config)
     writer.add_clamp_kqv(config["attn_config"]["clip_qkv"])
@@ -138,6 +172,20 @@ def add_t5(writer: Writer, config: Config) -> None:
     writer.add_decoder_start_token_id(config["decoder_start_token_id"])
 
 
+def add_mixture(writer: Writer, config: Config) -> None:
+    add_decoder(writer, config)
+    writer.add_expert_count(first(config, "num_local_experts", "num_experts"))
+    writer.add_expert_used_count(config["num_experts_per_tok"])
+    if config.get("clip_qkv"):
+        writer.add_clamp_kqv(config["clip_qkv"])
+
+
+def add_granite_mixture(writer: Writer, config: Config) -> None:
+    add_granite(writer, config)
+    writer.add_expert_count(config["num_local_experts"])
+    writer.add_expert_used_count(config["num_experts_per_tok"])
+
+
 # --- What the converter does to a tensor --------------------------------------------------------
 
 
@@ -151,8 +199,27 @@ def split_groups(name: str, data: np.ndarray, config: Config) -> np.ndarray:
     return np.concatenate([part.reshape(-1, *data.shape[1:]) for part in pieces])
 
 
+def squeeze(_name: str, data: np.ndarray, _config: Config) -> np.ndarray:
+    return data.squeeze()
+
+
 def undo_bloom(name: str, data: np.ndarray, config: Config) -> np.ndarray:
     return heads.undo_head_interleave(name, data, config | {"num_attention_heads": config["n_head"]})
+
+
+def split_latent(tensors: Arrays, config: Config) -> Arrays:
+    """DeepSeek: the second factors of K, transposed, and V, head by head."""
+    split = {}
+    for name, data in tensors.items():
+        if "kv_b_proj" not in name:
+            split[name] = data
+            continue
+        both = data.reshape(config["num_attention_heads"], -1, config["kv_lora_rank"])
+        keys, values = np.split(both, [config["qk_nope_head_dim"]], axis=1)
+        split[name.replace("kv_b_proj", "k_b_proj")] = keys.transpose(0, 2, 1)
+        split[name.replace("kv_b_proj", "v_b_proj")] = values
+    renamed = {name.replace("e_score_correction_bias", "e_score_correction.bias"): data for name, data in split.items()}
+    return stack_experts(renamed, config)
 
 
 def stack_head_norms(tensors: Arrays, config: Config) -> Arrays:
@@ -168,6 +235,46 @@ def stack_head_norms(tensors: Arrays, config: Config) -> Arrays:
     return stacked
 
 
+EXPERT = re.compile(r"(model\.layers\.\d+\.)(?:mlp|block_sparse_moe)\.experts\.(\d+)\.(\w+)\.weight")
+PLACES = {"w1": "gate_proj", "w3": "up_proj", "w2": "down_proj"}
+
+
+def stack_experts(tensors: Arrays, _config: Config) -> Arrays:
+    """One tensor for all experts, which are modules of their own in the file."""
+    result, experts = {}, {}
+    for name, data in tensors.items():
+        if match := EXPERT.fullmatch(name):
+            key = f"{match[1]}mlp.experts.{PLACES.get(match[3], match[3])}.weight"
+            experts.setdefault(key, {})[int(match[2])] = data
+        else:
+            result[name] = data
+    return result | {key: np.stack([parts[i] for i in range(len(parts))]) for key, parts in experts.items()}
+
+
+def split_experts(tensors: Arrays, _config: Config) -> Arrays:
+    """gpt-oss and Granite: gate and up, which are one tensor in the file, become two."""
+    result = {}
+    for name, data in tensors.items():
+        if ".experts.gate_up_proj" in name:  # gpt-oss: [experts, in, out], and gate and up take turns
+            for i, place in enumerate(("gate_proj", "up_proj")):
+                part = data[..., i::2]
+                module, suffix = (place, "bias") if name.endswith("_bias") else (place, "weight")
+                stem = name[: name.index("gate_up_proj")]
+                result[f"{stem}{module}.{suffix}"] = part if suffix == "bias" else part.transpose(0, 2, 1)
+        elif name.endswith(".experts.down_proj"):
+            result[name + ".weight"] = data.transpose(0, 2, 1)
+        elif name.endswith(".experts.down_proj_bias"):
+            result[name.removesuffix("_bias") + ".bias"] = data
+        elif name.endswith("input_linear.weight"):
+            for place, part in zip(("gate_proj", "up_proj"), np.split(data, 2, axis=1), strict=True):
+                result[name.replace("block_sparse_moe.input_linear", f"mlp.experts.{place}")] = part
+        elif name.endswith(".sinks"):
+            result[name + ".weight"] = data
+        else:
+            result[name.replace("block_sparse_moe.output_linear", "mlp.experts.down_proj")] = data
+    return result
+
+
 # --- The cases ----------------------------------------------------------------------------------
 
 
@@ -179,6 +286,7 @@ class Case:
     permuted: bool = False
     strip: str = ""  # prefix the converter removes
     drop: tuple[str, ...] = ()  # prefixes of tensors it leaves out
+    arrange: Callable[[Arrays, Config], Arrays] = stack_head_norms  # joins and splits tensors
 
 
 def permuted(arch: str, add_keys: Callable[[Writer, Config], None] = add_decoder) -> Case:
@@ -194,6 +302,8 @@ CASES = {
     "olmo3": Case("olmo2", add_olmo3),
     "ministral3": permuted("mistral3", add_ministral3),
     "ernie4_5": Case("ernie4_5"),
+    "deepseek_v3": Case("deepseek2", add_latent, arrange=split_latent),
+    "youtu": Case("deepseek2", add_latent),
     "seed_oss": Case("seed_oss"),
     "phi": Case("phi2"),
     "stablelm": Case("stablelm", add_stablelm),
@@ -210,6 +320,14 @@ CASES = {
     "t5": Case("t5", add_t5),
     "falcon": Case("falcon", change=split_groups),
     "falcon_groups": Case("falcon", change=split_groups),
+    "mixtral": Case("llama", add_mixture, heads.permute_rope_rows, permuted=True, arrange=stack_experts),
+    "qwen2_moe": Case("qwen2moe", add_mixture, squeeze, arrange=stack_experts),
+    "qwen3_moe": Case("qwen3moe", add_mixture, arrange=stack_experts),
+    "olmoe": Case("olmoe", add_mixture, arrange=stack_experts),
+    "granitemoe": Case(
+        "granitemoe", add_granite_mixture, heads.permute_rope_rows, permuted=True, arrange=split_experts
+    ),
+    "gpt_oss": Case("gpt-oss", add_mixture, arrange=split_experts),
 }
 
 
@@ -217,7 +335,7 @@ def gguf_tensors(case: Case, config: Config, tensors: Arrays) -> Arrays:
     arch = next(key for key, name in gguf.MODEL_ARCH_NAMES.items() if name == case.arch)
     names = gguf.get_tensor_name_map(arch, 4)
     result = {}
-    for name, data in stack_head_norms(tensors, config).items():
+    for name, data in case.arrange(tensors, config).items():
         if name.startswith(case.drop):
             continue
         looked_up = name.removeprefix(case.strip)

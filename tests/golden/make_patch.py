@@ -358,6 +358,8 @@ GPT2 = {"n_embd": 16, "n_layer": 3, "n_head": 2, "n_inner": 12, "n_positions": 1
 GPT2 |= {"bos_token_id": 1, "eos_token_id": 2}
 GEMMA2: dict[str, Any] = GROUPED | {"head_dim": 6, "query_pre_attn_scalar": 8, "sliding_window": 5}
 GEMMA2 |= {"attn_logit_softcapping": 6.0, "final_logit_softcapping": 5.0}
+MIXTURE = {"num_hidden_layers": 2, "num_key_value_heads": 1, "head_dim": 8, "sliding_window": 4}
+MIXTURE |= {"num_local_experts": 3, "num_experts_per_tok": 2}
 IMAGE = SIZES | {"image_size": 12, "patch_size": 4, "num_channels": 3, "num_labels": 5}
 OPT = {k: v for k, v in TEXT.items() if k != "intermediate_size"} | TOKENS | {"ffn_dim": 12}
 OPT |= {"word_embed_proj_dim": 16, "do_layer_norm_before": False}
@@ -384,6 +386,9 @@ CASES: dict[str, tuple[Case, Callable[[Any, int], Iterator[Block]]]] = {
     "mistral": (case("MistralForCausalLM", "MistralConfig", ONE_GROUP | {"sliding_window": 4}), llama_blocks),
     "phi3": (case("Phi3ForCausalLM", "Phi3Config", GROUPED | {"sliding_window": None}), phi3_blocks),
     "opt_post": (case("OPTForCausalLM", "OPTConfig", OPT), opt_blocks),
+    "gpt_oss": (
+        case("GptOssForCausalLM", "GptOssConfig", TEXT | TOKENS | MIXTURE | rope("default"), sharpen=3.0), llama_blocks
+    ),
 }  # fmt: skip
 
 
@@ -435,6 +440,8 @@ def make_case(name: str, folder: Path) -> str:
     # As a reader meets it.
     model = type(model).from_pretrained(folder, dtype=torch.float64, attn_implementation="eager").eval()
     config = model.config
+    if hasattr(config, "num_local_experts"):
+        model.set_experts_implementation("eager")  # the other one does not compute in float64
     heads = config.num_attention_heads
     width = getattr(config, "head_dim", None) or config.hidden_size // heads
     kv_heads = getattr(config, "num_key_value_heads", None) or heads

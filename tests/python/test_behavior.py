@@ -86,6 +86,31 @@ def test_a_bar_is_drawn_where_it_is_wanted(capsys: pytest.CaptureFixture[str]) -
         assert ("organizing" in capsys.readouterr().err) == drawn
 
 
+def test_progress_is_in_percent(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def watch(bar: Bar) -> str:
+        bar._shown = None
+        for share in (0.0, 0.25, 0.26, 0.51, 0.999, 1.0):
+            bar("organizing", share)
+            if share == 0.0:
+                time.sleep(1.1)
+        bar.close()
+        return capsys.readouterr().err
+
+    assert " 25 %|" in watch(Bar(True))
+    # Without tqdm: lines in a file, one line that changes on a terminal.
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    assert watch(Bar(True)).splitlines() == [f"organizing: {percent} %" for percent in (25, 51, 99, 100)]
+    monkeypatch.setattr("headscope._progress._has_viewer", lambda: True)
+    written = watch(Bar(None))
+    assert written.startswith("\rorganizing: 25 %\rorganizing: 26 %\rorganizing: 51 %")
+    assert written.endswith("\r" + " " * len("organizing: 100 %") + "\r")
+    # Work that takes less than a second is not shown.
+    quick = Bar(None)
+    quick("organizing", 0.5)
+    quick.close()
+    assert capsys.readouterr().err == ""
+
+
 def resident() -> int:
     with open("/proc/self/statm", encoding="ascii") as statm:
         return int(statm.read().split()[1]) * resource.getpagesize()

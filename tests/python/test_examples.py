@@ -2,24 +2,49 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
-import nbclient
 import nbformat
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from conftest import ROOT
+
+sys.path.append(str(ROOT / "tools"))
+import make_notebooks
 
 
-@pytest.mark.parametrize("notebook", sorted((ROOT / "examples").glob("*.ipynb")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("notebook", make_notebooks.notebooks(), ids=lambda path: path.stem)
 def test_notebook(notebook: Path) -> None:
-    document = nbformat.read(notebook, as_version=4)
-    nbclient.NotebookClient(document, timeout=300, resources={"metadata": {"path": str(ROOT / "examples")}}).execute()
+    document = make_notebooks.executed(notebook)
     shown = [output for cell in document.cells for output in cell.get("outputs", [])]
-    for kind in ("text/html", "application/vnd.jupyter.widget-view+json"):
+    for kind in ("text/html", make_notebooks.WIDGET):
         assert any(kind in output.get("data", {}) for output in shown), kind
+    # It ships with what it shows.
+    stored = nbformat.read(notebook, as_version=4)
+    stale = make_notebooks.difference(make_notebooks.cleaned(document), stored)
+    assert stale is None, f"{notebook.name}: {stale}; run 'make notebooks' and commit it"
+
+
+@pytest.mark.parametrize("notebook", make_notebooks.notebooks(), ids=lambda path: path.stem)
+def test_what_a_notebook_shows_is_small_and_of_no_machine(notebook: Path) -> None:
+    text = notebook.read_text(encoding="utf-8")
+    assert len(text) < 200_000
+    assert not re.search(r"/(tmp|home|root|Users|work|usr)\b|0x[0-9a-f]{6}", text)
+    document = nbformat.read(notebook, as_version=4)
+    code = [cell for cell in document.cells if cell.cell_type == "code"]
+    assert sum(bool(cell.outputs) for cell in code) > 0.8 * len(code)
+    assert all(cell.execution_count is None for cell in code)
+
+
+def test_what_is_the_same_text() -> None:
+    same = make_notebooks.same_text
+    assert same("z 3.1415926, 0.2 s", "z 3.1415927,  11.9 s")
+    assert not same("z 3.14", "z 3.94")
+    assert not same("L0H6 1.0", "L0H7 1.0")
+    assert not same("a 1", "a 1 2")
 
 
 @pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)

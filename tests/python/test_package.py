@@ -18,7 +18,7 @@ PACKAGE = Path(headscope.__file__).parent
 
 def test_the_command_is_the_program_in_the_package(cli: Callable[..., str], tmp_path: Path) -> None:
     assert cli("--version") == f"headscope {headscope.__version__}\n"
-    assert "is required" in cli("relate", code=2)
+    assert "relate needs a MODEL" in cli("relate", code=2)
     # The bundled models are found from any folder, and through a link to the command.
     link = tmp_path / "link"
     link.symlink_to(Path(sys.executable).parent / "headscope")

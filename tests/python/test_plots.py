@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib
+import numpy as np
 import pytest
 
 matplotlib.use("Agg")
 
 from matplotlib import pyplot
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PathCollection
 
 import headscope
-from conftest import IDS
+from conftest import IDS, ROOT
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +97,35 @@ def test_the_wiring_tells_chance_from_structure(results: list[headscope.Result],
     old = headscope.Relation.open(tmp_path / "old")
     assert list(_collections(old)) == ["significance unknown"]
     assert old.plot("wiring").get_title() == "Wiring: significance unknown"
+    pyplot.close("all")
+
+
+def test_the_wiring_keeps_kv_heads_apart() -> None:
+    relation = headscope.relate(ROOT / "tests/golden/checkpoints/llama", tokens_for="none", top=8)
+    kinds = dict(zip(relation.heads["head"], relation.heads["kind"], strict=True))
+    assert set(kinds.values()) == {"query", "kv"}
+    axes = relation.plot("wiring")
+    dots = {str(found.get_label()): np.asarray(found.get_offsets()) for found in axes.collections
+            if isinstance(found, PathCollection)}
+    queries, keys = dots["query head"], dots["KV head"]
+    # Four query heads share two KV heads: no two heads are in one place, and a KV head is between its queries.
+    assert len(np.unique(np.concatenate([queries, keys]), axis=0)) == len(kinds)
+    assert {float(y) for y in keys[:, 1]} == {0.5, 2.5}
+    lines = [found for found in axes.collections if isinstance(found, LineCollection)]
+    ends = np.array([path.vertices[-1] for found in lines for path in found.get_paths()])
+    begins = np.array([path.vertices[0] for found in lines for path in found.get_paths()])
+    assert len(ends) == len(relation.edges)
+
+    def are(points: Any, heads: Any) -> Any:
+        return np.isclose(points[:, None], heads[None]).all(axis=2).any(axis=1)
+
+    pairs = relation.edges["pair"]
+    assert are(begins, queries).all()
+    assert are(ends, queries).sum() == np.sum(pairs == "OQ")
+    assert are(ends, keys).sum() == np.sum(pairs != "OQ")
+    legend = axes.get_legend()
+    assert legend is not None
+    assert {"query head", "KV head"} <= {text.get_text() for text in legend.get_texts()}
     pyplot.close("all")
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import headscope
+from conftest import ROOT
 from headscope import _native
 
 COMMANDS: dict[str, list[Any]] = dict(_native.all_options())
@@ -62,6 +63,54 @@ def test_help_shows_every_parameter(command: str) -> None:
         if not option.required:
             assert ", default " in described[1]
     assert not re.search(r"--\w", text)
+
+
+# What an option of each kind is in Python, if it takes no objects.
+KINDS = {"flag": "bool", "integer": "int", "number": "float"}
+
+
+@pytest.mark.parametrize("command", FUNCTIONS)
+def test_types_and_texts_are_those_of_the_option(command: str) -> None:
+    signature, objects = inspect.signature(function_of(command)), _native.Request(command).objects
+    text = " ".join(str(function_of(command).__doc__).split())
+    for option in COMMANDS[command]:
+        if option.command_line_only:
+            continue
+        annotation = str(signature.parameters[option.parameter].annotation)
+        types = annotation.removesuffix(" | None")
+        if option.parameter not in objects and option.kind in KINDS:
+            assert types == KINDS[option.kind], option.parameter
+        if option.holds_paths and option.kind == "path":
+            assert "str | os.PathLike[str]" in types
+        if option.parameter not in objects and option.kind == "text":
+            assert all(repr(choice) in types for choice in option.choices), option.parameter
+        # The sentence about it is the option's, and follows its type and default.
+        help_text = " ".join(option.help.split())
+        if option.kind == "flag" and option.default is True:
+            help_text = f"False: {help_text[0].lower()}{help_text[1:]}"
+        required = signature.parameters[option.parameter].default is inspect.Parameter.empty
+        default = "" if required else ", default "
+        begin = text.index(f"{option.parameter} : {annotation}{default}".replace("'", '"'))
+        assert help_text in text[begin:], option.parameter
+
+
+def test_the_documentation_knows_every_name() -> None:
+    page = (ROOT / "docs/python.md").read_text(encoding="utf-8")
+    for name in set(headscope.__all__) - {"__version__"}:
+        assert re.search(rf"\b{name}\b", page), name
+    # Parameters that it shows in code exist.
+    parameters = {name for command in FUNCTIONS for name in inspect.signature(function_of(command)).parameters}
+    others = {headscope.load, headscope.from_torch, headscope.view, headscope.Model.weights,
+              headscope.Relation.affinity, headscope.Result.save, headscope.Result.plot}
+    parameters |= {name for function in others for name in inspect.signature(function).parameters}
+    from headscope import _plots
+
+    parameters |= {name for plot in vars(_plots).values() if inspect.isfunction(plot)
+                   for name in inspect.signature(plot).parameters}
+    shown = set(re.findall(r"`(\w+)=", page)) | set(re.findall(r"\((?:[^()]*, )?(\w+)=", page))
+    assert shown and shown <= parameters, shown - parameters
+    for function in FUNCTIONS:
+        assert f"`{function}(" in page, function
 
 
 @pytest.mark.parametrize("command", list(COMMANDS))

@@ -124,6 +124,8 @@ def test_names_and_shapes_are_those_of_transformers(tmp_path: Path, case: str) -
         ("llama-3-70b", 70_553_706_496),
         ("mistral-7b", 7_241_732_096),
         ("qwen3-8b", 8_190_735_360),
+        ("qwen3-235b-a22b", 235_093_634_560),
+        ("gpt-oss-120b", 116_829_156_672),
         ("gemma-2-9b", 9_241_705_984),
         ("phi-3-mini", 3_821_079_552),
         ("dinov2-base", 86_580_480),

@@ -73,7 +73,7 @@ export function addPatch(run, uniform, effect) {
   const said = effect
     ? "2 of 32 chosen edges change the output more than 99 % of random edges between the same layers; the strongest is OK L0H1 > L1H2 (+1.5 nats of loss)."
     : "No effect beyond that of random edges: 0 of 32 chosen edges are above the level of their controls.";
-  run.begin("patch", { metric: "loss" }, [said, "The circuit has few edges."]);
+  run.begin("patch", { metric: "loss", ids: "made up/random.npy" }, [said, "The circuit has few edges."]);
   const cuts = [];
   const agreement = [];
   for (const pair of ["OQ", "OK"]) {

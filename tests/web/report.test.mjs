@@ -285,9 +285,14 @@ describe("significance", () => {
     const figure = await show(page, "wiring");
     const svg = readFileSync((await download(page, figure, "svg")).path, "utf8");
     assert.match(svg, />thin gray: not beyond chance</);
+    assert.doesNotMatch(svg, />Width: z<|>Color of lines</, "a legend of what no line has");
     const lines = [...svg.matchAll(/<path [^>]*>/g)].map(([path]) => path);
     assert.ok(lines.length > 10);
-    for (const line of lines) assert.match(line, /stroke-dasharray/);
+    for (const line of lines) {
+      assert.match(line, /stroke-dasharray/);
+      assert.ok(Number(/stroke-width="([\d.]+)"/.exec(line)?.[1] ?? 1) <= 1, `a bold edge: ${line}`);
+      assert.match(line, /stroke="#858f9a"/, "an edge in the color of its roles");
+    }
     const graph = await show(page, "graph");
     assert.match(await graph.locator("canvas").getAttribute("aria-label"), /No significant hubs/);
     assert.match(await page.locator("#graph table").innerText(), /\bno\b/);
@@ -565,6 +570,9 @@ describe("print", () => {
         breaks: panels.slice(1).every((one) => window.getComputedStyle(one).breakBefore === "page"),
         colors: [style.backgroundColor, style.color],
         drawer: document.querySelector(".drawer").offsetHeight,
+        buttons: [...document.querySelectorAll(".figure-head button, .controls, #head")].filter(
+          (one) => one.offsetHeight > 0,
+        ).length,
       };
     });
     assert.deepEqual(found, {
@@ -573,6 +581,7 @@ describe("print", () => {
       breaks: true,
       colors: ["rgb(255, 255, 255)", "rgb(0, 0, 0)"],
       drawer: 0,
+      buttons: 0,
     });
     await close();
   });
@@ -681,6 +690,34 @@ describe("tabs", () => {
     }
   });
 
+  test("restore input, query, zoom and edge from a link", async () => {
+    const hash = "#tab=circuit&edge=OK:L0H1>L1H2&input=1&query=5&detector=induction&zoom=2,0.25,0.1";
+    const { page, faults, close } = await open(pages.full, { hash });
+    assert.equal(await page.locator(".edge-evidence h2").textContent(), "L0H1 \u2192 L1H2");
+    const inputs = await page.$$eval("select", (all) =>
+      all.filter((one) => one.previousSibling?.textContent === "Input").map((one) => one.value),
+    );
+    assert.ok(inputs.length >= 3);
+    assert.ok(
+      inputs.every((value) => value === "1"),
+      `${inputs}`,
+    );
+    assert.equal(
+      await page.locator("#figure-wiring .control:has-text('Heads detected as') select").inputValue(),
+      "induction",
+    );
+    const query = (await show(page, "query-attention")).locator("canvas");
+    assert.match(await query.getAttribute("aria-label"), /^Query 5 /);
+    const zoomed = (await show(page, "wiring")).locator("canvas");
+    const drawn = await zoomed.evaluate((canvas) => canvas.toDataURL());
+    await page.locator("#figure-wiring button[aria-label='Show all of the wiring']").click();
+    await page.waitForFunction(() => !/zoom=/.test(location.hash));
+    await show(page, "wiring");
+    assert.notEqual(await zoomed.evaluate((canvas) => canvas.toDataURL()), drawn);
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
   test("are restored from a link with the whole state, and by the back button", async () => {
     const hash = "#tab=circuit&head=L1H1&pins=L0H0,L2H3&pairs=OK&top=3&shown=beyond&layers=0-4";
     const { page, close } = await open(pages.full, { hash });
@@ -696,6 +733,23 @@ describe("tabs", () => {
     await close();
   });
 });
+
+/** Moves the pointer over a figure until its tooltip matches. Returns the position and the tooltip's first line. */
+async function findOn(canvas, pattern) {
+  const found = await canvas.evaluate((element, wanted) => {
+    const { left, top, width, height } = element.getBoundingClientRect();
+    for (let y = 8; y < height; y += 3)
+      for (let x = 8; x < width; x += 7) {
+        const place = { clientX: left + x, clientY: top + y, bubbles: true };
+        element.dispatchEvent(new window.PointerEvent("pointermove", place));
+        const tip = document.querySelector(".tip:not([hidden]) .tip-head")?.textContent ?? "";
+        if (new RegExp(wanted).test(tip)) return { x, y, tip };
+      }
+    return null;
+  }, pattern.source);
+  assert.ok(found, `nothing in the figure is ${pattern}`);
+  return found;
+}
 
 /** Selects the strongest edge that was cut. */
 async function selectEdge(page) {
@@ -727,15 +781,39 @@ describe("an edge", () => {
     await close();
   });
 
-  test("shows four kinds of evidence", async () => {
+  test("is selected by a click on its line, and shows four kinds of evidence", async () => {
     const { page, faults, close } = await open(pages.full, {
       hash: "#tab=circuit",
     });
-    await page.evaluate(() => document.querySelector("#patch tbody button").click());
+    const canvas = (await show(page, "wiring")).locator("canvas[tabindex]");
+    const found = await findOn(canvas, /\u2192/);
+    await canvas.click({ position: found });
     await page.waitForSelector(".edge-evidence");
-    const kinds = await page.$$eval(".evidence", (all) => all.map((one) => one.dataset.evidence));
-    assert.deepEqual(kinds, ["maps", "tokens", "null", "cut"]);
-    assert.match(await page.locator("[data-evidence=cut]").innerText(), /[+-]?\d/);
+    const [source, target] = found.tip.split(",")[0].split(" \u2192 ");
+    assert.equal(await page.locator(".edge-evidence h2").textContent(), `${source} \u2192 ${target}`);
+    assert.match(decodeURIComponent(page.url()), new RegExp(`edge=\\w+:${source}>${target}`));
+    const kinds = () => page.$$eval(".evidence", (all) => all.map((one) => one.dataset.evidence));
+    assert.deepEqual(await kinds(), ["maps", "tokens", "null", "cut"]);
+    // Pictures, tokens, and the histogram with z, p and q, of an edge whose ends both have token profiles.
+    const other = page.locator("#edge-table tbody button").nth(5);
+    const name = (await other.textContent()).slice(3);
+    await other.click();
+    await page.waitForFunction((text) => document.querySelector(".edge-evidence h2").textContent === text, name);
+    await page.waitForSelector("[data-evidence=maps] .map-image >> nth=1");
+    assert.equal(await page.locator("[data-evidence=maps] .map-image").count(), 2);
+    assert.equal(await page.locator("[data-evidence=tokens] .token").count(), 20);
+    await page.waitForSelector("[data-evidence=null] figure[data-current]");
+    assert.deepEqual(await page.locator("[data-evidence=null] thead th").allTextContents(), ["null", "z", "p", "q"]);
+    assert.deepEqual(await page.locator("[data-evidence=null] tbody th").allTextContents(), [
+      "isotropic",
+      "matched",
+      "span",
+    ]);
+    await selectEdge(page);
+    await page.waitForSelector("[data-evidence=cut] .effect");
+    const cut = await page.locator("[data-evidence=cut]").textContent();
+    assert.match(cut, /Cutting it (raises|lowers) the loss by [\d.]+ nats/);
+    assert.match(cut, /Of random edges between the same layers, 99 % change it by less than 0\.02/);
     await page.locator("#close-drawer").click();
     await page.waitForFunction(() => !document.querySelector(".edge-evidence"));
     assert.ok(!page.url().includes("edge="));
@@ -799,6 +877,62 @@ test("edges are chosen in the table, which follows the filters", async () => {
   await close();
 });
 
+test("the end of the drawer and of a tab is above the tray, on screens and phones", async () => {
+  for (const [width, height] of [
+    [1440, 900],
+    [390, 844],
+  ]) {
+    const { page, close } = await open(pages.full, { width, height, hash: "#tab=circuit&pins=L0H0,L2H3,L3H3" });
+    await selectEdge(page);
+    await page.waitForSelector(".tray .map-image >> nth=2");
+    await page.waitForFunction(() => {
+      const bar = document.querySelector(".tray").getBoundingClientRect();
+      const drawer = document.querySelector(".drawer");
+      drawer.scrollTop = drawer.scrollHeight;
+      const last = drawer.querySelector("[data-evidence=cut] p:last-child").getBoundingClientRect();
+      const page = document.querySelector("main");
+      return (
+        last.bottom <= bar.top &&
+        drawer.offsetHeight > 200 &&
+        parseFloat(window.getComputedStyle(page).paddingBottom) > bar.height
+      );
+    });
+    const maps = await page.$$eval(".tray .map-image", (all) => all.map((one) => one.getBoundingClientRect().right));
+    assert.ok(Math.max(...maps) <= width, `the third map ends at ${maps}`);
+    await close();
+  }
+});
+
+test("the policy of the page allows one script, its own, and nothing from elsewhere", async () => {
+  const html = readFileSync(pages.full, "utf8");
+  const policy = /<meta http-equiv="Content-Security-Policy" content="([^"]*)">/.exec(html)[1];
+  const parts = Object.fromEntries(
+    policy.split("; ").map((part) => [part.split(" ")[0], part.split(" ").slice(1).join(" ")]),
+  );
+  assert.deepEqual(Object.keys(parts), [
+    ...["default-src", "script-src", "style-src", "img-src", "base-uri", "form-action"],
+  ]);
+  assert.equal(parts["default-src"], "'none'");
+  assert.match(parts["script-src"], /^'sha256-[A-Za-z0-9+/]{43}='$/);
+  assert.equal(parts["img-src"], "data: blob:");
+  const { page, close } = await open(pages.full);
+  const refused = await page.evaluate(async () => {
+    const found = [];
+    document.addEventListener("securitypolicyviolation", (event) => found.push(event.effectiveDirective));
+    const script = document.createElement("script");
+    script.textContent = "window.broken = 1";
+    document.body.append(script);
+    const image = document.createElement("img");
+    image.src = "https://example.invalid/x.png";
+    document.body.append(image);
+    await window.fetch("https://example.invalid/").catch(() => null);
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    return { found: [...new Set(found)].sort(), broken: window.broken ?? null };
+  });
+  assert.deepEqual(refused, { found: ["connect-src", "img-src", "script-src-elem"], broken: null });
+  await close();
+});
+
 describe("the story", () => {
   test("of random weights is that there is no wiring, without a picture", async () => {
     const { page, close } = await open(pages.chance);
@@ -810,6 +944,16 @@ describe("the story", () => {
     const { page, close } = await open(pages.relate);
     assert.match(await page.locator(".headline").innerText(), /wired to each other beyond chance, most clearly L0H6/);
     assert.ok((await colorsOf(await show(page, "story-circuit"))) >= 3);
+    await close();
+  });
+  test("says on what edges were cut, and its lines are clicked for their evidence", async () => {
+    const { page, close } = await open(pages.full);
+    assert.match(await page.locator(".headline").innerText(), /raises the loss on the tested inputs by 1\.5 nats\.$/);
+    assert.match(await page.locator("#story").innerText(), /Effects were measured on the token ids in random\.npy\./);
+    const canvas = (await show(page, "story-circuit")).locator("canvas[tabindex]");
+    await canvas.click({ position: await findOn(canvas, /L0H1 \u2192 L1H2/) });
+    await page.waitForSelector(".edge-evidence");
+    assert.equal(await page.locator(".edge-evidence h2").textContent(), "L0H1 \u2192 L1H2");
     await close();
   });
 });

@@ -152,7 +152,7 @@ describe("cut edges", () => {
     );
     await canvas.click({ position: found });
     assert.equal(await page.locator(".edge-evidence h2").textContent(), "L0H1 \u2192 L1H2");
-    assert.match(await page.locator("[data-evidence=cut]").textContent(), /\+1\.5/);
+    assert.match(await page.locator("[data-evidence=cut]").textContent(), /raises the loss by 1\.5 nats/);
     const about = await page.locator(".edge-evidence .about").textContent();
     await page.locator("#tab-evidence article:has-text('Largest effects') tbody button").nth(1).click();
     await page.waitForFunction((old) => document.querySelector(".edge-evidence .about")?.textContent !== old, about);

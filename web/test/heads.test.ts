@@ -12,7 +12,7 @@ import { categorical, classColors, packColor } from "../src/draw/color";
 import { dark, light } from "../src/ui/theme";
 import { attentionOf, poolMax } from "../src/draw/map_image";
 import { passes } from "../src/ui/head_filter";
-import { cellPlace, headAt, layoutGrid, moveInGrid } from "../src/views/head_grid_layout";
+import { cellPlace, columnLabels, headAt, layoutGrid, moveInGrid } from "../src/views/head_grid_layout";
 import { sortFacts, usedColumns } from "../src/views/head_table";
 import { closest, visions } from "./color_vision";
 
@@ -114,9 +114,14 @@ describe("grid of heads", () => {
     const wide = layoutGrid(heads, 2, 1400);
     expect([wide.cell, wide.perLine]).toEqual([42, 32]);
     const narrow = layoutGrid(heads, 2, 390);
-    expect([narrow.cell, narrow.perLine]).toEqual([28, 12]);
-    const { x, y } = cellPlace(narrow, 13);
-    expect(headAt(narrow, 1, x + 1, y + 1)?.name).toBe("L1H13");
+    expect([narrow.cell, narrow.perLine]).toEqual([24, 14]);
+    const { x, y } = cellPlace(narrow, 15);
+    expect(headAt(narrow, 1, x + 1, y + 1)?.name).toBe("L1H15");
+  });
+  it("labels its columns, those of KV heads too", () => {
+    const names = ["L0H0", "L0H1", "L0KV0", "L1H0"].map((name) => parseHead(name)!);
+    expect(columnLabels(layoutGrid(names, 2, 900))).toEqual(["0", "1", "kv0"]);
+    expect(columnLabels(layoutGrid(heads, 2, 390)).at(-1)).toBe("13");
   });
   it("moves by arrow keys and stays inside", () => {
     const layout = layoutGrid(heads, 2, 1400);
@@ -131,6 +136,10 @@ describe("terms", () => {
     const found = splitTerms("Edges beyond chance: an edge is kept.").filter((part) => part.term);
     expect(found.map((part) => part.text)).toEqual(["Edges", "beyond chance"]);
     expect(findTerm("Hubs")?.word).toBe("hub");
+  });
+  it("are not linked in quotes", () => {
+    const found = splitTerms("Measured on the text \u201ckey token\u201d, a token.").filter((part) => part.term);
+    expect(found.map((part) => part.text)).toEqual(["token"]);
   });
   it("have one definition each", () => {
     expect(new Set(terms.map((one) => one.word)).size).toBe(terms.length);

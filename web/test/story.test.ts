@@ -4,6 +4,7 @@ import { storyCircuit } from "../src/data/circuit";
 import type { Doc } from "../src/data/doc";
 import { find } from "../src/data/find";
 import { mappedHeads } from "../src/data/mapped_heads";
+import { measuredOn } from "../src/data/measure";
 import { Run } from "../src/data/run";
 import type { EdgeFilter } from "../src/ui/store";
 
@@ -70,6 +71,21 @@ describe("the circuit of the story", () => {
   it("does not exist if nothing is beyond chance", () => expect(storyCircuit(makeRun("no", false))).toBeNull());
 });
 
+describe("what was cut on", () => {
+  const on = (identity: Record<string, string>) => {
+    const run = makeRun("yes", true);
+    run.doc.manifest.commands.patch = { identity };
+    return measuredOn(run);
+  };
+  it("is named without folders", () => {
+    expect(on({ ids: "/home/me/repeated.npy", text: "" })).toBe("the token ids in repeated.npy");
+    expect(on({ ids: "17,4,900" })).toBe("the token ids that were given");
+    expect(on({ image: "photos/a.png,photos/b.png" })).toBe("the images in a.png and 1 more");
+    expect(on({ text: "List: key" })).toBe("the text \u201cList: key\u201d");
+    expect(on({})).toBeNull();
+  });
+});
+
 describe("the box", () => {
   const run = makeRun("yes", false);
   const filter = { layers: null } as EdgeFilter;
@@ -93,5 +109,13 @@ describe("the maps of a head", () => {
     const run = makeRun("yes", false);
     expect(mappedHeads(run, "L1H1")).toEqual(["L1H1"]);
     expect(mappedHeads(run, "L1KV0")).toEqual(["L1H0", "L1H1"]);
+  });
+  it("are those of later layers, too, if these use the KV head", () => {
+    const { doc } = makeRun("yes", false);
+    const heads = doc.tables!.heads!;
+    heads.columns.push(column("uses", ["L0KV0", "L0KV0", "", "L0KV0", "L1KV0", ""]));
+    const run = new Run(doc, new Blocks({} as Document));
+    expect(mappedHeads(run, "L0KV0")).toEqual(["L0H0", "L0H1", "L1H0"]);
+    expect(mappedHeads(run, "L1KV0")).toEqual(["L1H1"]);
   });
 });

@@ -7,7 +7,7 @@ import { Run, type Edge } from "../src/data/run";
 import type { EdgeFilter } from "../src/ui/store";
 import { columnPixels, wrapText } from "../src/ui/export_column";
 import { panBy, zoomAround } from "../src/ui/zoom";
-import { edgeWidth, maxWidth, minWidth, strength, widthLegend } from "../src/views/edge_width";
+import { edgeWidth, lineScale, maxWidth, minWidth, strength, widthLegend } from "../src/views/edge_width";
 import { wantedHeads, filterEdges, filterNote } from "../src/views/edges";
 import { WiringLayout } from "../src/views/wiring_layout";
 import { piecePoint, RouteIndex, routeEdges, routePath, type Route } from "../src/views/wiring_routes";
@@ -108,6 +108,10 @@ describe("the width of an edge", () => {
     for (let i = 1; i < widths.length; ++i) expect(widths[i]! - widths[i - 1]!).toBeGreaterThan(1);
     expect(edgeWidth(1, "")).toBeCloseTo((minWidth + maxWidth) / 2, 10);
   });
+  it("is smaller in narrow figures, as in their legend", () => {
+    expect([lineScale(28), lineScale(14), lineScale(1)]).toEqual([1, 0.5, 0.3]);
+    expect(widthLegend("span", "#000000", 0.5)[2]!.width).toBeCloseTo(maxWidth / 2, 10);
+  });
   it("is labeled", () => {
     expect(widthLegend("span", "#000000").map((one) => one.label)).toEqual(["\u2264 3", "20", "\u2265 100"]);
     expect(widthLegend("", "#000000")[0]!.label).toBe("\u2264 0.1");
@@ -202,6 +206,17 @@ describe("routes", () => {
         expect(sorted[2]! - sorted[1]!).toBeGreaterThan(2);
       }
     }
+  });
+  it("do not go down in steps where columns are free", () => {
+    const free = new WiringLayout(
+      ["L0H0", "L9H9"].map((name) => parseHead(name)!),
+      [],
+      10,
+      false,
+    );
+    const all = { left: 0, top: 0, width: 1000, height: 300 };
+    const [route] = routeEdges([{ source: "L0H0", target: "L9H9" }], free, all);
+    for (const { slope2 } of route!.pieces.slice(0, -1)) expect(slope2).toBeGreaterThan(0.1);
   });
   it("within a layer are bows beside the column", () => {
     const edge = { source: "L1H0", target: "L1M" };

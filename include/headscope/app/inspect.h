@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,9 @@ struct InspectOutcome {
   ModelLocation location;
   bool is_gguf = false;
   std::size_t file_count = 0;
+  std::uint64_t parameters = 0;               ///< See `parameter_count`.
+  std::optional<std::size_t> context_length;  ///< In tokens; nothing if the files do not say.
+  bool has_tokenizer = false;
   std::vector<CommandReadiness> commands;
   bool lists_tensors = false;  ///< Whether the summary lists every tensor by name.
   RunFiles files;              ///< Always empty.

@@ -44,6 +44,8 @@ struct TextForm {
   std::string expected = {};
   /// All valid texts, if they can be listed.
   std::vector<std::string> choices = {};
+  /// Some valid texts, for suggestions and completions, if there are too many to list in help.
+  std::vector<std::string> examples = {};
 };
 
 /// Returns the text form of an enumeration.
@@ -72,18 +74,24 @@ class Option {
   Option& required() { return set(required_); }
   /// Required on the command line, while Python and C++ have a meaning for its absence.
   Option& required_on_command_line() { return set(required_on_command_line_); }
-  /// On the command line values are not split at commas: they may contain them. Every text needs its own option; several
-  /// paths may follow one.
+  /// On the command line values are not split at commas: they may contain them. Every text needs its own option;
+  /// several paths may follow one.
   Option& repeated() { return set(repeated_); }
   /// Does not determine the result, so that it is not part of the identity in the manifest.
   Option& circumstantial() { return set(circumstantial_); }
   /// Only on the command line: the Python package has another way to say it.
   Option& command_line_only() { return set(command_line_only_); }
+  /// A folder of results: neither empty nor standard output.
+  Option& names_folder() { return set(names_folder_); }
   /// Smallest and largest value.
   Option& between(double min, double max);
   Option& at_least(double min) { return between(min, std::numeric_limits<double>::infinity()); }
+  /// Values must be greater than this; after `between`, which says how large they may be.
+  Option& above(double limit);
   /// Valid texts of a text or list option.
   Option& one_of(std::vector<std::string> choices);
+  /// Some valid texts, for suggestions and completions; others may be valid too.
+  Option& examples(std::vector<std::string> texts);
   /// Must not be given together with another option.
   Option& excludes(std::string name);
   /// Spelling on the command line if it differs from --name, e.g. "-o,--output".
@@ -98,6 +106,7 @@ class Option {
   [[nodiscard]] bool holds_paths() const noexcept { return holds_paths_; }
   /// Whether the digits of an integer are a valid text.
   [[nodiscard]] bool takes_integers() const noexcept { return takes_integers_; }
+  [[nodiscard]] bool is_folder() const noexcept { return names_folder_; }
   [[nodiscard]] bool is_positional() const noexcept { return positional_; }
   [[nodiscard]] bool is_required() const noexcept { return required_; }
   [[nodiscard]] bool is_required_on_command_line() const noexcept { return required_ || required_on_command_line_; }
@@ -105,11 +114,23 @@ class Option {
   [[nodiscard]] bool is_circumstantial() const noexcept { return circumstantial_; }
   [[nodiscard]] bool is_command_line_only() const noexcept { return command_line_only_; }
   [[nodiscard]] const std::vector<std::string>& choices() const noexcept { return choices_; }
+  /// Texts that a completion offers: the choices, or else the examples.
+  [[nodiscard]] const std::vector<std::string>& offers() const noexcept {
+    return choices_.empty() ? examples_ : choices_;
+  }
   [[nodiscard]] const std::string& excluded() const noexcept { return excluded_; }
   [[nodiscard]] const std::string& former_spelling() const noexcept { return former_; }
   /// Spelling on the command line: "model", "--max-q", "-o,--output". A flag that is set by default is switched off by
   /// --no-NAME.
   [[nodiscard]] std::string spelling() const;
+  /// All spellings on the command line: {"-o", "--output"}. Empty for a positional argument.
+  [[nodiscard]] std::vector<std::string> spellings() const;
+  /// What help shows in place of a value, e.g. "INTEGER" or "{pk,cs}". Empty for a flag.
+  [[nodiscard]] std::string placeholder() const;
+  /// Help with what the command line adds to it: whether values may be repeated or follow one another.
+  [[nodiscard]] std::string command_line_help() const;
+  /// Whether several values may follow one spelling on the command line, as a shell writes them for photos/*.png.
+  [[nodiscard]] bool takes_several() const noexcept;
   /// The long form of it, for messages.
   [[nodiscard]] std::string flag() const;
   /// Name of the parameter in Python: "max_q".
@@ -134,6 +155,7 @@ class Option {
   [[nodiscard]] OptionValue parse(const std::vector<std::string>& words) const;
   [[noreturn]] void reject(const std::string& found, const std::string& expected) const;
   void check_choices(const std::vector<std::string>& texts) const;
+  void check_folder(const std::string& text) const;
   void check_range(double number, const std::string& found) const;
   [[nodiscard]] std::string expected_number() const;
 
@@ -148,9 +170,12 @@ class Option {
   bool repeated_ = false;
   bool circumstantial_ = false;
   bool command_line_only_ = false;
+  bool names_folder_ = false;
   double min_ = -std::numeric_limits<double>::infinity();
   double max_ = std::numeric_limits<double>::infinity();
+  bool excludes_min_ = false;
   std::vector<std::string> choices_;
+  std::vector<std::string> examples_;
   std::string excluded_;
   std::string spelling_;
   std::string former_;
@@ -210,8 +235,12 @@ class OptionList {
   Option& add(std::string name, OptionKind kind, std::string help, std::function<OptionValue()> get,
               std::function<void(const OptionValue&)> put);
   /// \throws Error  kInvalidArgument, with the name of the option, what was found and what is expected.
+  template <typename T>
+  [[noreturn]] static void reject(const std::string& name, const std::string& found, const TextForm<T>& form) {
+    reject(name, found, form.expected, form.choices, form.examples);
+  }
   [[noreturn]] static void reject(const std::string& name, const std::string& found, const std::string& expected,
-                                  const std::vector<std::string>& choices);
+                                  const std::vector<std::string>& choices, const std::vector<std::string>& examples);
 
   std::deque<Option> options_;  // a deque, so that references stay valid
 };
@@ -228,6 +257,9 @@ template <typename Request>
   return options;
 }
 
+/// Whether a path stands for standard output: "-" or "/dev/stdout".
+[[nodiscard]] bool is_standard_output(const std::filesystem::path& path);
+
 /// Text of a value as the command line would have it; lists are joined by commas.
 [[nodiscard]] std::string to_string(const OptionValue& value);
 
@@ -238,10 +270,11 @@ Option& OptionList::add(std::string name, T& field, const TextForm<T>& form, std
       [&field, form, name](const OptionValue& value) {
         const auto& text = std::get<std::string>(value);
         const auto parsed = form.parse(text);
-        if (!parsed || parsed->size() != 1) reject(name, text, form.expected, form.choices);
+        if (!parsed || parsed->size() != 1) reject(name, text, form);
         field = parsed->front();
       });
   option.takes_integers_ = form.parse("1").has_value();
+  option.examples_ = form.examples;
   return option.one_of(form.choices);
 }
 
@@ -255,10 +288,11 @@ Option& OptionList::add(std::string name, std::optional<T>& field, const TextFor
         field.reset();
         if (text == nullptr || text->empty()) return;
         const auto parsed = form.parse(*text);
-        if (!parsed || parsed->size() != 1) reject(name, *text, form.expected, form.choices);
+        if (!parsed || parsed->size() != 1) reject(name, *text, form);
         field = parsed->front();
       });
   option.takes_integers_ = form.parse("1").has_value();
+  option.examples_ = form.examples;
   return option.one_of(form.choices);
 }
 
@@ -275,7 +309,7 @@ Option& OptionList::add(std::string name, std::vector<T>& field, const TextForm<
         std::vector<T> values;
         for (const std::string& text : std::get<std::vector<std::string>>(value)) {
           const auto parsed = form.parse(text);
-          if (!parsed) reject(name, text, form.expected, form.choices);
+          if (!parsed) reject(name, text, form);
           for (const T& one : *parsed) {
             if (std::ranges::find(values, one) == values.end()) values.push_back(one);
           }
@@ -283,6 +317,7 @@ Option& OptionList::add(std::string name, std::vector<T>& field, const TextForm<
         field = std::move(values);
       });
   option.takes_integers_ = form.parse("1").has_value();
+  option.examples_ = form.examples;
   option.choices_ = form.choices;
   return option;
 }

@@ -19,7 +19,7 @@ struct ReportRequest {
                                            .example = "report runs/gpt2 -o gpt2.html"};
 
   std::filesystem::path run = {};
-  std::filesystem::path page = {};
+  std::filesystem::path page = {};             ///< "-" and "/dev/stdout" keep the page in the outcome.
   std::string title = {};                      ///< Empty: the name of the folder.
   std::size_t max_data = PageOptions().bytes;  ///< Bytes of affinities and, separately, of maps; see PageOptions.
   bool thumbnails = true;                      ///< Images behind their patches.
@@ -34,6 +34,7 @@ struct ReportOutcome {
   std::size_t bytes = 0;
   std::vector<std::string> sections;  ///< E.g. "relate", "capture".
   std::vector<std::string> notes;     ///< What was averaged or left out.
+  std::string html = {};              ///< The page itself if it goes to standard output; else it is in the file.
   RunFiles files;                     ///< Always empty: a page is not part of a run.
 };
 
@@ -41,6 +42,7 @@ struct ReportOutcome {
 /// \throws Error  as `build_page`; kInvalidArgument if the file exists and is not a page, unless `force` is set.
 [[nodiscard]] std::optional<ReportOutcome> run(const ReportRequest& request, const Context& context = {});
 
+/// What the page has and where it is, or the page itself if it goes to standard output.
 [[nodiscard]] std::string summary(const ReportOutcome& outcome);
 [[nodiscard]] std::string to_json(const ReportOutcome& outcome);
 

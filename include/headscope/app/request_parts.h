@@ -25,6 +25,7 @@ struct ModelSource {
   std::filesystem::path path = {};
   std::string revision = {};
   std::string family = {};
+  std::string tower = {};
   std::shared_ptr<const Model> opened = {};  ///< If set, used instead of opening `path`.
 
   /// \throws Error  as `Model::open`.

@@ -32,6 +32,7 @@ struct HeadAttention {
   double first = 0;     ///< Mean attention on the first token.
   double itself = 0;    ///< Mean attention on the query's own token. For cross-attention, it and `previous` are 0.
   double previous = 0;  ///< Mean attention on the previous token, over queries that have one.
+  double sink = 0;      ///< Mean share of the head's sink, if the family has sinks.
 };
 
 /// What was captured for one input.
@@ -55,7 +56,8 @@ struct CaptureResult {
 /// tokens.json, output.npy (logits [token, vocabulary], class logits, or the last hidden state). The first input's
 /// files are at the top level, those of input i in inputs/i/. Of a model with an encoder and a decoder, the maps of
 /// each block and their tokens.json are in a folder of its own: cross/pattern.npy, cross/inputs/1/pattern.npy. For
-/// images also thumbnail.npy, if the model's preprocessing is known. attention.csv summarizes every head.
+/// images also thumbnail.npy, if the model's preprocessing is known. For families with sinks also sinks.npy
+/// [head, query], with the maps. attention.csv summarizes every head.
 ///
 /// Maps are written to the files as they are computed; no map is ever held whole. The forward pass counts against the
 /// memory budget, as in `run_forward`.

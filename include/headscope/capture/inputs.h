@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "headscope/forward/forward.h"
+#include "headscope/image/image.h"
 #include "headscope/image/preprocess.h"
 #include "headscope/model/model.h"
 #include "headscope/model/vocabulary.h"
@@ -86,9 +87,12 @@ class InputReader {
   [[nodiscard]] DescribedInput target(std::string_view utf8);
   /// Reads what the decoder reads, npy files as for `ids`, unchanged.
   [[nodiscard]] std::vector<DescribedInput> target_ids(const std::filesystem::path& path);
+  [[nodiscard]] DescribedInput target_ids(std::vector<std::uint32_t> ids, std::string source);
 
   /// Reads a PNG or JPEG file.
   [[nodiscard]] DescribedInput image(const std::filesystem::path& path);
+  /// Prepares an image that is in memory as one from a file: as gray for models that take one channel.
+  [[nodiscard]] DescribedInput image(Image image, std::string source);
   /// Reads an npy file of normalized pixels, see `read_pixels`.
   [[nodiscard]] std::vector<DescribedInput> pixels(const std::filesystem::path& path);
   [[nodiscard]] DescribedInput pixels(Pixels pixels, std::string source) const;

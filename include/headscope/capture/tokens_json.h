@@ -16,6 +16,7 @@ struct MapsDescription {
   bool causal = true;
   Block block = Block::kOnly;
   std::vector<std::size_t> windows = {};  ///< By layer of the model; 0: none.
+  std::vector<std::size_t> chunks = {};   ///< The same: a query sees only keys of its own chunk of that many tokens.
 };
 
 /// Returns the text of a RUN's tokens.json: kind, mask, heads, and every token's text, offsets or patch. Bytes that are

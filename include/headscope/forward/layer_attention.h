@@ -40,8 +40,9 @@ class LayerAttention {
   /// Applies the norm and the rotary positions of a role to the rows of one head, tokens x d_head, in place. Nothing
   /// for V. On the calling thread.
   void place(Role role, MatrixSpan rows) const;
-  /// softmax(mask(cap(scale q k^T))) of one head, tokens x tokens, on the calling thread.
-  void pattern(MatrixView q, MatrixView k, MatrixSpan out) const;
+  /// softmax(mask(cap(scale q k^T))) of one query head, tokens x tokens, on the calling thread. With a sink, rows sum
+  /// to less than 1.
+  void pattern(std::size_t head, MatrixView q, MatrixView k, MatrixSpan out) const;
 
  private:
   struct Parts;

@@ -52,6 +52,10 @@ inline constexpr std::size_t kMaxImageSideLength = 65535;
 [[nodiscard]] Image decode_image(std::span<const std::byte> file, std::string_view where,
                                  const ImageOptions& options = {});
 
+/// Returns an image of 1 or 3 channels with the other number of them: colors as `ImageOptions::channels` says, gray as
+/// three equal channels.
+[[nodiscard]] Image with_channels(Image image, std::size_t channels);
+
 /// \throws Error  as `decode_image`, and kIo if the file cannot be read.
 [[nodiscard]] Image open_image(const std::filesystem::path& path, const ImageOptions& options = {});
 

@@ -28,10 +28,13 @@ enum class ResizeTo : std::uint8_t {
   kNothing,       ///< The image keeps its size.
   kSize,          ///< `size`, without keeping the aspect ratio.
   kShortestEdge,  ///< The shorter side becomes `size.height`, the other is scaled in proportion, rounded down.
+  kWithin,        ///< Shrunk until neither side exceeds `size`, rounded down; then rounded up to multiples of `patch`.
+  kArea,          ///< To multiples of `patch` nearest to its size, with `min_pixels` to `max_pixels` pixels.
   kCover,         ///< The smallest size with the same aspect ratio that covers `size`, rounded to nearest.
 };
 
-/// How a model's files say an image is prepared, in this order: resize, center crop, scale, normalize.
+/// How a model's files say an image is prepared, in this order: resize, center crop, scale, normalize; DINOv3 scales
+/// first.
 struct Preprocessing {
   std::size_t channels = 3;  ///< 3, or 1 for grayscale models, which get PIL's mode "L".
   ResizeTo resize = ResizeTo::kNothing;
@@ -41,9 +44,13 @@ struct Preprocessing {
   /// How the top and left margins are rounded if the total margin is odd: down (false, transformers) or to even (true,
   /// torchvision and therefore timm). For padding, true puts the odd row or column at the bottom or right.
   bool crop_to_even = false;
-  double scale = 1;         ///< Factor on the levels 0 to 255; 1/255 in nearly all models.
-  std::vector<float> mean;  ///< One per channel; empty if the image is not normalized.
-  std::vector<float> std;   ///< Same size as `mean`.
+  ImageSize patch;  ///< kWithin, kArea: the sides of the result are multiples of these.
+  std::size_t min_pixels = 0;
+  std::size_t max_pixels = 0;
+  bool scale_first = false;  ///< Values are scaled before they are resized, and not rounded to levels afterwards.
+  double scale = 1;          ///< Factor on the levels 0 to 255; 1/255 in nearly all models.
+  std::vector<float> mean;   ///< One per channel; empty if the image is not normalized.
+  std::vector<float> std;    ///< Same size as `mean`.
 };
 
 /// A rectangle in pixel coordinates of some image: pixel (i, j) covers [i, i+1) x [j, j+1).

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "headscope/model/forward_form.h"
+#include "headscope/model/storage.h"
 
 namespace headscope {
 
@@ -18,12 +19,6 @@ enum class Fusion {
   kBlocks,   ///< One tensor, [Q | K | V]: H*h, K*h and K*h along the output axis.
   kPerHead,  ///< One tensor, H blocks of [q | k | v], each h wide (GPT-NeoX).
   kGrouped,  ///< One tensor, groups of heads, each group like kBlocks (Falcon, CodeGen).
-};
-
-/// Order of a weight matrix's axes.
-enum class Storage {
-  kOutIn,  ///< [out, in], as nn.Linear stores it: y = x W^T.
-  kInOut,  ///< [in, out], as GPT-2's Conv1D stores it: y = x W.
 };
 
 enum class NormKind { kLayerNorm, kRmsNorm };
@@ -44,6 +39,8 @@ enum class PositionKind {
   kRelativeBias,  ///< Learned positions, and a learned bias of the scores by distance (MPNet).
   kDistanceBias,  ///< That bias alone (T5).
   kSinusoidal,    ///< Sines and cosines of fixed frequencies are added to the input (Marian).
+  kRotaryGrid,    ///< Rotary by row and column of a patch (DINOv3, Pixtral).
+  kGridBias,      ///< A learned bias of the scores by distance in rows and columns (BEiT); a table may be added, too.
 };
 
 /// What the first layer reads. A model with a decoder also takes the text of the target.
@@ -54,6 +51,17 @@ struct ConfigSwitch {
   std::string key;
   bool value;
   bool by_default;  ///< Value of the key if the configuration omits it.
+};
+
+/// Names of latent attention (DeepSeek): Q, K and V are products of two matrices with an RMSNorm between them.
+/// Layout::q, k and v then name the second factors; k and v are the same module, which has [K | V] for each head.
+struct LatentNames {
+  std::string q_down = {};  ///< From the stream to the latent of Q; empty if Q is one matrix.
+  std::string q_norm = {};
+  std::string kv_down = {};  ///< From the stream to the latent of K and V, and after it to the shared rotary key.
+  std::string kv_norm = {};
+
+  [[nodiscard]] bool empty() const noexcept { return kv_down.empty(); }
 };
 
 /// Tensor names of a family. In each, {i} is the layer number; weights and biases are named after the module plus
@@ -86,6 +94,13 @@ struct Layout {
   float output_scale_offset = 0;  ///< Added to it: 1 for Gemma.
   bool output_scale_optional = false;
   bool query_gates = false;  ///< q holds two matrices per head: the query's, then that of a gate (Qwen3-Next).
+  LatentNames latent = {};
+  /// The layers have heads of different width and number of KV heads, as the tensors say (Gemma 4).
+  bool own_sizes = false;
+  bool value_is_key = false;  ///< Layers without a tensor for V use what K's gives, before its norm and rotation.
+  /// Config key of the number of last layers that have no K and V: they use those of the last layer before them with
+  /// the same kind of window (Gemma 3n and 4); empty: none.
+  std::string shared_kv_key = {};
   /// Only some layers have attention. They are numbered by themselves.
   bool hybrid = false;
   /// Full names, with or without the prefix; any one of them holds the token embedding / unembedding.
@@ -139,7 +154,8 @@ struct Family {
   std::vector<std::string> architectures = {};
   /// Suggested first for an unknown model whose names several families fit equally.
   bool typical = false;
-  /// Object in config.json that describes this part of a multimodal model, if any.
+  /// Object in config.json that describes this part of a multimodal model, if it is neither `text_config` nor
+  /// `vision_config`.
   std::string nested_config = {};
   ConfigKeys keys = {};
   ConfigDefaults defaults = {};

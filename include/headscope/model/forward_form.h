@@ -4,6 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "headscope/model/expert_form.h"
+#include "headscope/model/rotary.h"
+
 namespace headscope {
 
 /// The nonlinearity of an MLP.
@@ -24,6 +27,16 @@ struct MlpNames {
   std::string down = {};
   /// `up` holds both matrices: the gate's rows first, then its own.
   bool fused = false;
+};
+
+/// Names of what a hybrid's layers without attention have in its place: a short convolution or the gated delta rule.
+struct MixerNames {
+  std::vector<std::vector<std::string>> in = {};  ///< Forms found in files, each a list of modules.
+  std::string kernel = {};                        ///< Module.
+  std::string decay = {};                         ///< Full name; empty for a convolution.
+  std::string step_bias = {};                     ///< Full name.
+  std::string norm = {};
+  std::string out = {};
 };
 
 /// Names of what a forward pass reads besides the heads' own matrices. A name refers to a module with a weight and a
@@ -51,6 +64,7 @@ struct ForwardNames {
   std::string relative_norm = {};
 
   // A block. What the heads read is in Layout.
+  bool bare_value_norm = false;           ///< Values are divided by their root mean square, head by head (Gemma 4).
   std::string k_norm = {};                ///< Norm over the components of a key head; for queries see Layout::q_norm.
   std::string norm_after_attention = {};  ///< Pre-norm: of the output of attention. Post-norm: of the sum.
   /// kDisentangled: projections of relative positions to keys and queries, if the heads' own are not used.
@@ -62,13 +76,31 @@ struct ForwardNames {
   bool mlp_norm_if_sequential = false;  ///< A parallel block reuses the heads' norm, although mlp_norm has a name.
   std::string norm_after_mlp = {};      ///< Same as norm_after_attention, for the MLP.
   std::vector<MlpNames> mlp = {};       ///< Forms found in files; empty if this layout has no forward pass.
-  std::string mlp_scale = {};           ///< Full name of the tensor of per-channel factors on the MLP's output.
+  /// Embeddings of the tokens for each layer, by name: the full name of the table, and the modules that map the tokens'
+  /// embeddings to them and normalize them; then, in a block, the modules of `TokenInput` (Gemma 4).
+  std::string token_inputs = {};
+  std::string token_projection = {};
+  std::string token_norm = {};
+  std::string token_gate = {};
+  std::string token_out = {};
+  std::string token_out_norm = {};
+  std::string block_scale = {};  ///< Full name of the tensor with one factor on the stream after the block.
+  ExpertNames experts = {};      ///< Of the layers that have a mixture instead.
+  std::string mlp_scale = {};    ///< Full name of the tensor of per-channel factors on the MLP's output.
+  std::string sinks = {};        ///< Full name of the scores of an extra key, by head (gpt-oss).
+
+  MixerNames mixer = {};
+
+  /// kGridBias: full name of the table [distances and 3, heads] of a layer, or of one that all layers share.
+  std::string grid_bias = {};
+  std::string shared_grid_bias = {};
 
   // Out of the residual stream. These names may occur with or without the prefix.
   std::string final_norm = {};
   std::string transform = {};         ///< Linear map and activation before the unembedding (BERT) ...
   std::string transform_norm = {};    ///< ... and the norm after it.
   std::string unembedding_bias = {};  ///< Full name.
+  std::string pooled_norm = {};       ///< Norm of the mean of the patches, before an image classifier.
   bool no_unembedding = false;        ///< The format omits the language model's head.
   /// Alternative forms of an image classifier: one module, or two whose outputs are averaged.
   std::vector<std::vector<std::string>> classify = {};
@@ -86,6 +118,7 @@ enum class Windows {
   kAllButEveryNth,  ///< All but the last of every `sliding_window_pattern` layers.
   kAllButFirstOfN,  ///< All but the first of every `sliding_window_pattern` layers.
   kListed,          ///< Those that `layer_types` or `attention_layers` lists.
+  kRotated,         ///< Those with rotary positions (Llama 4).
 };
 
 /// Which layers have rotary positions, in a family that has them.
@@ -142,6 +175,8 @@ struct ForwardRules {
   std::string window_key = "sliding_window";
   std::size_t window_pattern = 6;  ///< Default of sliding_window_pattern.
   double window = 0;  ///< Default of the width. With attention in both directions half of it lies on each side.
+  bool windows_switched = false;  ///< There are none unless `use_sliding_window` is true.
+  bool chunks = false;            ///< A window is not the last tokens but the query's own chunk (Llama 4).
 
   std::size_t position_offset = 0;      ///< Row of the first position in the table of learned positions.
   bool positions_skip_padding = false;  ///< RoBERTa: positions start at `pad_token_id` + 1 and count only tokens other
@@ -152,15 +187,31 @@ struct ForwardRules {
   double local_rotary_base = 0;  ///< Base in layers with a window; 0: the same base.
   std::vector<std::string> local_rotary_base_keys = {"rope_local_base_freq"};
   RotaryLayers rotary_layers = RotaryLayers::kAll;
+  /// Scores are multiplied by the square of YaRN's amplitude for `mscale_all_dim`, if that is set (DeepSeek).
+  bool yarn_scores = false;
   /// Queries grow with their position: times 1 + b ln(1 + floor(position / trained length)), where b is
   /// `llama_4_scaling_beta` (Ministral 3).
   bool growing_queries = false;
+  /// Queries of layers without rotary positions grow: b is `attn_scale`, the length `floor_scale`, and positions count
+  /// from 1, unless `attn_temperature_tuning` is false (Llama 4).
+  bool tempered_queries = false;
+  /// Queries and keys of layers with rotary positions are divided by their root mean square, unless `use_qk_norm` is
+  /// false (Llama 4).
+  bool bare_head_norms = false;
   std::vector<std::string> rotary_share_keys = {"partial_rotary_factor"};
-  double rotary_share = 1;       ///< Fraction of a head's components that are rotated.
-  std::size_t rotary_width = 0;  ///< GPT-J: default of `rotary_dim`, the number of rotated components; 0: use
-                                 ///< `rotary_share`.
+  double rotary_share = 1;         ///< Fraction of a head's components that are rotated.
+  bool whole_ramp_in_gguf = true;  ///< YaRN: the bounds of the ramp are whole pairs; config.json says it in `truncate`.
+  std::size_t rotary_width = 0;    ///< GPT-J: default of `rotary_dim`, the number of rotated components; 0: use
+                                   ///< `rotary_share`.
+
+  RouterRules router = {};
 
   Pooling pooling = Pooling::kFirst;
+  /// Config key that, when true (the default), makes the pooling kMean and leaves out the final norm (BEiT).
+  std::string mean_pooling_key = {};
+  RotaryGrid rotary_grid = RotaryGrid::kNone;
+  /// The table of positions is interpolated linearly for other image sizes, corners on corners (Qwen3-VL).
+  bool positions_between_corners = false;
   bool interpolated_positions = false;  ///< The table of positions is interpolated for other image sizes (DINOv2).
 };
 

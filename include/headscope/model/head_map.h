@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,8 @@
 namespace headscope {
 
 /// Location of one role's matrices in one layer: the tensor, the axis along which the heads lie, the offset of head 0
-/// and the stride between heads. The other axis is the residual stream.
+/// and the stride between heads. The other axis is the residual stream (in latent attention, for what reads a latent,
+/// the latent).
 struct HeadSlice {
   const StoredTensor* tensor = nullptr;       ///< nullptr if the file lacks it.
   const StoredTensor* block_scale = nullptr;  ///< FP8's `weight_scale_inv`, if any.
@@ -27,9 +29,28 @@ struct HeadSlice {
   }
 };
 
+/// The first factors of latent attention. Q, K and V are products of two matrices: the stream is mapped to a latent of
+/// `rank` numbers, which is normalized, and the heads read the latent. With A the map to the latent (rank x d_model), g
+/// the norm's gain and B_a the rows of a head in the second tensor (width x rank), the head's matrix is
+/// A^T diag(g) B_a^T, d_model x width. The norm also divides by the latent's magnitude, which changes no subspace.
+struct LatentFactor {
+  HeadSlice down = {};                 ///< A; tensor nullptr if the role has one matrix.
+  const StoredTensor* gain = nullptr;  ///< g
+  std::size_t rank = 0;
+};
+
+struct LatentTensors {
+  LatentFactor query = {};
+  LatentFactor key_value = {};  ///< Of K and V.
+  HeadSlice rotary_key = {};    ///< The rotary key that all heads share: the rows after those of the latent.
+
+  [[nodiscard]] const LatentFactor& of(Role role) const noexcept { return role == Role::kQ ? query : key_value; }
+};
+
 /// The tensors that make up the heads of one layer.
 struct LayerTensors {
-  std::array<HeadSlice, 4> slices;          ///< Indexed by Role.
+  std::array<HeadSlice, 4> slices;  ///< Indexed by Role; in latent attention of the second factors.
+  std::optional<LatentTensors> latent = {};
   bool normed = true;                       ///< Whether Q, K and V read a norm's output.
   const StoredTensor* norm_gain = nullptr;  ///< nullptr if there is no norm, or if norms have no gain.
   /// In cross-attention: the gain of the norm at the end of the encoder, whose output K and V read.

@@ -19,13 +19,20 @@
 
 namespace headscope {
 
+struct ProcessingSteps;  // model/processing_steps.h
+
 /// What is known about a model from headers and configuration alone.
 struct ModelInfo {
   std::string family;
   /// The family was requested by the caller and is not the one the files state: results differ, but the fingerprint
   /// does not.
   bool family_overridden = false;
+  std::string tower;  ///< "text" or "vision", if the configuration describes several towers; empty otherwise.
+  bool tower_requested = false;           ///< The caller named it.
+  std::vector<std::string> other_towers;  ///< That can be opened, too.
   HeadSizes sizes;
+  /// Bytes that loading one role of a layer takes besides the result: the factors of composed matrices.
+  std::size_t loading_memory = 0;
   std::vector<DType> dtypes;  ///< Distinct types of the heads' tensors.
   Modality modality = Modality::kText;
   bool causal = true;
@@ -49,6 +56,9 @@ struct ModelOptions {
   std::string revision = {};
   /// Name of a known family, which overrides `model_type` or `general.architecture`; empty to use those.
   std::string family = {};
+  /// Which transformer of a multimodal checkpoint: "text" or "vision". Empty for the language model, or the image tower
+  /// of a model like CLIP.
+  std::string tower = {};
 };
 
 /// A model on disk, from which heads can be loaded.
@@ -58,11 +68,12 @@ class Model {
   /// Hugging Face cache, as for `find_model`.
   ///
   /// \throws Error  as `find_model` and `Checkpoint::open`; kUnsupported for an unknown family or a quantization that
-  ///                is not decoded; kInvalidArgument for an unknown family in the options; kFormat if a tensor's shape
-  ///                contradicts the configuration. Not an error: a missing tensor.
+  ///                is not decoded; kInvalidArgument for an unknown family or tower in the options; kFormat if a
+  ///                tensor's shape contradicts the configuration. Not an error: a missing tensor.
   [[nodiscard]] static Model open(const std::filesystem::path& model, const ModelOptions& options = {});
   /// Same for a checkpoint that is already open, e.g. in memory.
-  [[nodiscard]] static Model from_checkpoint(Checkpoint checkpoint, std::string_view family = {});
+  [[nodiscard]] static Model from_checkpoint(Checkpoint checkpoint, std::string_view family = {},
+                                             std::string_view tower = {});
 
   [[nodiscard]] const ModelInfo& info() const noexcept { return info_; }
   [[nodiscard]] const Checkpoint& checkpoint() const noexcept { return checkpoint_; }
@@ -73,24 +84,32 @@ class Model {
   /// \throws Error  kInvalidArgument if there is no such layer, kFormat if the file lacks the tensor.
   [[nodiscard]] DType stored_type(std::size_t layer, Role role) const;
 
-  /// Loads the matrices of one role of one layer. The per-channel scale on O, if the family has one, is applied
-  /// regardless of `processing`.
+  /// Loads the matrices of one role of one layer. In latent attention (`LatentTensors`) Q, K and V are composed of
+  /// their factors, gain of the norm between them included, regardless of `processing`. The per-channel scale on O, if
+  /// the family has one, is applied regardless of `processing`.
   ///
-  /// Reads the role's bytes once and holds nothing but the result, as floats. Passing the previous layer's weights as
-  /// `recycled` reuses their memory and takes a third of the time; the rest goes into faulting in new pages.
+  /// Reads the role's bytes once and holds nothing but the result, as floats, and `ModelInfo::loading_memory`. Passing
+  /// the previous layer's weights as `recycled` reuses their memory and takes a third of the time; the rest goes into
+  /// faulting in new pages.
   ///
-  /// \throws Error  kInvalidArgument if there is no such layer, kFormat if the file lacks the tensor, kNumeric if it
-  ///                holds a NaN or an infinity; the message gives its index.
+  /// \throws Error  kInvalidArgument if there is no such layer, or if it has no K and V of its own; kFormat if the file
+  ///                lacks the tensor, kNumeric if it holds a NaN or an infinity; the message gives its index.
   [[nodiscard]] HeadWeights load_heads(std::size_t layer, Role role,
                                        WeightProcessing processing = WeightProcessing::kFolded,
                                        HeadWeights recycled = {}) const;
+
+  /// Loads the rotary key that all heads of a layer share, as one head of role K with sizes.d_rotary columns. It is not
+  /// part of what `load_heads` returns as K.
+  /// \throws Error  as `load_heads`; kInvalidArgument if the model has none (d_rotary is 0).
+  [[nodiscard]] HeadWeights load_rotary_key(std::size_t layer,
+                                            WeightProcessing processing = WeightProcessing::kFolded) const;
 
   /// Hints that the layer's weights are not needed for now: their file pages no longer count toward this process's
   /// memory. The layer can be loaded again as before.
   void release_layer(std::size_t layer) const;
 
-  /// Loads Q, K, V and O of one layer, indexed by Role. A tensor that holds several of them is read once. Reuses the
-  /// memory of `recycled`.
+  /// Loads Q, K, V and O of one layer, indexed by Role; K and V are empty if the layer has none of its own. A tensor
+  /// that holds several of them is read once. Reuses the memory of `recycled`.
   /// \throws Error  as `load_heads`.
   [[nodiscard]] std::array<HeadWeights, 4> load_layer(std::size_t layer,
                                                       WeightProcessing processing = WeightProcessing::kFolded,
@@ -101,6 +120,8 @@ class Model {
   void check_complete(std::size_t layer, Role role, WeightProcessing processing) const;
   void load_roles(std::size_t layer, std::span<const Role> roles, WeightProcessing processing,
                   std::array<HeadWeights, 4>& weights) const;
+  void compose_roles(std::size_t layer, std::span<const Role> roles, const ProcessingSteps& steps,
+                     std::array<HeadWeights, 4>& weights) const;
   // Factors on the channels of the residual stream, folded into the role's matrices; empty for none.
   [[nodiscard]] std::vector<float> row_factors(const LayerTensors& tensors, Role role, bool gain) const;
 

@@ -8,21 +8,13 @@
 
 #include "headscope/io/stored_tensor.h"
 #include "headscope/model/block.h"
+#include "headscope/model/experts.h"
 #include "headscope/model/family.h"
 #include "headscope/model/head_map.h"
 #include "headscope/model/rotary.h"
+#include "headscope/model/stored_linear.h"
 
 namespace headscope {
-
-/// y = x W^T + b, with the tensors as stored in the file.
-struct StoredLinear {
-  const StoredTensor* weight = nullptr;
-  const StoredTensor* bias = nullptr;  ///< nullptr if there is none.
-  Storage storage = Storage::kOutIn;
-
-  [[nodiscard]] std::size_t in() const { return weight->shape[storage == Storage::kOutIn ? 1 : 0]; }
-  [[nodiscard]] std::size_t out() const { return weight->shape[storage == Storage::kOutIn ? 0 : 1]; }
-};
 
 /// (x - mean) / sqrt(var + epsilon) * gain + bias, or x / sqrt(mean x^2 + epsilon) * gain.
 struct StoredNorm {
@@ -34,6 +26,21 @@ struct StoredNorm {
   double epsilon = 0;
 };
 
+/// What latent attention computes before Q, K and V, whose `linear` then read a latent.
+struct LatentProjections {
+  std::optional<StoredLinear> q_down;  ///< nothing if Q reads the stream.
+  std::optional<StoredNorm> q_norm;
+  StoredLinear kv_down;  ///< The latent of K and V, then the rotary key that all heads share.
+  StoredNorm kv_norm;
+};
+
+/// What a block adds to the stream after its MLP: norm(out(act(gate(x)) * e)), with e the token's input for the layer.
+struct TokenInput {
+  StoredLinear gate;
+  StoredLinear out;
+  StoredNorm norm;
+};
+
 /// One layer: the tensors it reads, in order of use.
 struct NetworkLayer {
   Block block = Block::kOnly;
@@ -42,25 +49,74 @@ struct NetworkLayer {
   std::optional<StoredNorm> norm;      ///< Before attention.
   std::array<StoredLinear, 4> linear;  ///< Indexed by Role; in fused families Q, K and V name the same tensor.
   std::array<HeadSlice, 4> slices;     ///< Location of each role's heads in the output of `linear`.
-  std::optional<StoredNorm> q_norm;    ///< Over the components of a head, or of all heads (`joint_head_norms`).
+  std::optional<LatentProjections> latent;
+  std::optional<StoredNorm> q_norm;  ///< Over the components of a head, or of all heads (`joint_head_norms`).
   std::optional<StoredNorm> k_norm;
+  std::optional<StoredNorm> v_norm;
+  bool own_keys = true;  ///< If not, keys and values are those of an earlier layer (`HeadSizes::kv_layer`).
   std::optional<StoredLinear> relative_key;  ///< From relative positions to what queries are compared with, all heads.
   std::optional<StoredLinear> relative_query;   ///< The same for keys.
   const StoredTensor* content_bias = nullptr;   ///< Added to queries that are compared with keys ...
   const StoredTensor* position_bias = nullptr;  ///< ... and with relative positions.
+  /// By head: the score of one more key, which has no value; nullptr if there is none (gpt-oss).
+  const StoredTensor* sinks = nullptr;
+  const StoredTensor* grid_bias = nullptr;  ///< Bias of the scores by distance in the grid of patches.
   std::optional<StoredNorm> norm_after_attention;
   const StoredTensor* attention_scale = nullptr;
   std::optional<StoredNorm> mlp_norm;
+  std::optional<StoredExperts> experts;  ///< If set, the MLP is these, and `up`, `gate` and `down` are unset.
   StoredLinear up;
   std::optional<StoredLinear> gate;
   bool gate_in_up = false;  ///< The first half of the output of `up` is the gate.
   StoredLinear down;
   std::optional<StoredNorm> norm_after_mlp;
   const StoredTensor* mlp_scale = nullptr;
-  std::size_t window = 0;  ///< Number of tokens a query sees, itself included; 0: all.
-  bool rotary = true;      ///< Whether queries and keys are rotated, if the model has rotary positions.
+  std::optional<TokenInput> token_input;
+  const StoredTensor* block_scale = nullptr;  ///< [1]: a factor on the stream after the block.
+  std::size_t window = 0;                     ///< Number of tokens a query sees, itself included; 0: all.
+  std::size_t chunk = 0;  ///< A query sees only keys of its own chunk of this many tokens; 0: all (Llama 4).
+  bool rotary = true;     ///< Whether queries and keys are rotated, if the model has rotary positions.
   bool local_rotary = false;
+  bool gated_output = false;    ///< Each head's output is multiplied by sigmoid(gate), the numbers after its query.
+  bool growing_queries = true;  ///< Whether the network's `query_growth` applies.
   float score_scale = 1;
+
+  /// Number of neurons of the MLP; of a mixture, of all experts, the shared one last.
+  [[nodiscard]] std::size_t neurons() const { return experts ? experts->neurons() : down.in(); }
+  [[nodiscard]] bool is_gated() const { return experts ? experts->is_gated() : gate.has_value() || gate_in_up; }
+};
+
+/// A convolution over the last tokens: out(c * (kernel over b * x + bias)), with [b | c | x] = in of the stream (LFM2).
+struct ShortConvolution {
+  StoredLinear in;
+  const StoredTensor* kernel = nullptr;  ///< [width, 1, taps], the last tap for the token itself.
+  const StoredTensor* bias = nullptr;    ///< nullptr if there is none.
+  StoredLinear out;
+};
+
+/// Linear attention by the gated delta rule (arXiv 2412.06464): each value head keeps a memory that keys write to and
+/// queries read from (Qwen3-Next).
+struct GatedDelta {
+  /// Four maps, to [queries | keys | values], the output's gate, the rate of writing, the rate of decay; or two, in
+  /// groups of key heads: [query | key | values | gates], [rates of writing | of decay].
+  std::vector<StoredLinear> in;
+  const StoredTensor* kernel = nullptr;     ///< Convolution of queries, keys and values, [width, 1, taps].
+  const StoredTensor* decay = nullptr;      ///< Its logarithm, by value head.
+  const StoredTensor* step_bias = nullptr;  ///< Added to the rate of decay.
+  StoredNorm norm;                          ///< Of each value head's output, before its gate.
+  StoredLinear out;
+  std::size_t key_heads = 0;
+  std::size_t value_heads = 0;
+  std::size_t d_key = 0;
+  std::size_t d_value = 0;
+};
+
+/// A layer of a hybrid without attention: one of the two mixers in its place, then the MLP of `block`.
+struct MixerLayer {
+  std::size_t before = 0;  ///< The layer with attention that it precedes, as these are numbered.
+  NetworkLayer block;
+  std::optional<ShortConvolution> convolution = {};
+  std::optional<GatedDelta> delta = {};
 };
 
 /// What is added to the scaled scores by head and distance.
@@ -104,12 +160,19 @@ struct NetworkInput {
   std::size_t sinusoids = 0;           ///< Number of positions with sines and cosines of fixed frequencies; 0: none.
   std::optional<std::size_t> padding;  ///< RoBERTa: tokens with this id do not count as positions.
   const StoredTensor* token_types = nullptr;
-  StoredLinear patches;                      ///< Weight [d_model, channels, patch, patch].
+  /// The tokens' inputs for each layer are (norm(projection(x) / sqrt(d_model)) + table sqrt(width)) / sqrt(2), where x
+  /// are the tokens' embeddings (Gemma 4).
+  const StoredTensor* token_inputs = nullptr;  ///< [tokens, layers * width]; nullptr if there are none.
+  std::optional<StoredLinear> token_projection;
+  std::optional<StoredNorm> token_norm;
+  /// Weight [d_model, channels, patch, patch], or [d_model, channels, frames, patch, patch], of equal frames.
+  StoredLinear patches;
   std::vector<StoredLinear> convolutions;    ///< Of audio features, weights [d_model, channels, width]; each but the
                                              ///< first has stride 2.
   std::vector<const StoredTensor*> leading;  ///< Tokens before the patches, [.., k, d_model].
   const StoredTensor* registers = nullptr;
   bool interpolate = false;
+  bool between_corners = false;  ///< Positions are interpolated linearly, corners on corners.
   std::optional<StoredNorm> norm;
   std::size_t image_height = 0;  ///< Image size that the table of positions is for; 0 if the files do not say.
   std::size_t image_width = 0;
@@ -125,6 +188,7 @@ struct NetworkOutput {
   std::optional<StoredLinear> unembedding;
   std::vector<StoredLinear> classifiers;  ///< Image classifiers: one, or two whose outputs are averaged.
   Pooling pooling = Pooling::kFirst;
+  std::optional<StoredNorm> pooled_norm;  ///< Of the mean of the patches.
   float logit_factor = 1;
   float logit_cap = 0;  ///< 0: none.
 };
@@ -142,14 +206,17 @@ struct Network {
   bool joint_head_norms = false;  ///< q_norm and k_norm are over all heads together.
   ScoreBias bias;
   RelativePositions relative;
-  double query_growth = 0;  ///< Queries are multiplied by 1 + this * ln(1 + floor(position / `query_period`)).
+  /// Queries are multiplied by 1 + this * ln(1 + floor((position + query_shift) / query_period)).
+  double query_growth = 0;
   double query_period = 1;
+  double query_shift = 0;
   /// Why edges between heads cannot be cut, although the model can be run; empty if they can.
   std::string no_patch;
   Rotary rotary;        ///< Width 0: none.
   Rotary local_rotary;  ///< For layers with `local_rotary`.
   NetworkInput input;
   std::vector<NetworkLayer> layers;  ///< In the order of `HeadSizes`.
+  std::vector<MixerLayer> mixers;    ///< In order; empty unless the model is a hybrid.
   /// Of a model with an encoder and a decoder: what the decoder reads, the norm at the end of the encoder, and the bias
   /// of the decoder's self-attention. Cross-attention has no bias.
   std::optional<NetworkInput> target;

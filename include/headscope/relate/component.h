@@ -10,17 +10,17 @@
 namespace headscope {
 
 /// What a component of a model is. In the order of the forward pass within a layer.
-enum class ComponentKind { kEmbedding, kPosition, kQueryHead, kKvHead, kMlp, kUnembedding };
+enum class ComponentKind { kEmbedding, kPosition, kQueryHead, kKvHead, kRotaryKey, kMlp, kExpert, kUnembedding };
 
-/// "embedding", "position", "query", "kv", "mlp" or "unembedding".
+/// "embedding", "position", "query", "kv", "rotary-key", "mlp", "expert" or "unembedding".
 [[nodiscard]] std::string_view to_string(ComponentKind kind) noexcept;
 
-/// Identifies a component that reads from or writes to the residual stream: a head, the MLP of a layer, the token
-/// embedding, the position embedding or the unembedding.
+/// Identifies a component that reads from or writes to the residual stream: a head, the rotary key that the heads
+/// of a layer share, the MLP of a layer, the token embedding, the position embedding or the unembedding.
 struct ComponentId {
   ComponentKind kind = ComponentKind::kQueryHead;
   std::size_t layer = 0;  ///< 0 for components outside of the layers.
-  std::size_t head = 0;   ///< 0 for components that are not heads.
+  std::size_t head = 0;   ///< Number of the head or the expert; 0 for other components.
   Block block = Block::kOnly;
 
   ComponentId() = default;
@@ -32,22 +32,31 @@ struct ComponentId {
   /// A component that is not a head.
   explicit ComponentId(ComponentKind other, std::size_t in_layer = 0) noexcept : kind(other), layer(in_layer) {}
 
+  /// One expert of a layer's MLP; a shared expert has the number after the last of the others.
+  [[nodiscard]] static ComponentId expert(std::size_t layer, std::size_t number) noexcept {
+    ComponentId id(ComponentKind::kExpert, layer);
+    id.head = number;
+    return id;
+  }
+
   [[nodiscard]] bool is_head() const noexcept {
     return kind == ComponentKind::kQueryHead || kind == ComponentKind::kKvHead;
   }
-  [[nodiscard]] bool is_in_layer() const noexcept { return is_head() || kind == ComponentKind::kMlp; }
+  [[nodiscard]] bool is_mlp() const noexcept { return kind == ComponentKind::kMlp || kind == ComponentKind::kExpert; }
+  [[nodiscard]] bool is_in_layer() const noexcept { return is_head() || is_mlp() || kind == ComponentKind::kRotaryKey; }
   /// The head; only if `is_head`.
   [[nodiscard]] HeadId head_id() const noexcept { return {layer, head, kind == ComponentKind::kKvHead, block}; }
   /// 0 before the first layer, 1 in it, ...; the largest number after the last layer.
   [[nodiscard]] std::size_t depth() const noexcept;
 
   friend bool operator==(const ComponentId&, const ComponentId&) = default;
-  /// Orders by block, then by depth; within a layer query heads, KV heads, MLP; then by number. Heads are ordered as
-  /// HeadId.
+  /// Orders by block, then by depth; within a layer query heads, KV heads, rotary key, MLP; then by number. Heads are
+  /// ordered as HeadId.
   friend std::strong_ordering operator<=>(const ComponentId& a, const ComponentId& b) noexcept;
 };
 
-/// Returns "L4H7", "L4KV1", "L4M" for the MLP of layer 4, "E", "P" or "U".
+/// Returns "L4H7", "L4KV1", "L4R" for the shared rotary key of layer 4, "L4M" for its MLP, "L4M12" for its expert 12,
+/// "E", "P" or "U".
 [[nodiscard]] std::string to_string(const ComponentId& id);
 
 /// Whether what `source` writes is in the residual stream when `target` reads it. The MLP of a layer reads what the

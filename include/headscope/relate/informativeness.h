@@ -49,7 +49,8 @@ struct BootstrapOptions {
 /// Cost: one pass over the pairs per bootstrap draw. The result does not depend on the number of threads.
 /// \throws Error  kInvalidArgument if the metric is not pk, there is no earlier-to-later pair, or the heads fill the
 ///                residual stream, so that random has no spread.
-[[nodiscard]] Informativeness informativeness(const Affinities& affinities, std::size_t d_model, std::size_t d_head,
+[[nodiscard]] Informativeness informativeness(const Affinities& affinities, std::size_t d_model,
+                                              std::size_t source_width, std::size_t target_width,
                                               const BootstrapOptions& bootstrap = {});
 
 /// KL(random || observed) over bins [k w, (k + 1) w). The mass of random is a difference of Gaussian distribution

@@ -17,16 +17,19 @@ namespace headscope {
 
 /// The components that are compared besides heads.
 struct ComponentChoice {
+  bool rotary_key = false;
   bool mlp = false;
+  bool each_expert = false;  ///< The experts of a mixture are components of their own, not one MLP together.
   bool embedding = false;
   bool position = false;
   bool unembedding = false;
 
-  [[nodiscard]] bool any() const noexcept { return mlp || embedding || position || unembedding; }
+  [[nodiscard]] bool any() const noexcept { return rotary_key || mlp || embedding || position || unembedding; }
 };
 
 /// Components that write in one way, or read in one way. Writers: O (heads), M (MLP out), E (embedding), P (positions).
-/// Readers: Q, K, V (heads; with grouped queries K and V of KV heads), M (MLP in), U (unembedding).
+/// Readers: Q, K, V (heads; with grouped queries K and V of KV heads), R (rotary key that the heads of a layer share),
+/// M (MLP in), U (unembedding).
 struct ComponentSide {
   char letter = 'O';
   bool reads = false;

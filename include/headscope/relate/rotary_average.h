@@ -13,7 +13,7 @@ namespace headscope {
 /// Let M_kl be the 2 x 2 block of pairs k and l. R_k M_kl R_l^T turns with the difference and the sum of their
 /// frequencies, so its mean over a long range is zero unless k = l. Of M_kk, the trace and the antisymmetric part do
 /// not turn; a Gram matrix has no antisymmetric part, so tr(M_kk) / 2 times the identity remains. Between components
-/// that are rotated and those that are not, the mean is zero; among the latter (`width` < h), M stays. The amplitude of
+/// that are rotated and those that are not, the mean is zero; among the latter, M stays. The amplitude of
 /// the rotation multiplies queries and keys, hence M by its fourth power.
 ///
 /// Frequencies are taken to be distinct and the range of positions long. Pairs that turn slowly (10^-4 per token)

@@ -19,6 +19,7 @@ struct MapDescription {
   std::string file;    ///< Name of the file it came from, without its folder; empty if there is none.
   bool causal = false;
   std::vector<std::size_t> windows;        ///< By layer of the model, 0: none. Empty if no layer has one.
+  std::vector<std::size_t> chunks;         ///< The same: a query sees only keys of its own chunk of that many tokens.
   std::vector<std::string> heads;          ///< Along the first axis of the maps; not necessarily names like L4H7.
   std::optional<std::size_t> first_query;  ///< Token of the first row.
   std::optional<std::size_t> queries;      ///< Rows per map.

@@ -41,6 +41,12 @@ struct RunFile {
 [[nodiscard]] RunFile describe_input(const FileSchema& file, std::size_t input, Shape shape = {},
                                      std::string_view block = {});
 
+/// Something that a command read and whose fingerprint is in its identity: a model, an input.
+struct RunOrigin {
+  std::string name;  ///< What a person would call it.
+  std::string fingerprint;
+};
+
 /// Describes a command in the manifest. Two runs with the same identity produce the same files.
 struct RunCommand {
   std::string name;                    ///< "relate"
@@ -49,6 +55,8 @@ struct RunCommand {
   std::map<std::string, std::string> identity;
   /// What does not affect the result: threads, seconds, memory.
   std::map<std::string, std::string> circumstances;
+  /// What fingerprints in the identity are of, by their keys: "model", "contents".
+  std::map<std::string, std::vector<RunOrigin>> origins = {};
   /// What the results support, in sentences for people; the first one is the headline. Empty for commands that do not
   /// draw conclusions.
   std::vector<std::string> verdict = {};

@@ -104,6 +104,9 @@ inline constexpr std::array kHeadColumns = std::to_array<ColumnSchema>({
     {"rank_V", ColumnType::kOptionalInteger, "The same for V"},
     {"rank_O", ColumnType::kOptionalInteger, "The same for O"},
     {"classes", ColumnType::kText, "Classes of the head in the label file, separated by semicolons"},
+    {.name = "uses",
+     .about = "The KV head that a query head uses, e.g. L4KV1; empty if it has its own K and V",
+     .since = 2},
     {"block", ColumnType::kText, "encoder, decoder or cross, if the model has such blocks", false, "", 2},
 });
 inline constexpr FileSchema kHeads = {
@@ -460,6 +463,16 @@ inline constexpr FileSchema kScores = {.command = "capture",
                                        .dtype = "float32 or float16",
                                        .axes = {"head", "query", "key"},
                                        .per_input = true};
+inline constexpr FileSchema kSinks = {
+    .command = "capture",
+    .path = "sinks.npy",
+    .kind = "array",
+    .about =
+        "Share of the softmax that goes to the head's sink, which is no key: a row of pattern.npy sums to 1 less this "
+        "(families with sinks only).",
+    .dtype = "float32",
+    .axes = {"head", "query"},
+    .per_input = true};
 inline constexpr FileSchema kOutput = {.command = "capture",
                                        .path = "output.npy",
                                        .kind = "array",

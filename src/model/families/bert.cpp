@@ -6,13 +6,15 @@ namespace headscope::families {
 
 // llama.cpp writes BERT, RoBERTa and DistilBERT as architecture "bert".
 Family bert() {
+  Layout layout = bert_layout("bert.");
+  layout.forward.never_has = {"embeddings.task_type_embeddings.weight"};  // ERNIE with tasks
   return {.name = "bert",
-          .model_types = {"bert"},
+          .model_types = {"bert", "ernie"},
           .architectures = {"BertFor", "BertModel", "BertLMHead"},
           .causal = false,
           .order = NormOrder::kPost,
           .forward = {.epsilon = 1e-12},
-          .layouts = {bert_layout("bert.")},
+          .layouts = {layout},
           .gguf = GgufForm{"bert", {gguf_post_norm_layout()}, PositionKind::kLearned}};
 }
 

@@ -7,12 +7,6 @@ namespace headscope::families {
 // LLaMA with constant factors on embeddings, scores, branches and logits. In GGUF the rows of q and k are permuted as
 // LLaMA's.
 Family granite() {
-  ForwardRules rules = llama_rules();
-  rules.factors = {.embedding = "embedding_multiplier",
-                   .scores = "attention_multiplier",
-                   .branches = "residual_multiplier",
-                   .logits = "",
-                   .logits_divisor = "logits_scaling"};
   return {.name = "granite",
           .model_types = {"granite"},
           .architectures = {"GraniteFor", "GraniteModel"},
@@ -21,7 +15,7 @@ Family granite() {
           .tied = false,
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,
-          .forward = rules,
+          .forward = granite_rules(),
           .layouts = {llama_layout()},
           .gguf = GgufForm{.architecture = "granite",
                            .layouts = {gguf_layout(Fusion::kNone)},

@@ -11,6 +11,7 @@ Family llama() {
           .model_types = {"llama"},
           .architectures = {"LlamaFor", "LlamaModel"},
           .typical = true,
+          .defaults = {.heads = 32},
           .bias_key = "attention_bias",
           .tied = false,
           .norm = NormKind::kRmsNorm,

@@ -11,6 +11,7 @@ Family mistral() {
   return {.name = "mistral",
           .model_types = {"mistral"},
           .architectures = {"MistralFor", "MistralModel"},
+          .defaults = {.heads = 32},
           .tied = false,
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,

@@ -9,8 +9,9 @@ Family qwen2() {
   rules.windows = Windows::kFromLayer;
   rules.window = 4096;
   return {.name = "qwen2",
-          .model_types = {"qwen2"},
-          .architectures = {"Qwen2For", "Qwen2Model"},
+          .model_types = {"qwen2", "qwen2_vl_text", "qwen2_vl", "qwen2_5_vl_text", "qwen2_5_vl"},
+          .architectures = {"Qwen2For", "Qwen2Model", "Qwen2VL", "Qwen2_5_VL"},
+          .defaults = {.heads = 32},
           .tied = false,
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,

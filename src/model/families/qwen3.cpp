@@ -12,8 +12,8 @@ Family qwen3() {
   layout.q_norm = "layers.{i}.self_attn.q_norm";
   layout.forward.k_norm = "layers.{i}.self_attn.k_norm";
   return {.name = "qwen3",
-          .model_types = {"qwen3"},
-          .architectures = {"Qwen3For", "Qwen3Model"},
+          .model_types = {"qwen3", "qwen3_vl_text", "qwen3_vl"},
+          .architectures = {"Qwen3For", "Qwen3Model", "Qwen3VLFor", "Qwen3VLModel", "Qwen3VLText"},
           .defaults = {.head_dim = 128},
           .bias_key = "attention_bias",
           .tied = false,

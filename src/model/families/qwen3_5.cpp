@@ -12,12 +12,11 @@ Family qwen3_5() {
           .architectures = {"Qwen3_5"},
           .nested_config = "text_config",
           .defaults = {.head_dim = 256},
-          .no_forward = kLinearLayers,
           .remark = kGatedOutput,
           .tied = false,
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,
-          .forward = gated_rules(),
+          .forward = gated_rules(8),
           .layouts = {layout}};
 }
 

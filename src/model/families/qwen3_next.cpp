@@ -10,12 +10,11 @@ Family qwen3_next() {
           .architectures = {"Qwen3NextFor", "Qwen3NextModel"},
           .defaults = {.head_dim = 256},
           .bias_key = "attention_bias",
-          .no_forward = kLinearLayers,
           .remark = kGatedOutput,
           .tied = false,
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,
-          .forward = gated_rules(),
+          .forward = gated_rules(10),
           .layouts = {gated_layout()}};
 }
 

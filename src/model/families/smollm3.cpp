@@ -10,6 +10,7 @@ Family smollm3() {
   rules.rotary_base = 2'000'000;
   rules.rotary_layers = RotaryLayers::kListed;
   rules.windows = Windows::kListed;
+  rules.windows_switched = true;
   return {.name = "smollm3",
           .model_types = {"smollm3"},
           .architectures = {"SmolLM3For", "SmolLM3Model"},

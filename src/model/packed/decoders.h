@@ -34,4 +34,9 @@ namespace headscope {
 /// NAME_scales uint8 [.., n / 32], exponents of 2 plus 127. The weight is called NAME and has n columns.
 [[nodiscard]] std::vector<StoredTensor> mxfp4_weights(const Checkpoint& checkpoint, JsonValue settings);
 
+/// Latent attention in newer GGUF files: `attn_k_b` [heads, latent, width] and `attn_v_b` [heads, width, latent], which
+/// llama.cpp multiplies queries and outputs by. Together they are `attn_kv_b` of older files, [heads * (K | V),
+/// latent].
+[[nodiscard]] std::vector<StoredTensor> gguf_latent_weights(const Checkpoint& checkpoint);
+
 }  // namespace headscope

@@ -126,6 +126,34 @@ TEST(Options, MayExcludeEachOther) {
                "--share: must not be given together with --count");
 }
 
+TEST(Options, SuggestWhatMayBeMeant) {
+  RelateRequest request;
+  OptionList options = options_of(request);
+  EXPECT_ERROR(options.find("metric")->set_words({"pk,grasmann"}), ErrorKind::kInvalidArgument,
+               "--metric: unknown value 'grasmann' (did you mean 'grassmann'?); expected one of pk, ");
+  EXPECT_ERROR(options.find("pairs")->set_words({"oq"}), ErrorKind::kInvalidArgument,
+               "or all, found 'oq' (did you mean 'OQ'?)");
+}
+
+TEST(Options, MayExcludeTheirSmallestValue) {
+  RelateRequest request;
+  OptionList options = options_of(request);
+  EXPECT_ERROR(options.find("max-q")->set_words({"0"}), ErrorKind::kInvalidArgument,
+               "--max-q: expected a number greater than 0 and at most 1, found '0'");
+  options.find("max-q")->set_words({"1e-300"});
+  EXPECT_EQ(request.max_q, 1e-300);
+}
+
+TEST(Options, MayNameAFolderOfResults) {
+  RelateRequest request;
+  OptionList options = options_of(request);
+  for (const char* text : {"-", "/dev/stdout", ""}) {
+    EXPECT_ERROR(options.find("run")->set_words({text}), ErrorKind::kInvalidArgument, "--output: ");
+  }
+  options.find("run")->set_words({"a/b"});
+  EXPECT_EQ(request.output.run, "a/b");
+}
+
 TEST(Options, SayWhatTheirTextsAre) {
   RelateRequest request;
   OptionList options = options_of(request);
@@ -139,7 +167,15 @@ TEST(RequestParts, ReadSizesAndRanges) {
   const auto size = [](const std::string& text) { return size_form().parse(text); };
   EXPECT_EQ(size("8G")->front(), std::size_t{8} << 30);
   EXPECT_EQ(size("65536")->front(), 65536U);
-  for (const char* text : {"", "G", "-1", "0", "1.5G", "8 G", "8GG", "99999999999T"}) EXPECT_FALSE(size(text)) << text;
+  for (const char* same : {"8g", "8GiB", "8gib", "8192M", "8589934592", "8589934592B"}) {
+    ASSERT_TRUE(size(same)) << same;
+    EXPECT_EQ(size(same)->front(), std::size_t{8} << 30) << same;
+  }
+  EXPECT_EQ(size("8GB")->front(), 8'000'000'000U);
+  EXPECT_EQ(size("1.5K")->front(), 1536U);
+  for (const char* text : {"", "G", "-1", "0", "8 G", "8GG", "8iB", "0x8", "nan", "inf", "1e9", "99999999999T"}) {
+    EXPECT_FALSE(size(text)) << text;
+  }
   EXPECT_EQ(size_form().format(std::size_t{2} << 30), "2G");
   EXPECT_EQ(size_form().format(1000), "1000");
   EXPECT_EQ(range_form().parse("10-50")->front(), (IndexRange{10, 51}));

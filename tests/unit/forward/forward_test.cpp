@@ -1,5 +1,6 @@
 // Attention maps and outputs of tiny checkpoints of every family, against Hugging Face transformers run with eager
-// attention. tests/golden/make_forward.py, make_forward_gguf.py and make_families.py make both.
+// attention. tests/golden/make_forward.py, make_forward_gguf.py, make_families.py and
+// make_towers.py make both.
 
 #include "headscope/forward/forward.h"
 
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,7 @@
 #include "headscope/io/json.h"
 #include "headscope/io/npz.h"
 #include "headscope/model/network.h"
+#include "support/tower_case.h"
 
 namespace headscope {
 namespace {
@@ -39,7 +42,10 @@ struct Maps {
 
 class Case {
  public:
-  explicit Case(const std::string& name) : folder_(kGolden / name), model_(Model::open(path())) {
+  explicit Case(const std::string& name)
+      : place_(testing_support::tower_case(kGolden / name)),
+        folder_(place_.folder),
+        model_(Model::open(path(), {.tower = place_.tower})) {
     std::string shared = folder_.filename().string();
     bool takes_ids = true;
     if (fs::exists(folder_ / "case.json")) {
@@ -49,7 +55,9 @@ class Case {
     } else if (shared.starts_with("gguf_")) {  // of families/
       shared = shared.substr(5);
     }
-    const NpzFile file = NpzFile::open(folder_.parent_path() / shared / "expected.npz");
+    const std::string arrays = place_.tower.empty() ? "expected.npz" : "expected_" + place_.tower + ".npz";
+    const NpzFile file = NpzFile::open(folder_.parent_path() / shared / arrays);
+    if (file.find("pixel_values")) takes_ids = false;
     if (file.find("scores")) expected_scores = read(file, "scores");
     expected_pattern = read(file, "attentions");
     expected_output = read(file, "output");
@@ -117,6 +125,7 @@ class Case {
     return {array->view().shape, npy_values<float>(array->view(), name)};
   }
 
+  testing_support::TowerCase place_;
   fs::path folder_;
   Model model_;
 };
@@ -135,8 +144,9 @@ double largest_difference(const std::vector<float>& found, const std::vector<flo
   return most;
 }
 
-// Softmax of the scores of the keys that a query attends to.
-std::vector<float> softmax_of(const std::vector<float>& scores, const std::vector<float>& pattern, std::size_t keys) {
+// Softmax of the scores of the keys that a query attends to. With sinks, all together have what the pattern gives them.
+std::vector<float> softmax_of(const std::vector<float>& scores, const std::vector<float>& pattern, std::size_t keys,
+                              bool sinks) {
   std::vector<float> result(scores.size());
   for (std::size_t first = 0; first < scores.size(); first += keys) {
     double sum = 0;
@@ -148,6 +158,8 @@ std::vector<float> softmax_of(const std::vector<float>& scores, const std::vecto
       return pattern[i] > 0 ? std::exp(static_cast<double>(scores[i]) - most) : 0;
     };
     for (std::size_t i = first; i < first + keys; ++i) sum += power(i);
+    const auto begin = pattern.begin() + static_cast<std::ptrdiff_t>(first);
+    if (sinks) sum /= std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(keys), 0.0);
     for (std::size_t i = first; i < first + keys; ++i) result[i] = static_cast<float>(power(i) / sum);
   }
   return result;
@@ -160,7 +172,11 @@ bool same_output(const Model& model) {
 }
 
 std::vector<std::string> cases() {
-  std::vector<std::string> names;
+  std::vector<std::string> names = testing_support::tower_cases(kGolden / "towers");
+  std::erase_if(names, [](const std::string& name) {
+    const auto [folder, tower] = testing_support::tower_case(kGolden / name);
+    return !NpzFile::open(folder / ("expected_" + tower + ".npz")).find("attentions");
+  });
   for (const std::string folder : {"forward", "families"}) {
     for (const auto& entry : fs::directory_iterator(kGolden / folder)) {
       const fs::path arrays = entry.path() / "expected.npz";
@@ -174,6 +190,10 @@ std::vector<std::string> cases() {
   return names;
 }
 
+bool has_sinks(const Model& model) {
+  return resolve_network(model).layers.front().sinks != nullptr;
+}
+
 class ForwardCase : public testing::TestWithParam<std::string> {};
 
 TEST_P(ForwardCase, AgreesWithTransformers) {
@@ -182,7 +202,7 @@ TEST_P(ForwardCase, AgreesWithTransformers) {
   EXPECT_LT(largest_difference(maps.pattern, one.expected_pattern.values), 2e-5);
   if (one.expected_scores.values.empty()) {
     const std::vector<float> softmax =
-        softmax_of(maps.scores, one.expected_pattern.values, one.expected_pattern.shape.back());
+        softmax_of(maps.scores, one.expected_pattern.values, one.expected_pattern.shape.back(), has_sinks(one.model()));
     EXPECT_LT(largest_difference(softmax, one.expected_pattern.values), 2e-5);
   } else {
     EXPECT_LT(largest_difference(maps.scores, one.expected_scores.values),

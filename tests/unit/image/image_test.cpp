@@ -51,6 +51,16 @@ TEST(Image, EqualsPilToTheLastBit) {
   EXPECT_GE(count[".jpg"], 11);
 }
 
+TEST(Image, GetsTheChannelsThatAModelTakes) {
+  const Image colors{1, 2, 3, {255, 0, 0, 10, 20, 30}};
+  const Image gray = with_channels(colors, 1);
+  EXPECT_EQ(gray.channels, 1);
+  // (19595 R + 38470 G + 7471 B + 2^15) / 2^16
+  EXPECT_EQ(gray.levels, (std::vector<std::uint8_t>{76, 18}));
+  EXPECT_EQ(with_channels(gray, 3).levels, (std::vector<std::uint8_t>{76, 76, 76, 18, 18, 18}));
+  EXPECT_EQ(with_channels(colors, 3).levels, colors.levels);
+}
+
 TEST(Image, IsNotTurnedAsItsExifSays) {
   const Image image = open_image(test::golden_images_folder() / "oriented.jpg");
   EXPECT_EQ(image.height, 70u);

@@ -91,7 +91,8 @@ TEST(PreprocessorConfig, RefusesBrokenFiles) {
       {"a list", "[]", ErrorKind::kFormat, "is not a JSON object"},
       {"a number", "7", ErrorKind::kFormat, "is not a JSON object"},
       {"unknown class", R"({"image_processor_type": "ConvNextImageProcessor"})", ErrorKind::kUnsupported,
-       "'image_processor_type' is 'ConvNextImageProcessor', expected the processor of ViT, DeiT, CLIP or Bit; pass the "
+       "'image_processor_type' is 'ConvNextImageProcessor', expected the processor of one of ViT, DeiT, CLIP, Siglip, "
+       "Beit, Gemma3, GotOcr2, Llava, Pixtral, Qwen2VL, DINOv3ViT, Bit; pass the "
        "image's "
        "values with --pixels"},
       {"class with a line break", R"({"image_processor_type": "a\nb"})", ErrorKind::kUnsupported, "a\\x0ab"},
@@ -131,8 +132,8 @@ TEST(PreprocessorConfig, RefusesBrokenFiles) {
     EXPECT_ERROR(parse(broken.root), broken.kind, broken.message);
     EXPECT_ERROR(parse(broken.root), broken.kind, "p.json: ");
   }
-  EXPECT_ERROR(parse("{}", R"({"model_type": "swin"})"), ErrorKind::kUnsupported,
-               "none is known for the model type 'swin'");
+  EXPECT_ERROR(parse("{}", R"({"model_type": "convnext"})"), ErrorKind::kUnsupported,
+               "none is known for the model type 'convnext'");
   EXPECT_ERROR(parse("{}", "{}"), ErrorKind::kUnsupported, "names no image processor");
   EXPECT_ERROR(parse("{}", R"({"model_type": "vit", "num_channels": 4})"), ErrorKind::kUnsupported, "of 4 channels");
   EXPECT_ERROR(parse("{}", R"({"model_type": "vit", "num_channels": "x"})"), ErrorKind::kFormat,

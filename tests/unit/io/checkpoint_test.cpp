@@ -117,7 +117,8 @@ TEST(Checkpoint, SaysWhatToPassInstead) {
   folder.write("config.json", "{}");
   const auto file = folder.write("a/model.safetensors", kOne);
   EXPECT_ERROR(Checkpoint::open(file), ErrorKind::kUnsupported, "pass its folder instead");
-  EXPECT_ERROR(Checkpoint::open(folder.write("a/notes.txt", "hello")), ErrorKind::kUnsupported, "is not a model");
+  EXPECT_ERROR(Checkpoint::open(folder.write("a/notes.txt", "hello")), ErrorKind::kUnsupported,
+               "is a text, not a model");
 }
 
 TEST(Checkpoint, TakesTheOnlyGgufOfAFolder) {

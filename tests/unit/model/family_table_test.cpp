@@ -51,7 +51,7 @@ TEST(FamilyTable, IsThePageInTheDocumentation) {
 
 TEST(FamilyTable, NamesTheNearestFamily) {
   EXPECT_EQ(nearest_family("mistrall")->name, "mistral");
-  EXPECT_EQ(nearest_family("gemma3n")->name, "gemma3");
+  EXPECT_EQ(nearest_family("gemma3x")->name, "gemma3");
   EXPECT_EQ(nearest_family("gptneox")->name, "gpt_neox");
   EXPECT_EQ(nearest_family("completely_different"), nullptr);
   EXPECT_EQ(nearest_family(""), nullptr);

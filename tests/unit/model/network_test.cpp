@@ -139,7 +139,15 @@ TEST(Network, SaysWhyEdgesCannotBeCut) {
 
 TEST(Network, SaysWhyAFamilyIsNotRun) {
   EXPECT_ERROR(changed(kFamilies + "jamba", {}), ErrorKind::kUnsupported, "state-space models, lie between");
-  EXPECT_ERROR(changed(kFamilies + "qwen3_next", {}), ErrorKind::kUnsupported, "linear attention, which have no maps");
+  EXPECT_ERROR(changed(kFamilies + "gemma3n", {}), ErrorKind::kUnsupported, "several streams are mixed");
+  EXPECT_ERROR(changed(kFamilies + "gemma4", {{"enable_moe_block", true}}), ErrorKind::kUnsupported, "experts");
+  EXPECT_ERROR(changed(kFamilies + "gemma4", {{"use_bidirectional_attention", "all"}}), ErrorKind::kUnsupported,
+               "attends in both directions, also in layers with a window");
+  EXPECT_ERROR(changed(kFamilies + "lfm2", {{"num_hidden_layers", 2}}), ErrorKind::kFormat,
+               "says 2 layers, but layer 2 has attention");
+  EXPECT_ERROR(changed(kFamilies + "qwen3_next", {{"linear_num_key_heads", 3}}), ErrorKind::kFormat,
+               "no multiple of 3");
+  EXPECT_ERROR(changed(kFamilies + "qwen3_next", {{"linear_key_head_dim", 3}}), ErrorKind::kFormat, "in_proj_qkvz");
   EXPECT_ERROR(changed(kFamilies + "esm", {{"position_embedding_type", "absolute"}}), ErrorKind::kUnsupported,
                "position_embedding_type 'absolute'");
   EXPECT_ERROR(changed(kFamilies + "bloom", {{"apply_residual_connection_post_layernorm", true}}),
@@ -186,7 +194,7 @@ TEST(Network, RelativesWithAnotherArithmeticAreRefused) {
   EXPECT_ERROR(changed("bert", {{"position_embedding_type", "relative_key"}}), ErrorKind::kUnsupported,
                "position_embedding_type 'relative_key'");
   EXPECT_ERROR(changed("gemma3_text", {{"use_bidirectional_attention", true}}), ErrorKind::kUnsupported,
-               "'use_bidirectional_attention' is true");
+               "attends in both directions, also in layers with a window");
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ TEST(Informativeness, IntervalsCoverTheTruthOnPlantedData) {
     const double expected = truth(shift, effect, noise);
     int covered = 0;
     for (int trial = 0; trial < 120; ++trial) {
-      const Informativeness found = informativeness(with_effects(random, shift, effect, noise), kWidth, kHead,
+      const Informativeness found = informativeness(with_effects(random, shift, effect, noise), kWidth, kHead, kHead,
                                                     {.draws = 200, .seed = static_cast<std::uint64_t>(trial)});
       ASSERT_TRUE(found.paper_low && found.paper_high);
       EXPECT_LE(*found.paper_low, found.paper);
@@ -90,7 +90,7 @@ TEST(Informativeness, OfRandomPairsReachesDownToZero) {
   Random random(4);
   int zero = 0;
   for (int trial = 0; trial < 40; ++trial) {
-    const Informativeness found = informativeness(with_effects(random, 0, 0, 1), kWidth, kHead);
+    const Informativeness found = informativeness(with_effects(random, 0, 0, 1), kWidth, kHead, kHead);
     zero += found.paper_low == 0.0 ? 1 : 0;
     EXPECT_FALSE(found.at_ceiling);
   }
@@ -100,7 +100,7 @@ TEST(Informativeness, OfRandomPairsReachesDownToZero) {
 TEST(Informativeness, SaysWhenItIsAtItsCeiling) {
   const NullMoments null = random_moments();
   const Informativeness far =
-      informativeness(planted(2, 8, [&](std::size_t, std::size_t) { return null.mean + 3; }), kWidth, kHead);
+      informativeness(planted(2, 8, [&](std::size_t, std::size_t) { return null.mean + 3; }), kWidth, kHead, kHead);
   EXPECT_TRUE(far.at_ceiling);
   EXPECT_DOUBLE_EQ(far.paper, far.ceiling);
   EXPECT_FALSE(far.paper_low || far.paper_high);
@@ -109,7 +109,7 @@ TEST(Informativeness, SaysWhenItIsAtItsCeiling) {
   EXPECT_GT(far.ceiling, 2);
   // More pairs can show more.
   const Informativeness more =
-      informativeness(planted(6, 8, [&](std::size_t, std::size_t) { return null.mean + 3; }), kWidth, kHead);
+      informativeness(planted(6, 8, [&](std::size_t, std::size_t) { return null.mean + 3; }), kWidth, kHead, kHead);
   EXPECT_GT(more.ceiling, far.ceiling + 2);
 }
 
@@ -119,7 +119,7 @@ TEST(Informativeness, HasNoIntervalWhereFewPairsAre) {
   const NullMoments null = random_moments();
   const Informativeness found = informativeness(
       planted(2, 8, [&](std::size_t, std::size_t) { return null.mean + null.deviation * (3 + random.normal()); }),
-      kWidth, kHead);
+      kWidth, kHead, kHead);
   EXPECT_FALSE(found.at_ceiling);
   EXPECT_GT(found.sparse_mass, 0.25);
   EXPECT_FALSE(found.paper_low || found.paper_high);
@@ -129,13 +129,13 @@ TEST(Informativeness, IntervalsDependOnTheSeedAndNotOnThreads) {
   Random random(6);
   const Affinities affinities = with_effects(random, 1, 1, 1);
   set_thread_count(1);
-  const Informativeness one = informativeness(affinities, kWidth, kHead);
+  const Informativeness one = informativeness(affinities, kWidth, kHead, kHead);
   set_thread_count(3);
-  const Informativeness three = informativeness(affinities, kWidth, kHead);
+  const Informativeness three = informativeness(affinities, kWidth, kHead, kHead);
   set_thread_count(0);
   EXPECT_EQ(one.paper_low, three.paper_low);
   EXPECT_EQ(one.paper_high, three.paper_high);
-  const Informativeness other = informativeness(affinities, kWidth, kHead, {.draws = 400, .seed = 1});
+  const Informativeness other = informativeness(affinities, kWidth, kHead, kHead, {.draws = 400, .seed = 1});
   EXPECT_NE(one.paper_high, other.paper_high);
   EXPECT_EQ(one.paper, other.paper);
 }

@@ -244,11 +244,11 @@ TEST(BinnedDivergence, AddsHalfACountWhereRandomMeetsAnEmptyBinAndSaysSo) {
 
 TEST_F(NullModelTest, InformativenessOfRandomHeadsIsSmallAndClosedFormAgrees) {
   const auto affinities = compute_affinities(model_, Metric::kPk, pairs_).value();
-  const Informativeness found = informativeness(affinities[0], sizes_.d_model, sizes_.d_head);
+  const Informativeness found = informativeness(affinities[0], sizes_.d_model, sizes_.d_head, sizes_.d_head);
   EXPECT_EQ(found.pairs, 9u);
   EXPECT_NEAR(found.random.mean, 0.9, 1e-12);
   EXPECT_GE(found.closed_form, 0);
-  EXPECT_ERROR(informativeness(compute_affinities(model_, Metric::kCka, pairs_).value()[0], 40, 6),
+  EXPECT_ERROR(informativeness(compute_affinities(model_, Metric::kCka, pairs_).value()[0], 40, 6, 6),
                ErrorKind::kInvalidArgument, "defined for metric 'pk'");
 }
 

@@ -8,8 +8,9 @@ export interface Found {
   state: Partial<State>;
 }
 
-/** Max number of results. */
-const most = 12;
+/** Max number of results, and of heads among them. The list scrolls. */
+const most = 40;
+const mostHeads = 24;
 
 /** Returns what matches a text: heads, edges, layers, classes, tokens; the best matches first. */
 export function find(run: Run, text: string, state: Pick<State, "filter">): Found[] {
@@ -33,7 +34,7 @@ function heads(run: Run, wanted: string): Found[] {
   const name = canonical(wanted);
   const matching = run.heads.filter((head) => head.name.toLowerCase().startsWith(name));
   matching.sort((a, b) => Number(b.name.toLowerCase() === name) - Number(a.name.toLowerCase() === name));
-  return matching.slice(0, 6).map(({ name: head, classes: known }) => ({
+  return matching.slice(0, mostHeads).map(({ name: head, classes: known }) => ({
     label: head,
     kind: known.length > 0 ? `head, ${known.join(", ")}` : "head",
     state: { head, edge: null },
@@ -60,7 +61,7 @@ function layers(run: Run, wanted: string, { filter }: Pick<State, "filter">): Fo
   return [
     {
       label: `layer ${layer}`,
-      kind: "edges within reach of one layer",
+      kind: "edges of this layer and the next to it",
       state: {
         tab: "circuit",
         at: null,

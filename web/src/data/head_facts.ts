@@ -78,6 +78,10 @@ export function detectedKinds(run: Run): Map<string, string[]> {
   );
 }
 
+/** Returns what heads of a kind attend to, in words: "previous token". */
+export const kindName = (kind: string) =>
+  ({ previous: "previous token", duplicate: "duplicate token" })[kind] ?? kind.replaceAll("_", " ");
+
 /** Returns the entropy of attention.csv, else the mean over the inputs of the page. */
 function meanEntropy(run: Run): Map<string, number> {
   if (run.table("attention")?.has("entropy")) return column(run, "attention", "entropy");

@@ -81,8 +81,9 @@ const smallest = 1e-12;
 export function formatP(p: number): string {
   if (Number.isNaN(p)) return "\u2013";
   if (p <= smallest) return "below 1e-12";
-  const [mantissa, exponent] = p.toExponential(1).split("e") as [string, string];
-  return p < 1e-3 ? `${Number(mantissa)}e${Number(exponent)}` : String(Number(p.toPrecision(2)));
+  const rounded = Number(p.toPrecision(2));
+  const [mantissa, exponent] = rounded.toExponential(1).split("e") as [string, string];
+  return rounded < 1e-3 ? `${Number(mantissa)}e${Number(exponent)}` : String(rounded);
 }
 
 /** Returns a p-value for a table: not below 1e-12. */

@@ -108,7 +108,7 @@ export const terms: Term[] = [
     word: "detector",
     means:
       "A test that finds a known behavior from attention maps. Previous token: looks at the token before. Induction: looks at what followed the same token earlier. Duplicate: looks at earlier copies of the token. Identity: looks at the token itself.",
-    also: ["detectors"],
+    also: ["detectors", "induction", "previous token", "previous-token", "duplicate token", "duplicate-token"],
   },
   {
     word: "tree",
@@ -188,14 +188,16 @@ export function findTerm(word: string): Term | undefined {
 const linked = [...forms.keys()].filter((form) => form.length > 2).sort((a, b) => b.length - a.length);
 const pattern = new RegExp(`\\b(${linked.join("|")})\\b`, "gi");
 
-/** Splits a sentence. The first occurrence of each term is a part of its own, with its term. */
+/** Splits a sentence. The first occurrence of each term outside of quotes is a part of its own, with its term. */
 export function splitTerms(sentence: string): { text: string; term?: Term }[] {
   const parts: { text: string; term?: Term }[] = [];
   const seen = new Set<Term>();
   let from = 0;
+  const quotes = [...sentence.matchAll(/\u201c[^\u201d]*\u201d/g)];
+  const quoted = (at: number) => quotes.some((one) => at > one.index && at < one.index + one[0].length);
   for (const found of sentence.matchAll(pattern)) {
     const term = findTerm(found[0]);
-    if (!term || seen.has(term)) continue;
+    if (!term || seen.has(term) || quoted(found.index)) continue;
     seen.add(term);
     if (found.index > from) parts.push({ text: sentence.slice(from, found.index) });
     parts.push({ text: found[0], term });

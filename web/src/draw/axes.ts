@@ -64,6 +64,9 @@ export function signed(value: number): string {
   return value > 0 ? `+${formatNumber(value)}` : formatNumber(value);
 }
 
+/** Formats a number for a sentence: two significant digits, "0.00008" rather than "8e-5". */
+export const plainNumber = (value: number) => String(Number(value.toPrecision(2)));
+
 /** Draws the axes of a plot: ticks and labels on the left and at the bottom, and horizontal grid lines. */
 export function drawAxes(
   s: Surface,

@@ -1,8 +1,10 @@
+import { readCutSamples } from "../data/cuts";
 import { isEdge, type EdgeKey } from "../data/edge_key";
 import { mappedHeads } from "../data/mapped_heads";
+import { measuredOn, measureOf } from "../data/measure";
 import type { Edge, Run } from "../data/run";
 import { formatP, standingLabels } from "../data/significance";
-import { formatNumber, signed } from "../draw/axes";
+import { formatNumber, plainNumber } from "../draw/axes";
 import { mapImage, mapImageNote } from "../draw/map_image";
 import { EdgeHistogram } from "../views/edge_histogram";
 import { headButton, type Context } from "./context";
@@ -63,7 +65,7 @@ function tokens(run: Run, { pair, source, target }: EdgeKey): Node[] {
   ];
   const found = ends.flatMap(({ head, role }) => {
     const list = run.tokensOf(head).get(role);
-    return list ? profile(`${role} of ${head}`, list, "h4") : [];
+    return list ? profile(head, role, list, "h4") : [];
   });
   return found.length > 0 ? found : [missing("The run has no token profiles of these ends (relate --tokens-for all).")];
 }
@@ -87,9 +89,11 @@ function affinity(context: Context, { pair }: EdgeKey, edge: Edge | undefined): 
       ),
     ),
   );
-  const head = ["null", "z", "p", "q"].map((text) => el("th", { scope: "col" }, text));
+  const head = ["null", "z", "p", "q"].map((text, i) =>
+    el("th", { scope: "col", ...(i > 0 ? { class: "number" } : {}) }, text),
+  );
   nodes.push(
-    el("p", {}, `Affinity ${formatNumber(edge.score)}, rank ${edge.rank} of ${pair}.`),
+    el("p", {}, `Affinity ${formatNumber(edge.score)}, number ${edge.rank} of all ${pair} pairs.`),
     el("table", {}, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows)),
   );
   return nodes;
@@ -101,8 +105,14 @@ function effect(run: Run, key: EdgeKey): Node[] {
     const known = run.cuts.length > 0;
     return [missing(known ? "This edge was not cut." : "No edge was cut. headscope patch measures what cuts change.")];
   }
-  const metric = run.doc.manifest.commands.patch?.identity?.metric;
-  const unit = metric === "logit-diff" ? " in the logit difference" : " nats of loss";
+  const { name, unit } = measureOf(run);
+  const size = plainNumber(Math.abs(cut.effect)) + unit;
+  const change =
+    cut.effect === 0 ? `no change of the ${name}` : `${cut.effect > 0 ? "raises" : "lowers"} the ${name} by `;
+  const level = readCutSamples(run.table("patch_agreement")).find((one) => one.pair === key.pair)?.level ?? NaN;
+  const random =
+    level > 0 ? ` Of random edges between the same layers, 99 % change it by less than ${plainNumber(level)}.` : "";
+  const inputs = measuredOn(run);
   const kind: Record<string, string> = {
     top: "chosen by its weights",
     screen: "chosen by the screen",
@@ -111,8 +121,9 @@ function effect(run: Run, key: EdgeKey): Node[] {
   };
   const where = cut.inCircuit ? "It is part of the circuit." : "It is not part of the circuit.";
   return [
-    el("p", { class: "effect" }, el("strong", {}, signed(cut.effect)), unit),
-    el("p", {}, `${capital(kind[cut.kind] ?? cut.kind)}. ${where}`),
+    el("p", { class: "effect" }, `Cutting it ${change}`, cut.effect === 0 ? "." : el("strong", {}, size)),
+    el("p", {}, `${capital(kind[cut.kind] ?? cut.kind)}. ${where}${random}`),
+    ...(inputs ? [el("p", { class: "note" }, `Measured on ${inputs}.`)] : []),
   ];
 }
 

@@ -1,10 +1,12 @@
 import { strongestCuts } from "../data/cuts";
 import { edgeName } from "../data/edge_key";
+import { kindName } from "../data/head_facts";
 import { mappedHeads } from "../data/mapped_heads";
+import { measureOf } from "../data/measure";
 import { readPruning, type PrunedModel } from "../data/pruning";
 import type { Edge, Run } from "../data/run";
 import { standingLabels } from "../data/significance";
-import { formatNumber, signed } from "../draw/axes";
+import { formatNumber, plainNumber, signed } from "../draw/axes";
 import { mapImage, mapImageNote } from "../draw/map_image";
 import { readDetectors } from "../views/detectors";
 import { hubText, type Context } from "./context";
@@ -53,7 +55,7 @@ export function headFigures(run: Run, name: string): HTMLElement {
     const one = detector.scores.find((score) => score.head === name);
     if (!one) continue;
     const standing = one.detected ? ", detected" : one.once ? ", at one length only" : "";
-    row(detector.name.replaceAll("_", " "), `${formatNumber(one.score)}${standing}${threshold}`);
+    row(kindName(detector.name), `${plainNumber(one.score)}${standing}${threshold}`);
   }
   const input = run.doc.inputs?.[0];
   const at = input?.tokens.heads.indexOf(name) ?? -1;
@@ -90,7 +92,8 @@ export function headEdges({ run, store }: Context, name: string, max: number, le
       return el("li", {}, choose, `${z} ${standingLabels[edge.standing]}`);
     });
     const more = found.length > max ? [el("p", { class: "note" }, `${max} of ${found.length} edges.`)] : [];
-    const body = items.length > 0 ? el("ul", { class: "edge-list" }, ...items) : el("p", {}, "No kept edges.");
+    const none = "None among the edges that the run kept, the largest of each pair of roles.";
+    const body = items.length > 0 ? el("ul", { class: "edge-list" }, ...items) : el("p", {}, none);
     return [el(level, {}, title), body, ...more];
   };
   if (run.edges.length === 0) return [];
@@ -121,10 +124,10 @@ export function headCuts({ run, store }: Context, name: string, max: number, lev
       ` ${signed(effect)}`,
     );
   });
-  return [el(level, {}, "Effect when an edge is cut"), el("ul", { class: "edge-list" }, ...items)];
+  return [el(level, {}, `Cut edges: ${measureOf(run).change}`), el("ul", { class: "edge-list" }, ...items)];
 }
 
 /** Lists the tokens closest to what the head reads and writes. */
 export function headTokens(run: Run, name: string, level: Level): Node[] {
-  return [...run.tokensOf(name)].flatMap(([role, found]) => profile(role, found, level));
+  return [...run.tokensOf(name)].flatMap(([role, found]) => profile("it", role, found, level));
 }

@@ -1,5 +1,6 @@
 import type { Input } from "../data/doc";
 import type { Run } from "../data/run";
+import { truncateEnd } from "../views/labels";
 import type { Option } from "./controls";
 
 /** Returns a short name of an input: "0: the first words", "1: cat.jpg". */
@@ -9,7 +10,7 @@ export function inputName(input: Input, i: number): string {
   // Some tokenizers include spaces in their tokens, others do not.
   const spaced = tokens.some((token) => /^\s|\s$/.test(token.text));
   const words = tokens.slice(0, 8).map((token) => token.text);
-  return `${i}: ${words.join(spaced ? "" : " ").slice(0, 32)}`;
+  return `${i}: ${truncateEnd(words.join(spaced ? "" : " "), 32).replace(/[\s,.:;]+\u2026$/, "\u2026")}`;
 }
 
 /** Returns the inputs of a run as options of a chooser. */

@@ -18,6 +18,8 @@ export class Section {
       el("h2", { id: `${id}-title` }, title),
       about === "" ? null : el("p", { class: "about" }, ...linkTerms(about)),
     );
+    // Also where the tab was not shown yet: the other tabs are printed, too.
+    this.element.hidden = view.alone ?? false;
   }
 
   /** Fills the section, once. */

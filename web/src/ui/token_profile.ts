@@ -2,8 +2,15 @@ import type { ProfileToken } from "../data/run";
 import { formatP } from "../data/significance";
 import { el, visibleToken } from "./dom";
 
-/** Lists the tokens closest to a subspace. Those that are not beyond chance are faint. */
-export function profile(role: string, tokens: readonly ProfileToken[], heading: "h3" | "h4" = "h3"): Node[] {
+const roles: Record<string, string> = {
+  O: "writes (O)",
+  Q: "reads as query (Q)",
+  K: "reads as key (K)",
+  V: "reads as value (V)",
+};
+
+/** Lists the tokens closest to a subspace of `head`, "it" or a name. Those that are not beyond chance are faint. */
+export function profile(head: string, role: string, tokens: readonly ProfileToken[], heading: "h3" | "h4"): Node[] {
   const known = tokens.some((token) => !Number.isNaN(token.q));
   const chips = tokens.slice(0, 10).map((token) => {
     const faint = token.q > 0.05;
@@ -12,7 +19,7 @@ export function profile(role: string, tokens: readonly ProfileToken[], heading: 
   });
   const none = known && tokens.every((token) => token.q > 0.05);
   return [
-    el(heading, {}, `Tokens closest to ${role}${none ? " (none beyond chance)" : ""}`),
+    el(heading, {}, `Tokens closest to what ${head} ${roles[role] ?? role}${none ? ": none beyond chance" : ""}`),
     el("p", { class: "chips" }, ...chips),
   ];
 }

@@ -38,8 +38,8 @@ export const compare: View = {
       return figure;
     };
     const verdict = verdictOf(context, "compare");
-    if (verdict) section.append(verdict);
-    section.append(runList(comparison), verdictList(comparison));
+    // The verdict of compare lists the pairs, too; older runs have none.
+    section.append(...(verdict ? [verdict] : []), runList(comparison), ...(verdict ? [] : [verdictList(comparison)]));
     const pair: ChosenPair = { a: 0, b: 1, changed: () => undefined };
     const distances = make(new CompareDistances(comparison, pair));
     const listed = new CompareDifferences(compared, pair);

@@ -10,7 +10,7 @@ export class EdgeHistogram implements FigureSpec {
   readonly id: string;
   readonly title = "All pairs of these roles";
   readonly caption =
-    "Bars: affinities of all pairs of heads. Line: random subspaces of the same size (isotropic null). Arrow: this edge.";
+    "Bars: affinities of all pairs of heads. Line: random subspaces of the same size (isotropic null). Arrow: this edge. Heights: square root scale.";
 
   constructor(
     private readonly edge: Edge,
@@ -40,13 +40,18 @@ export class EdgeHistogram implements FigureSpec {
 
   draw(s: Surface, width: number, height: number, theme: Theme): void {
     const { low, width: step, counts } = this.histogram;
-    const box: Box = { left: 52, top: 18, width: width - 66, height: height - 74 };
+    const box: Box = { left: 68, top: 18, width: width - 82, height: height - 74 };
     const high = Math.max(low + step * counts.length, this.edge.score * 1.04);
     const root = (value: number) => Math.sqrt(Math.max(0, value));
     const most = Math.max(1, ...counts.map(root));
     const x = linearScale([low, high], [box.left, box.left + box.width], 4);
     const y = linearScale([0, most], [box.top + box.height, box.top], 3);
-    drawAxes(s, box, x, y, { x: this.metric, y: "\u221a pairs" }, theme);
+    // Heights are square roots, so that a single pair is visible; labels are numbers of pairs.
+    const pairs = Object.assign((value: number) => y(value), {
+      ticks: y.ticks.filter(Number.isInteger),
+      format: (value: number) => (value * value).toLocaleString("en-US"),
+    });
+    drawAxes(s, box, x, pairs, { x: `affinity (${this.metric})`, y: "pairs, square root scale" }, theme);
     const bottom = box.top + box.height;
     counts.forEach((count, i) => {
       if (count === 0) return;

@@ -21,8 +21,14 @@ export function edgeWidth(value: number, null_: string): number {
   return minWidth + (maxWidth - minWidth) * (Number.isNaN(share) ? 0 : Math.min(1, share));
 }
 
-/** Returns the entries of a legend that label three widths. */
-export function widthLegend(null_: string, color: string) {
+/**
+ * Returns the factor by which all lines of a figure are thinner if its columns are less than 28 pixels apart. The legend
+ * has the same factor.
+ */
+export const lineScale = (spacing: number) => Math.min(1, Math.max(0.3, spacing / 28));
+
+/** Returns the entries of a legend that label three widths, drawn `scale` times as wide. */
+export function widthLegend(null_: string, color: string, scale = 1) {
   const name = scaleOf(null_);
   const [low, high] = ends[name];
   const middle = name === "z" ? 20 : 1;
@@ -31,6 +37,6 @@ export function widthLegend(null_: string, color: string) {
     color,
     label: text[value]!,
     line: true,
-    width: edgeWidth(value, null_),
+    width: edgeWidth(value, null_) * scale,
   }));
 }

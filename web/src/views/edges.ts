@@ -130,13 +130,17 @@ export function edgeLegend(
   lines: readonly LegendEntry[],
   heads: readonly LegendEntry[],
   theme: Theme,
+  scale = 1,
 ): LegendEntry[] {
   const heading = (label: string, entries: readonly LegendEntry[]) =>
     entries.length > 0 ? [{ label, heading: true }, ...entries] : [];
+  // Edges that are not beyond chance are gray and have one width.
+  const valued = edges.some((edge) => edge.standing !== "not");
+  const widths = widthLegend(filter.null_, theme.muted, scale);
   return [
     ...heading("Lines", standingLegend(edges, theme)),
-    ...heading(filter.null_ === "" ? "Width: affinity" : "Width: z", widthLegend(filter.null_, theme.muted)),
-    ...heading("Color of lines", lines),
+    ...heading(filter.null_ === "" ? "Width: affinity" : "Width: z", valued ? widths : []),
+    ...heading("Color of lines", valued ? lines : []),
     ...heading("Color of heads", heads),
   ];
 }

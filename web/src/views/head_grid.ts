@@ -12,7 +12,17 @@ import { headFilterControls, onHeadFilter, passingHeads } from "../ui/head_filte
 import { inputChooser } from "../ui/input_chooser";
 import { light, type Theme } from "../ui/theme";
 import { hideTip, showTip } from "../ui/tooltip";
-import { bandHeight, cellPlace, headAt, layoutGrid, moveInGrid, type GridLayout } from "./head_grid_layout";
+import { labelStep } from "./grid";
+import {
+  bandHeight,
+  cellPlace,
+  columnLabels,
+  gutter,
+  headAt,
+  layoutGrid,
+  moveInGrid,
+  type GridLayout,
+} from "./head_grid_layout";
 import { colorOptions, nodeColors, type NodeColors } from "./node_color";
 
 export const headGrid: View = {
@@ -29,6 +39,7 @@ export const headGrid: View = {
 /** One canvas per layer, drawn when it scrolls into view. Marks are elements above them, so that hovering draws nothing. */
 class HeadGridView {
   private readonly stage = el("div", { class: "head-grid", role: "application", tabindex: "0" });
+  private readonly columns = el("div", { class: "grid-columns", "aria-hidden": "true" });
   private readonly live = el("div", { class: "hidden", "aria-live": "polite" });
   private readonly marks = el("div", { class: "marks", "aria-hidden": "true" });
   private bands: HTMLCanvasElement[] = [];
@@ -68,9 +79,10 @@ class HeadGridView {
       ...inputChooser(this.context),
       headFilterControls(this.context),
       this.legend(),
+      note,
+      this.columns,
       this.stage,
       this.live,
-      note,
     );
     this.listen();
     await this.load();
@@ -98,9 +110,13 @@ class HeadGridView {
   private note(): string {
     const { run, store } = this.context;
     const input = run.doc.inputs?.[store.state.input];
-    if (input?.pattern)
-      return `${mapImageNote(input)} Heads without a map are filled with the color of their sum of z: from dark (0) to light (the largest).`;
-    return "This run has no attention maps. Cells have the color of their sum of z: from dark (0) to light (the largest).";
+    const mapped = new Set(input?.pattern ? input.tokens.heads : []);
+    const others = run.heads.filter((head) => !mapped.has(head.name));
+    const what = others.every((head) => head.kv) ? "KV heads have no map of their own." : "Not every head has a map.";
+    const scale = " Cells without a map have the color of their sum of z, from dark (0) to light (the largest).";
+    const colors = this.strengths.size > 0 ? scale : "";
+    if (mapped.size === 0) return `This run has no attention maps.${colors}`;
+    return mapImageNote(input) + (others.length > 0 ? ` ${what}${colors}` : "");
   }
   private legend(): HTMLElement {
     const entries = (this.classes?.legend ?? []).map(({ color, label }) => {
@@ -131,6 +147,13 @@ class HeadGridView {
       return band;
     });
     this.stage.replaceChildren(...this.bands, this.marks);
+    const labels = columnLabels(this.layout);
+    const step = labelStep(this.layout.cell, Math.max(...labels.map((label) => 7 * label.length + 4)));
+    this.columns.replaceChildren(
+      ...labels.map((label, i) => el("span", {}, i % step === 0 || label.startsWith("kv0") ? label : "")),
+    );
+    this.columns.style.paddingLeft = `${gutter}px`;
+    this.columns.style.gridTemplateColumns = `repeat(${labels.length}, ${this.layout.cell}px)`;
     this.placeMarks();
   }
   private resized(): void {
@@ -162,8 +185,11 @@ class HeadGridView {
     c.fillStyle = theme.muted;
     c.font = `12px ${fontFamily}`;
     c.textBaseline = "middle";
-    c.fillText(`L${layer}`, 2, Math.min(this.layout.cell, height) / 2);
-    const size = this.layout.cell - 2;
+    const { cell, perLine } = this.layout;
+    // Lines after the first one say how many heads of the layer come before them.
+    for (let line = 0; line * cell < height; ++line)
+      c.fillText(line === 0 ? `L${layer}` : `+${line * perLine}`, 2, (line + 0.5) * cell);
+    const size = cell - 2;
     this.layout.layers[layer]!.forEach((head, i) => {
       const { x, y } = cellPlace(this.layout, i);
       c.globalAlpha = this.passing.has(head.name) ? 1 : 0.15;

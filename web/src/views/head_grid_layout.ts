@@ -2,6 +2,9 @@ import type { Head } from "../data/head";
 
 /** The height that a grid of few layers fits into. */
 const gridHeight = 520;
+const largestCell = 128;
+/** The smallest cell of layers with at most 32 heads, and of larger ones. */
+const smallestCell = [24, 18] as const;
 
 /** Space left of the cells for the name of the layer. */
 export const gutter = 40;
@@ -15,9 +18,8 @@ export interface GridLayout {
 }
 
 /**
- * Chooses the size of the cells: 28 to 96 pixels, so that the grid fits into the width and, above 44 pixels, into a
- * window; from 18 if a layer has more than 32 heads. A layer that does not fit into the width continues on the next
- * line.
+ * Chooses the size of the cells, so that the grid fits into the width and, above 44 pixels, into a window. A layer that
+ * does not fit into the width with the smallest cells continues on the next line.
  */
 export function layoutGrid(heads: readonly Head[], layers: number, width: number): GridLayout {
   const rows: Head[][] = Array.from({ length: layers }, () => []);
@@ -25,7 +27,8 @@ export function layoutGrid(heads: readonly Head[], layers: number, width: number
   const widest = Math.max(1, ...rows.map((row) => row.length));
   const room = Math.max(28, width - gutter);
   const tallest = Math.max(44, gridHeight / Math.max(1, layers));
-  const cell = Math.floor(Math.min(96, tallest, Math.max(widest > 32 ? 18 : 28, room / widest)));
+  const least = smallestCell[widest > 32 ? 1 : 0];
+  const cell = Math.floor(Math.min(largestCell, tallest, Math.max(least, room / widest)));
   return { cell, perLine: Math.max(1, Math.min(widest, Math.floor(room / cell))), layers: rows };
 }
 
@@ -37,6 +40,12 @@ export function bandHeight(layout: GridLayout, layer: number): number {
 /** Returns the left top corner of a cell within the band of its layer. */
 export function cellPlace({ cell, perLine }: GridLayout, i: number): { x: number; y: number } {
   return { x: gutter + (i % perLine) * cell, y: Math.floor(i / perLine) * cell };
+}
+
+/** Returns the labels of the columns: numbers of heads, then of KV heads unless they continue on another line. */
+export function columnLabels({ perLine, layers }: GridLayout): string[] {
+  const widest = layers.reduce((best, row) => (row.length > best.length ? row : best), layers[0] ?? []);
+  return widest.slice(0, perLine).map(({ kv, index }) => (kv ? `kv${index}` : String(index)));
 }
 
 /** Returns the head at a point of the band of a layer. */

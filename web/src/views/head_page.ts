@@ -88,7 +88,7 @@ function places(context: Context, name: string): Node[] {
       el("h4", {}, `Place in the tree ${label}`),
       ...offerHeads(
         context,
-        `Folders of ${path.sizes.join(" \u2192 ")} heads. Nearest:`,
+        `Sizes of its folders, from all heads to itself: ${path.sizes.join(" \u2192 ")}. Nearest:`,
         path.siblings.slice(0, maxHeads),
       ),
     );

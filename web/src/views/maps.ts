@@ -1,6 +1,8 @@
 import type { NumberArray } from "../data/array";
 import type { Input, MapSet } from "../data/doc";
+import { storyCircuit } from "../data/circuit";
 import { HeadMaps } from "../data/head_maps";
+import { mappedHeads } from "../data/mapped_heads";
 import { drawColorBar, formatNumber, type Box } from "../draw/axes";
 import { lookup, viridis } from "../draw/color";
 import { colorCells, minMax, range } from "../draw/heatmap";
@@ -66,15 +68,20 @@ class Maps {
     this.follow();
   }
 
-  /** Shows the chosen head if it has a map, otherwise the previous head; at start, the head of min entropy. */
+  /**
+   * Shows the chosen head if it has a map, otherwise the previous head; at start, the first head of the story's circuit,
+   * or else the head of min entropy.
+   */
   private follow(): void {
     const { heads } = this.selection.input.tokens;
     const chosen = this.context.store.state.head;
     if (chosen !== null && heads.includes(chosen)) this.selection.head = chosen;
     if (heads.includes(this.selection.head)) return;
+    const { run } = this.context;
     const entropy = this.selection.input.summary?.entropy ?? [];
     const narrowest = entropy.reduce((best, value, i) => (value < (entropy[best] ?? Infinity) ? i : best), 0);
-    this.selection.head = heads[narrowest] ?? heads[0]!;
+    const circuit = (storyCircuit(run)?.edges ?? []).flatMap((edge) => mappedHeads(run, edge.source));
+    this.selection.head = circuit.find((name) => heads.includes(name)) ?? heads[narrowest] ?? heads[0]!;
   }
 
   async attach(section: HTMLElement): Promise<void> {

@@ -252,16 +252,17 @@ class Matrices implements FigureSpec {
     this.markedFor = `${++this.version}`;
   }
 
-  /** Marks the kept edges that stand out and those that are beyond chance. */
+  /** Marks the kept edges that stand out and those that are beyond chance, larger than their cells if these are tiny. */
   private drawEdges(s: Surface): void {
     const { box } = this;
     const wide = box.width / this.columns.length;
     const high = box.height / this.rows.length;
+    const radius = Math.min(5, Math.max(3, wide / 3));
     for (const edge of this.marked) {
       const row = this.rowOf.get(edge.source);
       const column = this.columnOf.get(edge.target);
       if (row === undefined || column === undefined) continue;
-      drawMark(s, box.left + (column + 0.5) * wide, box.top + (row + 0.5) * high, Math.min(5, wide / 3), edge.standing);
+      drawMark(s, box.left + (column + 0.5) * wide, box.top + (row + 0.5) * high, radius, edge.standing);
     }
   }
 
@@ -274,8 +275,9 @@ class Matrices implements FigureSpec {
     if (count === null) s.text("significance unknown", x, y, style);
     else if (count.beyond === 0) s.text("no pair beyond chance", x, y, style);
     else {
-      s.text(`${count.beyond} of ${count.pairs} beyond chance,`, x, y, style);
-      s.text(`${count.out} stand out`, x, y + 15, style);
+      const number = (value: number) => value.toLocaleString("en-US");
+      s.text(`${number(count.beyond)} of ${number(count.pairs)} beyond chance,`, x, y, style);
+      s.text(`${number(count.out)} stand out`, x, y + 15, style);
       (["out", "beyond"] as const).forEach((standing, i) => {
         s.rect(x, y + 27 + 18 * i, 12, 12, { fill: viridis(0.5) });
         drawMark(s, x + 6, y + 33 + 18 * i, 4, standing);

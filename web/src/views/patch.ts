@@ -1,23 +1,15 @@
 import { effectOf, readCutSamples, strongestCuts, type CutSample } from "../data/cuts";
 import { edgeName, edgeOf } from "../data/edge_key";
-import type { Run } from "../data/run";
+import { measureOf } from "../data/measure";
 import type { Context, View } from "../ui/context";
 import { el } from "../ui/dom";
 import { Figure } from "../ui/figure";
 import { tableCard } from "../ui/table_card";
 import { verdictOf } from "../ui/verdict";
-import { PatchEffects, type Measure } from "./patch_effects";
+import { PatchEffects } from "./patch_effects";
 
 /** Max number of rows in the table of the strongest edges. */
 const maxEdges = 12;
-
-/** Returns what was measured. */
-function measureOf(run: Run): Measure {
-  const metric = run.doc.manifest.commands.patch?.identity?.metric;
-  return metric === "logit-diff"
-    ? { name: "change of the logit difference", unit: "" }
-    : { name: "change of the loss", unit: ", nats" };
-}
 
 /** Which edges between heads matter, by cutting them. */
 export const patch: View = {
@@ -44,13 +36,12 @@ export const patch: View = {
 
 /** Table of the chosen edges with the largest effects. */
 function strongest({ run, store }: Context): HTMLElement {
-  const { name, unit } = measureOf(run);
   const chosen = strongestCuts(run.cuts);
   const shown = chosen.slice(0, maxEdges);
   return tableCard({
     name: "patch-strongest",
     title: "Largest effects",
-    about: `${shown.length} of ${chosen.length} chosen edges; click one for its evidence. Effect: ${name}${unit}. Local: change of the target's output, relative to the stream.`,
+    about: `${shown.length} of ${chosen.length} chosen edges; click one for its evidence. Effect: ${measureOf(run).change}. Local: change of the target's output, relative to the stream.`,
     columns: ["edge", "effect", "pk", "z", "local", "kind", "in circuit"],
     rows: shown.map((cut) => [
       ...[edgeName(cut), cut.effect, cut.pk, cut.z, cut.local, cut.kind],

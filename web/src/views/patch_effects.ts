@@ -1,5 +1,6 @@
 import { edgeOf } from "../data/edge_key";
 import { effectOf, strongestCuts, type Cut, type CutSample } from "../data/cuts";
+import type { Measure } from "../data/measure";
 import { maxOf, minOf } from "../data/stats";
 import { drawAxes, drawLegend, formatNumber, linearScale, logScale, signed, type Box } from "../draw/axes";
 import type { Surface } from "../draw/surface";
@@ -11,12 +12,6 @@ import type { Theme } from "../ui/theme";
 const maxLabels = 24;
 /** Effects smaller than this share of the largest one are drawn at the bottom. */
 const smallest = 1e-5;
-
-/** What a cut changes: "change of the loss", ", nats". */
-export interface Measure {
-  name: string;
-  unit: string;
-}
 
 interface Room {
   left: number;
@@ -73,7 +68,7 @@ export class PatchEffects implements FigureSpec {
     const named = this.chosen.slice(0, 3).map((cut) => `${this.name(cut)} ${signed(cut.effect)}`);
     const controls = this.cuts.filter((cut) => cut.kind === "control").length;
     const noise = this.effect === "none" ? " No effect beyond that of random edges." : "";
-    return `${capital(this.measure.name)}${this.measure.unit}, for ${this.chosen.length} chosen and ${controls} random edges.${noise} Largest: ${named.join(", ")}. Arrow keys move through the chosen edges.`;
+    return `${capital(this.measure.change)}, for ${this.chosen.length} chosen and ${controls} random edges.${noise} Largest: ${named.join(", ")}. Arrow keys move through the chosen edges.`;
   }
   height(width: number): number {
     return Math.round(Math.min(540, Math.max(400, width * 0.44)));
@@ -108,7 +103,7 @@ export class PatchEffects implements FigureSpec {
     const y = logScale([low / 1.5, high * 1.6], [box.top + box.height, box.top], 7);
     this.x = x;
     this.y = (size) => y(Math.max(size, low / 1.5));
-    drawAxes(s, box, x, y, { x: "z of the projection kernel", y: `|${this.measure.name}|${this.measure.unit}` }, theme);
+    drawAxes(s, box, x, y, { x: "z of the projection kernel", y: `size of the ${this.measure.change}` }, theme);
     this.drawLevels(s);
     for (const cut of this.cuts) if (cut.kind === "control") this.drawCut(s, cut, theme);
     for (const cut of [...this.chosen].reverse()) this.drawCut(s, cut, theme);
@@ -178,7 +173,7 @@ export class PatchEffects implements FigureSpec {
   private tip(cut: Cut): Hit {
     const tip = [
       this.name(cut),
-      { label: `${this.measure.name}${this.measure.unit}`, value: signed(cut.effect) },
+      { label: this.measure.change, value: signed(cut.effect) },
       { label: "projection kernel", value: `${formatNumber(cut.pk)}, z ${formatNumber(cut.z)}` },
       { label: "local effect", value: formatNumber(cut.local) },
       { label: "edge", value: `${kinds[cut.kind] ?? cut.kind}${cut.inCircuit ? ", in the circuit" : ""}` },

@@ -2,8 +2,10 @@ import { storyCircuit, type StoryCircuit } from "../data/circuit";
 import { effectOf, readCutSamples } from "../data/cuts";
 import { edgeName, edgeOf } from "../data/edge_key";
 import type { Run } from "../data/run";
+import { kindName } from "../data/head_facts";
+import { measuredOn, measureOf } from "../data/measure";
 import { countSentence, wiringStanding } from "../data/significance";
-import { signed } from "../draw/axes";
+import { plainNumber } from "../draw/axes";
 import type { Context, View } from "../ui/context";
 import { button } from "../ui/controls";
 import { el } from "../ui/dom";
@@ -78,23 +80,22 @@ function headline(run: Run, circuit: StoryCircuit | null): string {
   if (standing === "none") return "The heads of this model are not wired to each other beyond chance.";
   if (standing === "unknown") return "This run does not say whether its heads are wired beyond chance.";
   if (circuit?.source === "cut") {
-    const [best] = circuit.edges;
-    const { source, target, effect } = best!;
-    const change = `${signed(Number(effect.toPrecision(2)))}${unit(run)}`;
+    const { source, target, effect } = circuit.edges[0]!;
+    const { name, unit } = measureOf(run);
+    const change = `${plainNumber(Math.abs(effect))}${unit}`;
+    const verb = effect > 0 ? "raises" : "lowers";
     return Math.abs(effect) < slight
-      ? `Heads of this model are wired to each other beyond chance, but no single connection matters much: cutting the strongest, ${source} to ${target}, changes the ${measure(run)} by only ${change}.`
-      : `Heads of this model pass information to each other: cutting the connection from ${source} to ${target} changes the ${measure(run)} by ${change}.`;
+      ? `Heads of this model are wired to each other beyond chance, but on the tested inputs no single connection matters much: cutting the strongest, ${source} to ${target}, ${verb} the ${name} by only ${change}.`
+      : `Heads of this model pass information to each other: cutting the connection from ${source} to ${target} ${verb} the ${name} on the tested inputs by ${change}.`;
   }
   if (circuit) {
-    const { source, target } = circuit.edges[0]!;
-    return `Heads of this model are wired to each other beyond chance, most clearly ${source} to ${target}.`;
+    const { source, target, standing } = circuit.edges[0]!;
+    return standing === "out"
+      ? `Heads of this model are wired to each other beyond chance, most clearly ${source} to ${target}.`
+      : `Heads of this model are wired to each other beyond chance, but no connection stands out from the others. The largest is ${source} to ${target}.`;
   }
   return "Some pairs of heads are wired beyond chance, but none of the role pairs OQ, OK and OV was kept.";
 }
-
-const usesLogits = (run: Run) => run.doc.manifest.commands.patch?.identity?.metric === "logit-diff";
-const measure = (run: Run) => (usesLogits(run) ? "logit difference" : "loss");
-const unit = (run: Run) => (usesLogits(run) ? "" : " nats");
 
 /** Returns up to three findings: the wiring, the behavior of heads, and what cuts or pruning showed. */
 function findings(run: Run): string[] {
@@ -107,7 +108,7 @@ function findings(run: Run): string[] {
   }
   const behaviors = readDetectors(run).flatMap(({ name, scores }) => {
     const heads = scores.filter((one) => one.detected).sort((a, b) => b.score - a.score);
-    return heads.length > 0 ? [`${name.replaceAll("_", " ")}: ${some(heads.map((one) => one.head))}`] : [];
+    return heads.length > 0 ? [`${kindName(name)}: ${some(heads.map((one) => one.head))}`] : [];
   });
   if (behaviors.length > 0) found.push(`Heads by what they attend to: ${behaviors.join("; ")}.`);
   for (const command of ["patch", "prune", "organize", "compare"]) {
@@ -134,6 +135,8 @@ function caveats(run: Run, circuit: StoryCircuit | null): string[] {
         ? `The picture shows the ${circuit.edges.length} largest effects of ${circuit.of} in the circuit, so they are the best of many. Random edges between the same layers were the control.`
         : `The picture shows the ${circuit.edges.length} largest of ${circuit.of} edges, so they are the best of many.`,
     );
+  const tested = run.cuts.length > 0 ? measuredOn(run) : null;
+  if (tested) said.push(`Effects were measured on ${tested}. On other inputs they can be larger or smaller.`);
   const samples = readCutSamples(run.table("patch_agreement"));
   if (run.cuts.length > 0 && effectOf(samples) === "none")
     said.push("The edges that were cut do not change more than random edges do.");

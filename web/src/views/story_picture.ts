@@ -1,20 +1,17 @@
 import type { StoryCircuit, StoryEdge } from "../data/circuit";
+import { detectedKinds, kindName } from "../data/head_facts";
 import { isEdge, type EdgeKey } from "../data/edge_key";
-import { parseHead } from "../data/head";
 import { loadShownInput } from "../data/head_maps";
+import { measureOf } from "../data/measure";
 import { mappedHeads } from "../data/mapped_heads";
-import { formatNumber, signed } from "../draw/axes";
+import { formatNumber, plainNumber } from "../draw/axes";
 import { headCells, mapImageNote } from "../draw/map_image";
 import type { Cells, Surface } from "../draw/surface";
 import { headTip, pairStyles, type Context } from "../ui/context";
 import type { FigureSpec, Hit } from "../ui/figure";
 import { inputName } from "../ui/input_options";
 import type { Theme } from "../ui/theme";
-
-interface Place {
-  x: number;
-  y: number;
-}
+import { layoutStory, type Place, type StoryLayout } from "./story_layout";
 
 /** Below this width the picture has no room for numbers and classes; the list of edges has them. */
 const labelWidth = 600;
@@ -28,13 +25,16 @@ export class StoryPicture implements FigureSpec {
   readonly title: string;
   readonly caption: string;
   private readonly heads: string[];
-  private readonly layers: number[];
   private readonly maps = new Map<string, Cells>();
+  /** What is known of a head, under its name: its classes, or what detectors found, or whose map a KV head shows. */
+  private readonly notes = new Map<string, string>();
   private readonly colors;
   private places = new Map<string, Place>();
   private size = 0;
   private labeled = true;
   private labels: { edge: StoryEdge; x: number; y: number }[] = [];
+  /** Points of the lines, to find the edge under the pointer. */
+  private points: { edge: StoryEdge; x: number; y: number }[] = [];
 
   constructor(
     private readonly context: Context,
@@ -42,14 +42,21 @@ export class StoryPicture implements FigureSpec {
   ) {
     const cut = circuit.source === "cut";
     this.title = cut ? "The circuit with the largest measured effects" : "The clearest wiring by weights";
-    const number = cut ? "the effect of cutting the edge" : "z of its affinity";
+    const number = cut
+      ? `change of the ${measureOf(context.run).name} when the edge is cut`
+      : "z, how many standard deviations the affinity is above that of random subspaces";
     const at = context.store.state.input;
     const input = context.run.doc.inputs?.[at];
     const pictures = input ? ` Pictures: attention on input ${inputName(input, at)}. ${mapImageNote(input)}` : "";
-    this.caption = `Heads from early (left) to late layers. Numbers on lines: ${number}.${pictures} Select a head or an edge to see its evidence.`;
+    this.caption = `Every line leads from an earlier to a later layer. OQ, OK, OV: the later head reads what the earlier one writes as query, key or value. Thick lines stand out, thin ones are beyond chance. Numbers: ${number}.${pictures} Click a head or a line for its evidence.`;
     this.heads = [...new Set(circuit.edges.flatMap(({ source, target }) => [source, target]))];
-    this.layers = [...new Set(this.heads.map((name) => parseHead(name)?.layer ?? 0))].sort((a, b) => a - b);
     this.colors = pairStyles([...new Set(circuit.edges.map((edge) => edge.pair))]);
+    const detected = detectedKinds(context.run);
+    for (const name of this.heads) {
+      const known = context.run.head(name)?.classes ?? [];
+      const kinds = known.length > 0 ? known : (detected.get(name) ?? []).map(kindName);
+      this.notes.set(name, kinds.join(", "));
+    }
   }
 
   /** Loads the maps of the heads. */
@@ -61,6 +68,7 @@ export class StoryPicture implements FigureSpec {
       const [head] = mappedHeads(run, name).filter((one) => shown.input.tokens.heads.includes(one));
       const cells = head ? headCells(shown, head, mapPixels, store.state.query) : null;
       if (cells) this.maps.set(name, cells);
+      if (cells && head !== name) this.notes.set(name, `map of ${head}`);
     }
   }
 
@@ -71,47 +79,27 @@ export class StoryPicture implements FigureSpec {
     return `${this.title}. ${edges.join("; ")}.`;
   }
 
-  private rows(): number {
-    return Math.max(
-      1,
-      ...this.layers.map((layer) => this.heads.filter((name) => parseHead(name)?.layer === layer).length),
-    );
+  private layout(width: number): StoryLayout {
+    const mapped = (this.context.run.doc.inputs?.length ?? 0) > 0;
+    return layoutStory(this.circuit.edges, width, width >= labelWidth, mapped);
   }
   height(width: number): number {
-    return Math.round(this.rows() * (this.side(width) + 64) + 52);
-  }
-  private side(width: number): number {
-    return Math.max(34, Math.min(110, (width - 40) / this.layers.length / 2.1));
-  }
-
-  private layout(width: number): void {
-    this.labeled = width >= labelWidth;
-    this.size = this.side(width);
-    this.places = new Map();
-    const step = (width - this.size - 30) / Math.max(1, this.layers.length - 1);
-    const total = this.rows();
-    this.layers.forEach((layer, column) => {
-      const names = this.heads.filter((name) => parseHead(name)?.layer === layer);
-      const above = (total - names.length) / 2;
-      names.forEach((name, row) => {
-        // Odd columns are lower, so that lines over a column pass between its heads.
-        const shift = names.length === total ? 0 : column % 2 === 0 ? -0.22 : 0.22;
-        const x = 15 + this.size / 2 + (this.layers.length > 1 ? column * step : (width - this.size - 30) / 2);
-        this.places.set(name, { x, y: 24 + this.size / 2 + Math.max(0, above + row + shift) * (this.size + 64) });
-      });
-    });
+    return this.layout(width).height;
   }
 
   /** Returns what the picture says of an edge: the effect of cutting it, or else its z. */
   number({ effect, z }: StoryEdge): string {
     if (this.circuit.source !== "cut") return `z ${formatNumber(z, 2)}`;
-    const logits = this.context.run.doc.manifest.commands.patch?.identity?.metric === "logit-diff";
-    return `${signed(Number(effect.toPrecision(2)))}${logits ? "" : " nats"}`;
+    return `${effect > 0 ? "+" : ""}${plainNumber(effect)}${measureOf(this.context.run).unit}`;
   }
 
   draw(s: Surface, width: number, height: number, theme: Theme): void {
-    this.layout(width);
+    const { places, size, right, byLayer } = this.layout(width);
+    this.labeled = width >= labelWidth;
+    this.places = places;
+    this.size = size;
     this.labels = [];
+    this.points = [];
     for (const edge of this.circuit.edges) this.drawEdge(s, edge, theme);
     for (const name of this.heads) this.drawHead(s, name, theme);
     if (!this.labeled) this.labels = [];
@@ -121,8 +109,8 @@ export class StoryPicture implements FigureSpec {
       s.rect(x - half, y - 9, 2 * half, 17, { fill: theme.background, radius: 4, opacity: 0.9 });
       s.text(text, x, y, { anchor: "middle", baseline: "middle", size: 11, weight: 600, fill: theme.ink });
     }
-    s.text("early layers", 8, height - 8, { fill: theme.muted });
-    s.text("late layers", width - 8, height - 8, { anchor: "end", fill: theme.muted });
+    s.text(byLayer ? "early layers" : "earlier", 8, height - 8, { fill: theme.muted });
+    s.text(byLayer ? "late layers" : "later", right, height - 8, { anchor: "end", fill: theme.muted });
   }
 
   private drawEdge(s: Surface, edge: StoryEdge, theme: Theme): void {
@@ -140,6 +128,7 @@ export class StoryPicture implements FigureSpec {
     const path = points.slice(1).map((point, i) => {
       const last = points[i]!;
       const middle = (last.x + point.x) / 2;
+      for (let t = 0; t < 1; t += 1 / 32) this.points.push({ edge, ...between(last, point, t) });
       return `C${middle},${last.y} ${middle},${point.y} ${point.x},${point.y}`;
     });
     const faint = edge.standing === "not";
@@ -152,10 +141,7 @@ export class StoryPicture implements FigureSpec {
     const last = points.at(-2)!;
     const end = points.at(-1)!;
     const order = this.circuit.edges.filter((one) => one.target === edge.target).indexOf(edge);
-    const t = 0.74 - 0.13 * (order % 3);
-    const bent = 3 * t ** 2 - 2 * t ** 3;
-    const across = 1.5 * t - 1.5 * t ** 2 + t ** 3;
-    this.labels.push({ edge, x: last.x + (end.x - last.x) * across, y: last.y + (end.y - last.y) * bent });
+    this.labels.push({ edge, ...between(last, end, 0.78 - 0.2 * (order % 3)) });
   }
 
   /** Returns the points at which an edge passes the columns between its ends, above or below the heads there. */
@@ -166,21 +152,20 @@ export class StoryPicture implements FigureSpec {
     const between = [...this.places.values()].filter(({ x }) => x > from.x + 1 && x < to.x - 1);
     return [...new Set(between.map(({ x }) => x))]
       .sort((a, b) => a - b)
-      .map((x) => {
+      .flatMap((x) => {
         const wanted = from.y + ((to.y - from.y) * (x - from.x)) / (to.x - from.x);
         const heads = between.filter((place) => place.x === x);
         const free = (y: number) => heads.every((head) => y < head.y - half - 8 || y > head.y + half + 36);
         const gaps = heads.flatMap((head) => [head.y - half - 14, head.y + half + 44]);
         const open = [wanted, ...gaps].filter(free);
-        return {
-          x,
-          y: open.reduce((best, y) => (Math.abs(y - wanted) < Math.abs(best - wanted) ? y : best), open[0]!),
-        };
+        const y = open.reduce((best, one) => (Math.abs(one - wanted) < Math.abs(best - wanted) ? one : best), open[0]!);
+        // Level above or below the whole square.
+        return y === wanted ? [{ x, y }] : [x - half, x + half].map((at) => ({ x: at, y }));
       });
   }
 
   private drawHead(s: Surface, name: string, theme: Theme): void {
-    const { run, store } = this.context;
+    const { store } = this.context;
     const { x, y } = this.places.get(name)!;
     const half = this.size / 2;
     const chosen = store.state.head === name || store.state.hover === name;
@@ -191,8 +176,8 @@ export class StoryPicture implements FigureSpec {
     const style = { stroke: chosen ? theme.mark : theme.axis, width: chosen ? 3 : 1, radius: 4 };
     s.rect(x - half, y - half, this.size, this.size, style);
     s.text(name, x, y + half + 15, { anchor: "middle", weight: 600, fill: theme.ink });
-    const known = run.head(name)?.classes.join(", ") ?? "";
-    if (known && this.labeled) s.text(known, x, y + half + 29, { anchor: "middle", size: 11, fill: theme.muted });
+    const note = this.notes.get(name)!;
+    if (note && this.labeled) s.text(note, x, y + half + 29, { anchor: "middle", size: 11, fill: theme.muted });
   }
 
   hit(x: number, y: number): Hit | null {
@@ -201,11 +186,15 @@ export class StoryPicture implements FigureSpec {
     for (const [name, place] of this.places)
       if (Math.abs(place.x - x) <= half && Math.abs(place.y - y) <= half + 10)
         return { head: name, tip: headTip(run, name) };
+    const distance = (one: Place) => Math.hypot(one.x - x, one.y - y);
+    const near = this.points.reduce((best, one) => (distance(one) < distance(best) ? one : best), this.points[0]!);
     const label = this.labels.find((one) => Math.abs(one.x - x) < 44 && Math.abs(one.y - y) < 12);
-    if (!label) return null;
-    const { pair, source, target } = label.edge;
+    const found = label ?? (near && distance(near) < 10 ? near : null);
+    if (!found) return null;
+    const { pair, source, target } = found.edge;
     const edge: EdgeKey = { pair, source, target };
-    return { edge, tip: [`${source} \u2192 ${target}, ${pair}`, { label: "effect", value: this.number(label.edge) }] };
+    const what = this.circuit.source === "cut" ? "effect of cutting" : "affinity";
+    return { edge, tip: [`${source} \u2192 ${target}, ${pair}`, { label: what, value: this.number(found.edge) }] };
   }
 
   key(key: string): string | null {
@@ -232,6 +221,13 @@ export class StoryPicture implements FigureSpec {
       ]),
     };
   }
+}
+
+/** Returns a point of the curve between two places that begins and ends horizontally, at t in 0 .. 1. */
+function between(from: Place, to: Place, t: number): Place {
+  const across = 1.5 * t - 1.5 * t ** 2 + t ** 3;
+  const along = 3 * t ** 2 - 2 * t ** 3;
+  return { x: from.x + (to.x - from.x) * across, y: from.y + (to.y - from.y) * along };
 }
 
 /** Returns the left top corner, width and height of cells in the middle of a square. */

@@ -59,7 +59,7 @@ export function tiles(run: Run): HTMLElement {
   const query = run.heads.filter((head) => !head.kv);
   const entries: [string, string][] = [];
   if (run.heads.length > 0) {
-    entries.push(["layers", String(run.layers)], ["heads", String(query.length)]);
+    entries.push(["layers", String(run.layers)], ["heads", query.length.toLocaleString("en-US")]);
     const kv = run.heads.length - query.length;
     if (kv > 0) entries.push(["KV heads", String(kv)]);
   }
@@ -72,9 +72,12 @@ export function tiles(run: Run): HTMLElement {
   }
   const input = run.doc.inputs?.[0];
   if (input?.patches !== undefined) entries.push(["patches", String(input.patches)]);
-  else if (input) entries.push(["tokens", String(input.tokens.tokens.length)]);
+  else if (input) {
+    const label = run.doc.inputs!.length > 1 ? "tokens in the first input" : "tokens";
+    entries.push([label, String(input.tokens.tokens.length)]);
+  }
   if ((run.doc.inputs?.length ?? 0) > 1) entries.push(["inputs", String(run.doc.inputs!.length)]);
-  if (run.doc.prune) entries.push(["heads removed", String(run.doc.prune.removed)]);
+  if (run.doc.prune) entries.push(["heads removed by pruning", String(run.doc.prune.removed)]);
   if (run.doc.comparison) entries.push(["runs compared", String(run.doc.comparison.runs.length)]);
   return el(
     "dl",

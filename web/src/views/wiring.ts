@@ -15,7 +15,7 @@ import { tableCard } from "../ui/table_card";
 import type { Theme } from "../ui/theme";
 import { panBy, zoomAround, type ZoomHooks } from "../ui/zoom";
 import { edgeControls } from "./edge_controls";
-import { edgeWidth, strength } from "./edge_width";
+import { edgeWidth, lineScale, strength } from "./edge_width";
 import {
   chanceDash,
   chosenIn,
@@ -74,7 +74,7 @@ class Wiring implements FigureSpec {
   readonly id = "wiring";
   readonly title = "Connections between heads";
   readonly caption =
-    "Ctrl and the wheel, or + and \u2212, zoom; drag to move; a double click or 0 shows all. Widths have the same scale in every page.";
+    "Ctrl and the wheel, or + and \u2212, zoom; drag to move; a double click or 0 shows all. Widths have the same scale in every page; where layers are close together, all lines and the legend are thinner.";
   private readonly pairs: Map<string, PairStyle>;
   private readonly mlps: Edge[];
   private readonly mlpNames: string[];
@@ -96,6 +96,8 @@ class Wiring implements FigureSpec {
   /** All of the wiring at the present zoom, before it is moved by `offset`. */
   private box: Box = { left: 0, top: 0, width: 0, height: 0 };
   private offset = { x: 0, y: 0 };
+  /** Factor of the widths of all lines. */
+  private thin = 1;
 
   constructor(private readonly context: Context) {
     const { run } = context;
@@ -207,7 +209,7 @@ class Wiring implements FigureSpec {
     const mlps = this.edges.some((edge) => !this.isKey(edge))
       ? [{ ...mlpStyle, label: "from or to an MLP", line: true }]
       : [];
-    return edgeLegend(this.edges, filter, [...pairs, ...mlps], this.colors.legend, theme);
+    return edgeLegend(this.edges, filter, [...pairs, ...mlps], this.colors.legend, theme, this.thin);
   }
   private legendWidth(width: number): number {
     return this.colors.ends && width > 560 ? width - 200 : width - 20;
@@ -232,6 +234,7 @@ class Wiring implements FigureSpec {
     const { columns } = this.layout;
     const span = Math.min(width - 76, columns * 440);
     this.window = { left: 58, top: 12, width: span, height: height - this.below(width) };
+    this.thin = lineScale(span / columns);
     const factor = zoom?.factor ?? 1;
     // The first and the last layer are near the sides: half a distance between layers would be empty there.
     const side = Math.min(span / columns / 2, 30);
@@ -313,7 +316,7 @@ class Wiring implements FigureSpec {
     const route = this.routes[i];
     if (!route) return;
     const { null_ } = this.context.store.state.filter;
-    const width = edgeWidth(strength(edge, { null_ }), null_);
+    const width = edgeWidth(strength(edge, { null_ }), null_) * this.thin;
     const pair = this.isKey(edge) ? this.pairs.get(edge.pair)! : mlpStyle;
     const path = routePath(route, this.offset.x, this.offset.y);
     const style = edgeStyle(edge, pair, width, touched, theme, chanceDash(this.edges));

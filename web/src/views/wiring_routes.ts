@@ -1,12 +1,15 @@
 import type { Box } from "../draw/axes";
 import type { WiringLayout } from "./wiring_layout";
 
-/** A curve in the gap to the right of a column, with horizontal ends. */
+/** A curve in the gap to the right of a column. */
 export interface Piece {
   x1: number;
   y1: number;
   x2: number;
   y2: number;
+  /** Slopes at both ends, and of the straight lines that continue it there. */
+  slope1: number;
+  slope2: number;
   /** Reach of a bow that begins and ends at the same column; 0 for a curve from left to right. */
   bow: number;
 }
@@ -35,7 +38,7 @@ const margin = 1.2;
 /**
  * Routes edges so that no line crosses the square of another head, and lines side by side are apart. In a gap between two
  * columns, a line is an S-shaped curve. It passes a column between two squares, as close as possible to the straight line
- * between its ends. A passage without room for another lane is passed over for the nearest one with room. Lines that share
+ * between its ends: sloped where the passage has room for that, otherwise horizontal. A passage without room for another lane is passed over for the nearest one with room. Lines that share
  * a passage, or a side of a square, are spread over it, ordered by where they go. The last edges choose first.
  * Returns null for edges whose ends are not shown. Cost: edges times columns.
  */
@@ -53,7 +56,8 @@ export function routeEdges(edges: readonly Ends[], layout: WiringLayout, box: Bo
     if (!a || !b || source === target) return null;
     const [from, to] = a.column <= b.column ? [a, b] : [b, a];
     const y = (row: number) => box.top + (row + 0.5) * high;
-    return { from, to, y1: y(from.row), y2: y(to.row), passes: [] as number[], p1: 0, p2: 0 };
+    const passes: number[] = [];
+    return { from, to, y1: y(from.row), y2: y(to.row), passes, free: [] as [number, number][], p1: 0, p2: 0 };
   });
 
   const ports = new Spread();
@@ -75,6 +79,7 @@ export function routeEdges(edges: readonly Ends[], layout: WiringLayout, box: Bo
       --room[column]![passage]!;
       const free = passagesAt[column]![passage]!;
       last = Math.min(free[1], Math.max(free[0], ideal));
+      draft.free.push(free);
       const k = column - from.column - 1;
       passages.add(`${column} ${passage}`, free, last, ideal, i, (y) => (draft.passes[k] = y));
     }
@@ -84,24 +89,43 @@ export function routeEdges(edges: readonly Ends[], layout: WiringLayout, box: Bo
 
   return drafts.map((draft) => {
     if (!draft) return null;
-    const { from, to, p1, p2, passes } = draft;
+    const { from, to, p1, p2, passes, free } = draft;
     const left = centerX(from.column) + r;
     if (from.column === to.column) {
       const reach = Math.min(0.9 * (wide - 2 * r), 14 + 0.12 * Math.abs(p2 - p1));
-      return { left, right: left, firstGap: from.column, pieces: [{ x1: left, y1: p1, x2: left, y2: p2, bow: reach }] };
+      const bow = { x1: left, y1: p1, x2: left, y2: p2, slope1: 0, slope2: 0, bow: reach };
+      return { left, right: left, firstGap: from.column, pieces: [bow] };
     }
     const ys = [p1, ...passes, p2];
+    const slopes = ys.map((y, k) => {
+      const bounds = free[k - 1];
+      return bounds && k + 1 < ys.length ? slopeAt(ys[k - 1]!, y, ys[k + 1]!, wide, bounds, side) : 0;
+    });
     const pieces: Piece[] = [];
     for (let k = 0; k + 1 < ys.length; ++k)
       pieces.push({
         x1: centerX(from.column + k) + side,
-        y1: ys[k]!,
+        y1: ys[k]! + slopes[k]! * side,
         x2: centerX(from.column + k + 1) - side,
-        y2: ys[k + 1]!,
+        y2: ys[k + 1]! - slopes[k + 1]! * side,
+        slope1: slopes[k]!,
+        slope2: slopes[k + 1]!,
         bow: 0,
       });
     return { left, right: centerX(to.column) - r, firstGap: from.column, pieces };
   });
+}
+
+/**
+ * Returns the slope of a line that passes a column at height y, between the heights at the columns next to it: that of a
+ * smooth curve without a hump, at most what keeps the line inside the passage for `side` pixels on both sides.
+ */
+function slopeAt(before: number, y: number, after: number, wide: number, [low, high]: [number, number], side: number) {
+  const [rise, next] = [(y - before) / wide, (after - y) / wide];
+  if (rise * next <= 0) return 0;
+  const room = Math.max(0, Math.min(y - low, high - y)) / side;
+  const smooth = (2 * rise * next) / (rise + next);
+  return Math.sign(smooth) * Math.min(Math.abs(smooth), room);
 }
 
 const shift = ([low, high]: [number, number], by: number): [number, number] => [low + by, high + by];
@@ -188,22 +212,33 @@ class Spread {
 }
 
 /** Returns the point of a piece at t in 0 .. 1. */
-export function piecePoint({ x1, y1, x2, y2, bow }: Piece, t: number): { x: number; y: number } {
+export function piecePoint(piece: Piece, t: number): { x: number; y: number } {
+  const { x1, y1, x2, y2 } = piece;
   const a = (1 - t) ** 3;
   const b = 3 * t * (1 - t) ** 2;
   const c = 3 * t ** 2 * (1 - t);
   const d = t ** 3;
-  const [c1, c2] = bow > 0 ? [x1 + bow, x2 + bow] : [(x1 + x2) / 2, (x1 + x2) / 2];
-  return { x: a * x1 + b * c1 + c * c2 + d * x2, y: (a + b) * y1 + (c + d) * y2 };
+  const [c1, c2] = handles(piece);
+  return { x: a * x1 + b * c1.x + c * c2.x + d * x2, y: a * y1 + b * c1.y + c * c2.y + d * y2 };
+}
+
+/** Returns the two control points of a piece. */
+function handles({ x1, y1, x2, y2, slope1, slope2, bow }: Piece): [{ x: number; y: number }, { x: number; y: number }] {
+  const reach = bow > 0 ? bow : (x2 - x1) / 2;
+  const sign = bow > 0 ? 1 : -1;
+  return [
+    { x: x1 + reach, y: y1 + slope1 * reach },
+    { x: x2 + sign * reach, y: y2 - slope2 * reach },
+  ];
 }
 
 /** Returns a route as an SVG path, moved by (dx, dy). */
 export function routePath(route: Route, dx = 0, dy = 0): string {
   const at = (x: number, y: number) => `${(x + dx).toFixed(1)},${(y + dy).toFixed(1)}`;
   const parts = [`M${at(route.left, route.pieces[0]!.y1)}`];
-  for (const { x1, y1, x2, y2, bow } of route.pieces) {
-    const [c1, c2] = bow > 0 ? [x1 + bow, x2 + bow] : [(x1 + x2) / 2, (x1 + x2) / 2];
-    parts.push(`L${at(x1, y1)}C${at(c1, y1)} ${at(c2, y2)} ${at(x2, y2)}`);
+  for (const piece of route.pieces) {
+    const [c1, c2] = handles(piece);
+    parts.push(`L${at(piece.x1, piece.y1)}C${at(c1.x, c1.y)} ${at(c2.x, c2.y)} ${at(piece.x2, piece.y2)}`);
   }
   const last = route.pieces.at(-1)!;
   if (last.bow === 0) parts.push(`L${at(route.right, last.y2)}`);
@@ -234,7 +269,10 @@ export class RouteIndex {
     let best = -1;
     let least = reach;
     for (const { piece, index } of this.gaps.get(gap) ?? []) {
-      if (y < Math.min(piece.y1, piece.y2) - reach || y > Math.max(piece.y1, piece.y2) + reach) continue;
+      // The straight lines at the columns reach at most half a column beyond the piece.
+      const beyond = (Math.max(Math.abs(piece.slope1), Math.abs(piece.slope2)) * this.box.width) / this.columns / 2;
+      const room = reach + beyond;
+      if (y < Math.min(piece.y1, piece.y2) - room || y > Math.max(piece.y1, piece.y2) + room) continue;
       const distance = pieceDistance(piece, x, y);
       if (distance <= least) [best, least] = [index, distance];
     }
@@ -243,8 +281,9 @@ export class RouteIndex {
 }
 
 function pieceDistance(piece: Piece, x: number, y: number): number {
-  if (piece.bow === 0 && x <= piece.x1) return Math.abs(y - piece.y1);
-  if (piece.bow === 0 && x >= piece.x2) return Math.abs(y - piece.y2);
+  const { x1, y1, x2, y2, slope1, slope2, bow } = piece;
+  if (bow === 0 && x <= x1) return Math.abs(y - y1 - slope1 * (x - x1));
+  if (bow === 0 && x >= x2) return Math.abs(y - y2 - slope2 * (x - x2));
   const steps = 16;
   let least = Infinity;
   let before = piecePoint(piece, 0);

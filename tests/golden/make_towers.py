@@ -1,0 +1,350 @@
+#!/usr/bin/env python3
+"""Make tiny image models and models with an image and a text tower, with heads and forward passes of each tower.
+
+Made like the cases of make_families.py: seeded float16 values, saved with save_pretrained,
+loaded again from that folder and run with eager attention; heads are sliced from the live
+PyTorch modules.
+
+Output, per case:  OUT/<case>/config.json, model.safetensors, expected_vision.npz,
+expected_text.npz, expected_stage1.npz ..., as there are; the arrays are those of make_families.py, with
+pixel_values in place of input_ids for images. Towers that headscope does not run have heads only.
+Made with torch 2.15.0, transformers 5.22.2, safetensors 0.8.
+
+    python make_towers.py OUT [--only CASE ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import sys
+import traceback
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import transformers as hf
+from torch import Tensor
+
+from make_families import SHARPEN, compact, fused, split, thirds
+from make_hf_checkpoints import BASE_SEED, Layer, expected_arrays, fill, to_numpy
+
+QK = re.compile(r"([qk](uery|ey)?(_proj)?|qkv|(self_attn|attention)\.[qk]_norm)\.weight$")
+TOKENS = 9
+
+
+@dataclass(frozen=True)
+class Tower:
+    module: str  # path in the model; empty for the model itself
+    read: Callable[[Any], Any]
+    norm: str = "layer"
+    runs: bool = True
+    image: tuple[int, int] = (8, 8)  # height and width
+    arguments: dict[str, Any] = field(default_factory=dict)  # of the call
+    packed: bool = False  # takes the patches of two equal frames, in the order in which Qwen merges them
+    heads: int = 0  # if the configuration lists several numbers
+    head: str = ""  # path of the module that makes the output of the last hidden state
+
+
+@dataclass(frozen=True)
+class Case:
+    model: str
+    config: str
+    options: dict[str, Any]
+    vision: Tower | None = None
+    text: Tower | None = None
+    stages: tuple[Tower, ...] = ()
+
+
+V = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 8}
+V |= {"image_size": 8, "patch_size": 2}
+SMALL = V | {"image_size": 6}
+T = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 8}
+T |= {"vocab_size": 20, "max_position_embeddings": 16, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+G = T | {"num_key_value_heads": 1, "tie_word_embeddings": False}
+QWEN_VISION = {"depth": 2, "num_heads": 2, "patch_size": 2, "spatial_merge_size": 2, "in_channels": 3}
+ROPE = {"rope_type": "default", "rope_theta": 100.0}
+
+CLIP = "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.out_proj"
+VIT = "attention.q_proj attention.k_proj attention.v_proj attention.o_proj"
+clip_blocks = split("encoder.layers", CLIP, "layer_norm1")
+pixtral_blocks = split("transformer.layers", VIT, "attention_norm")
+internvl_blocks = split(
+    "encoder.layer", VIT.replace("o_proj", "projection_layer"), "layernorm_before", scale="lambda_1"
+)
+qwen_blocks = fused("blocks", "attn.qkv", "attn.proj", "norm1", thirds)
+llama_blocks = split("layers")
+
+
+def gemma_blocks(model: Any) -> Iterator[Layer]:
+    for block, layer in zip(model.layers, split("layers", offset=1.0)(model), strict=True):
+        yield layer._replace(scale=1 + block.post_attention_layernorm.weight)
+
+
+def swin_blocks(stage: int) -> Any:
+    blocks = split("blocks", VIT, "layernorm_before")
+    return lambda model: blocks(model.swin.encoder.layers[stage])
+
+
+def text(read: Any = llama_blocks) -> Tower:
+    return Tower("model.language_model", read, "rms", head="lm_head")
+
+
+def multimodal(name: str, vision: Tower, options: dict[str, Any], read: Any = llama_blocks) -> Case:
+    return Case(f"{name}ForConditionalGeneration", f"{name}Config", options, vision, text(read))
+
+
+CASES: dict[str, Case] = {
+    "clip_both": Case(
+        "CLIPModel", "CLIPConfig", {"text_config": T, "vision_config": SMALL, "projection_dim": 6},
+        Tower("vision_model", clip_blocks, image=(6, 6)), Tower("text_model", clip_blocks),
+    ),
+    "siglip": Case(
+        "SiglipModel", "SiglipConfig", {"text_config": T, "vision_config": SMALL},
+        Tower("vision_model", clip_blocks, image=(6, 6)), Tower("text_model", clip_blocks),
+    ),
+    "siglip_classifier": Case(
+        "SiglipForImageClassification", "SiglipConfig",
+        {"vision_config": V, "text_config": T, "num_labels": 3},
+        Tower("", split("vision_model.encoder.layers", CLIP, "layer_norm1")),
+    ),
+    "siglip2": Case(
+        "Siglip2Model", "Siglip2Config",
+        {"text_config": T, "vision_config": {k: v for k, v in V.items() if k != "image_size"} | {"num_patches": 16}},
+        Tower("vision_model", clip_blocks, runs=False), Tower("text_model", clip_blocks),
+    ),
+    "dinov3": Case(
+        "DINOv3ViTModel", "DINOv3ViTConfig", V | {"num_register_tokens": 2, "image_size": [6, 8]},
+        Tower("", split("model.layer", VIT, "norm1", scale="layer_scale1.lambda1"), image=(6, 8)),
+    ),
+    "dinov3_gated": Case(
+        "DINOv3ViTModel", "DINOv3ViTConfig",
+        V | {"num_register_tokens": 1, "use_gated_mlp": True, "hidden_act": "silu", "key_bias": True, "value_bias": False},
+        Tower("", split("model.layer", VIT, "norm1", scale="layer_scale1.lambda1")),
+    ),
+    "vit_mae": Case(
+        "ViTMAEForPreTraining", "ViTMAEConfig",
+        V | {"mask_ratio": 0.0, "decoder_hidden_size": 4, "decoder_num_hidden_layers": 1,
+             "decoder_num_attention_heads": 1, "decoder_intermediate_size": 4},
+        Tower("vit", split("layers", VIT, "layernorm_before"), arguments={"noise": torch.arange(16.0)[None]}),
+    ),
+    "beit": Case(
+        "BeitForImageClassification", "BeitConfig",
+        V | {"use_relative_position_bias": True, "num_labels": 3},
+        Tower("", split("beit.layers", VIT, "layernorm_before", scale="lambda_1")),
+    ),
+    "beit_shared": Case(
+        "BeitModel", "BeitConfig",
+        V | {"use_shared_relative_position_bias": True, "use_absolute_position_embeddings": True,
+             "use_mean_pooling": False, "layer_scale_init_value": 0.0},
+        Tower("", split("layers", VIT, "layernorm_before")),
+    ),
+    "swin": Case(
+        "SwinForImageClassification", "SwinConfig",
+        {"image_size": 8, "patch_size": 2, "embed_dim": 4, "depths": [1, 2], "num_heads": [1, 2], "window_size": 2},
+        stages=tuple(Tower("", swin_blocks(i), runs=False, heads=1 + i) for i in range(2)),
+    ),
+    "llava": multimodal(
+        "Llava", Tower("model.vision_tower", clip_blocks),
+        {"vision_config": V | {"model_type": "clip_vision_model"}, "text_config": G | {"model_type": "llama"},
+         "image_token_index": 3},
+    ),
+    "mistral3": multimodal(
+        "Mistral3", Tower("model.vision_tower", pixtral_blocks, "rms", image=(6, 8)),
+        {"vision_config": V | {"model_type": "pixtral"}, "text_config": G | {"model_type": "mistral"},
+         "image_token_index": 3},
+    ),
+    "internvl": multimodal(
+        "InternVL", Tower("model.vision_tower", internvl_blocks, image=(6, 6)),
+        {"vision_config": SMALL, "text_config": G | {"model_type": "qwen2"}, "image_token_id": 3},
+    ),
+    # A prompt is read in both directions; without the types of its tokens, transformers reads it forward.
+    "paligemma": Case(
+        "PaliGemmaForConditionalGeneration", "PaliGemmaConfig",
+        {"vision_config": V | {"model_type": "siglip_vision_model", "vision_use_head": False},
+         "text_config": G | {"model_type": "gemma", "head_dim": 6, "tie_word_embeddings": True},
+         "image_token_index": 3, "projection_dim": 8},
+        Tower("model.vision_tower", clip_blocks),
+        Tower("model", split("language_model.layers", offset=1.0), "rms", head="lm_head",
+              arguments={"token_type_ids": torch.zeros(1, TOKENS, dtype=torch.long)}),
+    ),
+    "gemma3_both": multimodal(
+        "Gemma3", Tower("model.vision_tower", clip_blocks, image=(6, 6)),
+        {"vision_config": SMALL | {"model_type": "siglip_vision_model", "vision_use_head": False},
+         "text_config": G | {"head_dim": 6, "tie_word_embeddings": True, "sliding_window": 4},
+         "mm_tokens_per_image": 4, "image_token_index": 3},
+        gemma_blocks,
+    ),
+    "qwen2_vl": multimodal(
+        "Qwen2VL", Tower("model.visual", qwen_blocks, packed=True, image=(4, 8)),
+        {"vision_config": QWEN_VISION | {"embed_dim": 8, "hidden_size": 8, "temporal_patch_size": 2, "mlp_ratio": 2},
+         "text_config": G | {"rope_parameters": ROPE | {"mrope_section": [1, 1]}}, "image_token_id": 3},
+    ),
+    "qwen2_5_vl": multimodal(
+        "Qwen2_5_VL", Tower("model.visual", qwen_blocks, "rms", runs=False),
+        {"vision_config": QWEN_VISION | {"hidden_size": 8, "out_hidden_size": 8, "intermediate_size": 8,
+                                         "window_size": 8, "fullatt_block_indexes": [1]},
+         "text_config": G | {"rope_parameters": ROPE | {"mrope_section": [1, 1]}}, "image_token_id": 3},
+    ),
+    "qwen3_vl": multimodal(
+        "Qwen3VL", Tower("model.visual", qwen_blocks, packed=True, image=(4, 8)),
+        {"vision_config": QWEN_VISION | {"hidden_size": 8, "out_hidden_size": 8, "intermediate_size": 8,
+                                         "num_position_embeddings": 16, "deepstack_visual_indexes": []},
+         "text_config": G | {"head_dim": 6, "rope_parameters": ROPE | {"mrope_section": [1, 1, 1]}},
+         "image_token_id": 3},
+    ),
+}  # fmt: skip
+
+
+# --- Making a case ----------------------------------------------------------------------------
+
+
+def seed_of(name: str) -> int:
+    return BASE_SEED ^ zlib.crc32(("tower " + name).encode())
+
+
+def part(model: Any, tower: Tower) -> Any:
+    return attrgetter(tower.module)(model) if tower.module else model
+
+
+def build(name: str, case: Case, sharpen: float) -> Any:
+    torch.manual_seed(seed_of(name))
+    model = getattr(hf, case.model)(getattr(hf, case.config)(**case.options)).float().eval()
+    fill(model, seed_of(name))
+    normed = any(re.search(r"self_attn\.[qk]_norm", parameter_name) for parameter_name, _ in model.named_parameters())
+    for parameter_name, parameter in model.named_parameters():
+        text_weight = normed and "language_model" in parameter_name and "_norm" not in parameter_name
+        if QK.search(parameter_name) and not text_weight:
+            parameter.data.mul_(sharpen)
+        parameter.data.copy_(parameter.data.half().float())
+    model.set_attn_implementation("eager")
+    return model
+
+
+def inputs_of(name: str, kind: str, tower: Tower) -> dict[str, Tensor]:
+    generator = torch.Generator().manual_seed(seed_of(name) + 1)
+    if kind == "text":
+        return {"input_ids": torch.randint(4, 20, (1, TOKENS), generator=generator)}
+    return {"pixel_values": torch.randn((1, 3, *tower.image), generator=generator).half().float()}
+
+
+def run_packed(module: Any, pixels: Tensor) -> dict[str, np.ndarray]:
+    """Maps and output with the patches row by row. transformers does not return these maps."""
+    size, merge = module.config.patch_size, module.config.spatial_merge_size
+    rows, columns = pixels.shape[2] // size, pixels.shape[3] // size
+    frames = pixels.repeat(2, 1, 1, 1).reshape(1, 2, 3, rows // merge, merge, size, columns // merge, merge, size)
+    patches = frames.permute(0, 3, 6, 4, 7, 2, 1, 5, 8).reshape(rows * columns, -1)
+    places = torch.arange(rows * columns).reshape(rows // merge, merge, columns // merge, merge)
+    back = places.permute(0, 2, 1, 3).flatten().argsort()
+    source = sys.modules[type(module).__module__]
+    original, maps = source.eager_attention_forward, []
+
+    def attend(*arguments: Any, **options: Any) -> Any:
+        maps.append(original(*arguments, **options)[1][:, :, back][..., back])
+        return original(*arguments, **options)
+
+    source.eager_attention_forward = attend
+    try:
+        with torch.no_grad():
+            output = module(patches, grid_thw=torch.tensor([[1, rows, columns]])).last_hidden_state[None, back]
+    finally:
+        source.eager_attention_forward = original
+    return {"attentions": to_numpy(torch.stack(maps)), "output": to_numpy(output)}
+
+
+def run(model: Any, tower: Tower, inputs: dict[str, Tensor]) -> dict[str, np.ndarray]:
+    module = part(model, tower)
+    if tower.packed:
+        return run_packed(module, inputs["pixel_values"])
+    with torch.no_grad():
+        result = module(**inputs, **tower.arguments, output_attentions=True)
+        output = result.logits if hasattr(result, "logits") else result.last_hidden_state
+        if tower.head:
+            output = attrgetter(tower.head)(model)(output)
+    return {"attentions": to_numpy(torch.stack(result.attentions)), "output": to_numpy(output)}
+
+
+def is_sharp(attentions: np.ndarray) -> bool:
+    largest = attentions[..., 4:, :].max(axis=-1)
+    return bool(np.isfinite(attentions).all() and 0.3 < largest.mean() < 0.9)
+
+
+def towers(case: Case) -> dict[str, Tower]:
+    named = {"vision": case.vision, "text": case.text}
+    named |= {f"stage{i + 1}": tower for i, tower in enumerate(case.stages)}
+    return {kind: tower for kind, tower in named.items() if tower is not None}
+
+
+def sharp_model(name: str, case: Case) -> tuple[Any, float]:
+    for factor in SHARPEN:
+        model = build(name, case, factor)
+        maps = [
+            run(model, tower, inputs_of(name, kind, tower))["attentions"]
+            for kind, tower in towers(case).items()
+            if tower.runs
+        ]
+        if all(map(is_sharp, maps)):
+            return model, factor
+    raise ValueError("attention is too flat or too sharp")
+
+
+def make_case(name: str, case: Case, folder: Path) -> str:
+    model, factor = sharp_model(name, case)
+    shutil.rmtree(folder, ignore_errors=True)
+    model.half().save_pretrained(folder)
+    (folder / "generation_config.json").unlink(missing_ok=True)
+    options = {"dtype": torch.float32, "attn_implementation": "eager"}
+    runner = type(model).from_pretrained(folder, **options).eval()
+    for key, value in runner.state_dict().items():
+        if not torch.equal(value, model.float().state_dict()[key]):
+            raise ValueError(f"{key} differs after loading {folder}")
+    for kind, tower in towers(case).items():
+        arrays: dict[str, np.ndarray] = {}
+        if tower.runs:
+            inputs = inputs_of(name, kind, tower)
+            arrays = run(runner, tower, inputs) | {key: value.numpy() for key, value in inputs.items()}
+        module = part(runner, tower)
+        config = module.config
+        config = getattr(config, "vision_config", config) if kind == "vision" else config.get_text_config()
+        heads = tower.heads or getattr(config, "num_attention_heads", None) or config.num_heads
+        layers = list(tower.read(module))
+        arrays |= compact(expected_arrays(layers, heads, tower.norm))
+        np.savez_compressed(folder / f"expected_{kind}.npz", **arrays)  # type: ignore[arg-type]
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    if size > 30_000:
+        raise ValueError(f"{size} bytes")
+    return f"{', '.join(towers(case))}, factor {factor}, {size / 1024:.1f} KiB"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--only", action="append", choices=list(CASES), metavar="CASE")
+    arguments = parser.parse_args()
+    hf.utils.logging.set_verbosity_error()
+    hf.utils.logging.disable_progress_bar()
+    torch.set_num_threads(1)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    print(f"torch {torch.__version__}, transformers {hf.__version__}, numpy {np.__version__}")
+    failed = []
+    for name in arguments.only or CASES:
+        try:
+            print(f"PASS {name}: {make_case(name, CASES[name], arguments.out / name)}", flush=True)
+        except Exception as error:  # one broken case must not hide the others
+            traceback.print_exc()
+            print(f"FAIL {name}: {error}", flush=True)
+            shutil.rmtree(arguments.out / name, ignore_errors=True)
+            failed.append(name)
+    total = sum(path.stat().st_size for path in arguments.out.rglob("*") if path.is_file())
+    print(f"{len(failed)} failed {failed or ''}; {total / 1e6:.2f} MB in {arguments.out}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
