@@ -131,7 +131,7 @@ std::optional<std::string> find_mistake(std::span<const std::string> rest, Comma
 
 std::string usage_message(std::span<const std::string> words, Commands commands, std::string_view otherwise) {
   if (words.empty()) {
-    return "what to do? e.g. headscope inspect MODEL; 'headscope --help' shows the commands";
+    return "no command given, expected one such as headscope inspect MODEL; 'headscope --help' lists them";
   }
   if (is_option(words.front())) return before_command(name_in(words.front()), commands);
   const auto command =

@@ -23,8 +23,9 @@ std::size_t row_of(std::ptrdiff_t distance, const RelativePositions& positions) 
   if (positions.buckets > 0 && positions.longest > 0 && far > middle) {
     // In float, like PyTorch: a distance at the border of two buckets must fall to the same side.
     const auto half = static_cast<float>(middle);
-    const float share = std::log(static_cast<float>(far) / half) /
-                        std::log(static_cast<float>(static_cast<double>(positions.longest - 1) / middle));
+    const float share =
+        std::log(static_cast<float>(far) / half) /
+        std::log(static_cast<float>(static_cast<double>(positions.longest - 1) / static_cast<double>(middle)));
     const auto steps = static_cast<std::ptrdiff_t>(std::ceil(share * (half - 1))) + middle;
     bucket = distance < 0 ? -steps : steps;
   }

@@ -36,7 +36,7 @@ std::optional<std::string> find_prefix(const Checkpoint& checkpoint, const Layou
 
 // Chooses among the stages of a layout whose prefix has {i}.
 LayoutSearch find_stage(const Checkpoint& checkpoint, const Layout& layout, std::optional<std::size_t> stage) {
-  LayoutSearch search{.layout = &layout, .problem = fmt::format("there is no '{}.weight'", layout.o)};
+  LayoutSearch search{.layout = &layout, .prefix = {}, .problem = fmt::format("there is no '{}.weight'", layout.o)};
   std::map<std::size_t, std::pair<std::string, std::size_t>> found;  // by stage: its prefix and its number of layers
   for (const StoredTensor* tensor : checkpoint.tensors()) {
     const auto match = match_layer(tensor->name, layout.o + ".weight");

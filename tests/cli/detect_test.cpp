@@ -115,7 +115,7 @@ TEST(Detect, RefusesWrongInputInOneLine) {
       "headscope cannot run this model");
   EXPECT_FALSE(fs::exists(run));
   ASSERT_EQ(run_program(command({"--sequences", "2"})).code, 0);
-  expect_failure(command({"--sequences", "3"}), 2, "sequences was \"2\", now \"3\"");
+  expect_failure(command({"--sequences", "3"}), 2, "--sequences was 2, now 3");
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ TEST(Report, WritesOnePageAndSaysWhatItShows) {
   const Folder folder;
   const Outcome outcome = folder.report();
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, StartsWith("One page of relate, "));
+  EXPECT_THAT(outcome.out, StartsWith("One page of relate\n"));
   const std::string page = read(folder.page);
   EXPECT_THAT(page, StartsWith("<!doctype html><!-- headscope report -->"));
   EXPECT_THAT(page, HasSubstr("Content-Security-Policy"));

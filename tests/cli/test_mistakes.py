@@ -64,7 +64,7 @@ FILES = {
 # tokenizer), RUN holds captured maps and WEIGHTS what relate writes; other names are those above.
 MISTAKES = [
     # The command
-    ("", 2, "what to do? e.g. headscope inspect MODEL"),
+    ("", 2, "no command given, expected one such as headscope inspect MODEL"),
     ("relat MODEL", 2, "'relat' is not a command (did you mean 'relate'?)"),
     ("inspekt MODEL", 2, "(did you mean 'inspect'?)"),
     ("compaer RUN RUN", 2, "(did you mean 'compare'?)"),

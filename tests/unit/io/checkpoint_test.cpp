@@ -84,7 +84,7 @@ TEST(Checkpoint, TakesAllPartsWhereTheIndexIsMissing) {
 TEST(Checkpoint, NamesWhatIsMissing) {
   const TemporaryFolder folder;
   EXPECT_ERROR(Checkpoint::open(folder.path() / "absent"), ErrorKind::kIo, "absent: no such file or folder");
-  EXPECT_ERROR(Checkpoint::open(folder.path()), ErrorKind::kIo, "holds no safetensors file");
+  EXPECT_ERROR(Checkpoint::open(folder.path()), ErrorKind::kUnsupported, "is an empty folder");
   folder.write("model.safetensors", kOne);
   EXPECT_ERROR(Checkpoint::open(folder.path()), ErrorKind::kIo, "has no config.json");
   folder.write("config.json", "[]");

@@ -78,7 +78,9 @@ TEST(Towers, StagesOfSwinAreTowersTheLongestBeingTheDefault) {
 
 TEST(Towers, WhatIsNotRunSaysWhy) {
   for (const Readiness& one : readiness(Model::open(kTowers / "qwen2_5_vl", {.tower = "vision"}))) {
-    if (one.command == "relate") EXPECT_TRUE(one.ready);
+    if (one.command == "relate") {
+      EXPECT_TRUE(one.ready);
+    }
     if (one.command != "capture") continue;
     EXPECT_FALSE(one.ready);
     EXPECT_NE(one.reason.find("windows of the image"), std::string::npos) << one.reason;

@@ -16,7 +16,7 @@
 namespace headscope {
 namespace {
 
-constexpr ComponentChoice kAll = {true, true, true, true};
+constexpr ComponentChoice kAll = {.mlp = true, .embedding = true, .position = true, .unembedding = true};
 
 TEST(Component, HasANameAndAPlace) {
   const ComponentId embedding(ComponentKind::kEmbedding);

@@ -91,7 +91,8 @@ TEST_P(GoldenGraph, MeasuresTheSameWhateverTheUnitOfTheWeights) {
   const HeadGraph graph = read_graph();
   std::vector<HeadEdge> edges(graph.edges().begin(), graph.edges().end());
   for (HeadEdge& each : edges) each.weight *= 0x1p900;  // squares would leave the range of a double
-  const GraphMeasures scaled = measure_graph(HeadGraph::of_components({graph.nodes().begin(), graph.nodes().end()}, edges));
+  const GraphMeasures scaled =
+      measure_graph(HeadGraph::of_components({graph.nodes().begin(), graph.nodes().end()}, edges));
   for (std::size_t i = 0; i < scaled.nodes.size(); ++i) {
     EXPECT_EQ(scaled.nodes[i].pagerank, measures_.nodes[i].pagerank);
     EXPECT_EQ(scaled.nodes[i].hub, measures_.nodes[i].hub);

@@ -159,7 +159,7 @@ void expect_scores(const Overlaps& found, const Matrices& expected, const std::s
   EXPECT_GT(compared, 0U);
 }
 
-constexpr ComponentChoice kAll = {true, true, true, true};
+constexpr ComponentChoice kAll = {.mlp = true, .embedding = true, .position = true, .unembedding = true};
 
 Overlaps compute(const Model& model, WeightProcessing weights, const ComponentChoice& choice = kAll,
                  const Context& context = {}) {

@@ -74,7 +74,8 @@ TEST(RunFolder, RefusesADifferentResultWithoutForce) {
     run.commit();
   };
   write("relate", "a", false);
-  EXPECT_ERROR(write("relate", "b", false), ErrorKind::kInvalidArgument, "model was \"a\", now \"b\"");
+  EXPECT_ERROR(write("relate", "b", false), ErrorKind::kInvalidArgument,
+               "holds the result of another 'relate' (the model changed)");
   EXPECT_ERROR(write("detect", "a", false), ErrorKind::kInvalidArgument, "edges.csv: was written by");
   EXPECT_EQ(read(folder.path() / "edges.csv"), "a");
   write("relate", "b", true);
@@ -97,7 +98,7 @@ TEST(RunFolder, TakesAManifestWhoseEntriesAreNotOnes) {
   run.commit();
   folder.write("manifest.json", R"({"files": {"a.csv": 3}, "commands": {"detect": []}})");
   EXPECT_ERROR(RunFolder(folder.path(), command("detect", "a"), false), ErrorKind::kInvalidArgument,
-               "model was nothing, now \"a\"");
+               "holds the result of another 'detect' (the model changed)");
   RunFolder other(folder.path(), command("relate", "a"), false);
   EXPECT_ERROR(other.add_text({.name = "a.csv", .kind = "table", .about = "A."}, "y"), ErrorKind::kInvalidArgument,
                "a.csv: was written by ''");
