@@ -191,17 +191,28 @@ class Capturer {
 
   void begin_files(std::size_t i) {
     const CapturedInput& input = result_.inputs[i];
-    for (const BlockHeads& heads : blocks_) begin_block(i, heads);
+    for (const BlockHeads& heads : blocks_) begin_maps(i, heads);
     if (options_.output) {
       outputs_.push_back(add_array(has_head() ? run_files::kOutput : run_files::kHiddenState, i,
                                    {output_rows(input.tokens.outputs()), output_width()}, RunFloat::kF32));
     }
+    for (const BlockHeads& heads : blocks_) describe_maps(i, heads);
     if (options_.thumbnail) add_thumbnail(i);
   }
 
-  void begin_block(std::size_t i, const BlockHeads& heads) {
+  void begin_maps(std::size_t i, const BlockHeads& heads) {
     const TokenCounts& tokens = result_.inputs[i].tokens;
     const std::string_view name = to_string(heads.block);
+    const Shape shape = {heads.count(), rows_of(tokens.queries(heads.block)), tokens.keys(heads.block)};
+    if (options_.pattern) patterns_.push_back(add_array(run_files::kPattern, i, shape, options_.element, name));
+    if (options_.pattern && has_sinks_) {
+      sinks_.push_back(add_array(run_files::kSinks, i, {shape[0], shape[1]}, RunFloat::kF32, name));
+    }
+    if (options_.scores) scores_.push_back(add_array(run_files::kScores, i, shape, options_.element, name));
+  }
+
+  void describe_maps(std::size_t i, const BlockHeads& heads) {
+    const TokenCounts& tokens = result_.inputs[i].tokens;
     MapsDescription maps{.heads = std::span<const HeadId>(result_.heads).subspan(heads.begin, heads.count()),
                          .first_query = options_.first_query,
                          .queries = rows_of(tokens.queries(heads.block)),
@@ -212,13 +223,7 @@ class Capturer {
       maps.windows.push_back(layer.window);
       maps.chunks.push_back(layer.chunk);
     }
-    const Shape shape = {heads.count(), maps.queries, tokens.keys(heads.block)};
-    if (options_.pattern) patterns_.push_back(add_array(run_files::kPattern, i, shape, options_.element, name));
-    if (options_.pattern && has_sinks_) {
-      sinks_.push_back(add_array(run_files::kSinks, i, {shape[0], shape[1]}, RunFloat::kF32, name));
-    }
-    if (options_.scores) scores_.push_back(add_array(run_files::kScores, i, shape, options_.element, name));
-    run_.add_text(describe_input(run_files::kTokens, i, {}, name), tokens_json(inputs_[i], maps));
+    run_.add_text(describe_input(run_files::kTokens, i, {}, to_string(heads.block)), tokens_json(inputs_[i], maps));
   }
 
   void add_thumbnail(std::size_t i) {
