@@ -48,9 +48,9 @@ def run(kind: type[_R], parameters: dict[str, Any]) -> _R:
 
 
 def _with_all_inputs(parameters: dict[str, Any], stack: ExitStack) -> dict[str, Any]:
-    """The parameters, with a capture of several inputs as a folder: an array in memory is the maps of one input."""
+    """The parameters, with a capture of several inputs or blocks as a folder: an array in memory is the maps of one."""
     source = parameters.get("source")
-    if not isinstance(source, Capture) or source._folder or len(source.inputs) < 2:
+    if not isinstance(source, Capture) or source._folder or (len(source.inputs) < 2 and not source.blocks):
         return parameters
     return {**parameters, "source": stack.enter_context(folder_of(source))}
 

@@ -181,6 +181,7 @@ class Capture(Result):
     @cached_property
     def description(self) -> dict[str, Any]:
         """tokens.json: kind of input, mask, heads, tokens. A model with several blocks has one per block."""
+        self._expect_one_block()
         described: dict[str, Any] = json.loads(self._text(self._folder + "tokens.json"))
         return described
 
@@ -222,10 +223,13 @@ class Capture(Result):
         return {one: Capture(self._files, self.summary, folder) for one, folder in folders.items()
                 if f"{folder}tokens.json" in self.files}
 
-    def _maps_of(self, what: str) -> NDArray[Any]:
+    def _expect_one_block(self) -> None:
         if self.blocks:
             raise ArgumentError(f"the capture has the maps of several blocks; choose {' or '.join(self.blocks)}, as in "
                                 f"capture.blocks['{list(self.blocks)[-1]}']")
+
+    def _maps_of(self, what: str) -> NDArray[Any]:
+        self._expect_one_block()
         maps = self.pattern if what == "pattern" else self.scores
         if maps is None:
             raise ArgumentError(f"the capture has no {what}; request it with what=['pattern', 'scores']")
@@ -303,6 +307,8 @@ class Organization(Result):
         result = cls(files, summary)
         assert isinstance(result, Organization)
         source = parameters["source"]
+        if isinstance(source, Capture) and parameters["block"] is not None:
+            source = source.blocks[parameters["block"]]
         selected = any(parameters[name] for name in ("skip_first", "layers", "heads", "queries", "keys"))
         if not isinstance(source, (str, PathLike)) and parameters["axes"] == "hqk" and not selected:
             result._maps = source._maps_of(parameters["what"]) if isinstance(source, Capture) else float_array(

@@ -52,15 +52,17 @@ def test_inputs_and_blocks_go_together(captured: headscope.Capture) -> None:
 
 
 def test_organize_takes_one_block(captured: headscope.Capture, tmp_path: Path) -> None:
-    cross = captured.inputs[0].blocks["cross"]
-    assert headscope.organize(cross).trees["head"] is not None
+    by_object = headscope.organize(captured.blocks["cross"])
+    by_name = headscope.organize(captured, block="cross")
+    captured.save(tmp_path / "run")
+    in_folder = headscope.organize(tmp_path / "run", block="cross")
+    for one in (by_name, in_folder):
+        for axis in ("head", "query", "key"):
+            np.testing.assert_array_equal(one.affinity[axis], by_object.affinity[axis])
+    with pytest.raises(headscope.ArgumentError, match=r"has the maps of three blocks; choose one with block='encoder'"):
+        headscope.organize(captured)
     with pytest.raises(headscope.ArgumentError, match=r"several blocks; choose encoder or decoder or cross"):
-        headscope.organize(captured.inputs[0])
-    run = tmp_path / "run"
-    target = tmp_path / "target.npy"
-    np.save(target, [0, 3, 4])
-    headscope.capture(MODEL, ids=[5, 6, 7, 8], target_ids=target, run=run)
-    assert headscope.organize(run, block="cross").trees["head"] is not None
+        headscope.organize(captured.inputs[1])
 
 
 def test_a_target_may_be_a_list() -> None:
