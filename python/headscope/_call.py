@@ -230,8 +230,9 @@ def _give_maps(request: _native.Request, source: Any, parameters: Mapping[str, A
         return False
     description = ""
     if isinstance(source, Capture):
+        maps = source._maps_of(parameters.get("what") or "scores")
         description = source._text(source._folder + "tokens.json")
-        source = source._maps_of(parameters.get("what") or "scores")
+        source = maps
     if isinstance(source, Result):
         raise ArgumentError(f"source: this is the result of {source.command}, expected what capture returned, a "
                             "folder of results, a file or an array")
