@@ -233,7 +233,9 @@ class Capturer {
     looked_for_preprocessing_ = true;
     if (!preprocessing_) return;
     const Shape& kernel = network_.input.patches.weight->shape;
-    const ImageSize covered{pixels.height / kernel[2] * kernel[2], pixels.width / kernel[3] * kernel[3]};
+    const std::size_t height = kernel[kernel.size() - 2];
+    const std::size_t width = kernel.back();
+    const ImageSize covered{pixels.height / height * height, pixels.width / width * width};
     const Image image = make_thumbnail(pixels, covered, *preprocessing_);
     run_.add_array(describe_input(run_files::kThumbnail, i, {image.height, image.width, image.channels}),
                    std::span<const std::uint8_t>(image.levels));

@@ -316,21 +316,22 @@ DescribedInput InputReader::pixels(Pixels pixels, std::string source) const {
 
 DescribedInput InputReader::described(PreprocessedImage image, std::string source) const {
   const Network network = resolve_network(model_);
-  const Shape& kernel = network.input.patches.weight->shape;
+  const Shape& kernel = network.input.patches.weight->shape;  // before the patch's height, there may be frames
+  const std::size_t height = kernel[kernel.size() - 2];
+  const std::size_t width = kernel.back();
   DescribedInput result;
   result.source = std::move(source);
   result.picture = image.original;
   for (const std::string& name : image_token_names(network, model_.info().sizes.d_model)) {
     result.tokens.push_back({.text = name});
   }
-  const std::size_t columns = image.pixels.width / kernel[3];
-  const std::size_t rows = image.pixels.height / kernel[2];
+  const std::size_t columns = image.pixels.width / width;
+  const std::size_t rows = image.pixels.height / height;
   for (std::size_t i = 0; i < rows * columns; ++i) {
     PatchPlace place{i / columns, i % columns, {}};
-    const auto top = static_cast<double>(place.row * kernel[2]);
-    const auto left = static_cast<double>(place.column * kernel[3]);
-    place.box =
-        image.in_original({top, left, top + static_cast<double>(kernel[2]), left + static_cast<double>(kernel[3])});
+    const auto top = static_cast<double>(place.row * height);
+    const auto left = static_cast<double>(place.column * width);
+    place.box = image.in_original({top, left, top + static_cast<double>(height), left + static_cast<double>(width)});
     result.tokens.push_back({.text = fmt::format("patch {},{}", place.row, place.column), .patch = place});
   }
   result.input.pixels = std::move(image.pixels);
