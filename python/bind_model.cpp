@@ -121,7 +121,7 @@ std::vector<std::string> heads(const LoadedModel& loaded) {
   const HeadSizes& sizes = loaded.model->info().sizes;
   std::vector<std::string> names;
   for (std::size_t layer = 0; layer < sizes.layers; ++layer) {
-    for (std::size_t head = 0; head < sizes.heads; ++head) names.push_back(to_string(HeadId{layer, head}));
+    for (std::size_t head = 0; head < sizes.heads; ++head) names.push_back(to_string(sizes.head_of(layer, head)));
   }
   return names;
 }

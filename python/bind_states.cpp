@@ -1,4 +1,5 @@
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -31,7 +32,9 @@ constexpr std::array kTypes = {ColumnType::kText,  ColumnType::kInteger, ColumnT
                                ColumnType::kFloat, ColumnType::kDouble,  ColumnType::kFlag};
 
 using Identity = std::map<std::string, std::string>;
-using CommandState = std::tuple<std::string, std::vector<std::string>, Identity, Identity, std::vector<std::string>>;
+using Origins = std::map<std::string, std::vector<std::pair<std::string, std::string>>>;
+using CommandState =
+    std::tuple<std::string, std::vector<std::string>, Identity, Identity, Origins, std::vector<std::string>>;
 using FileState = std::tuple<std::string, std::string, std::string, Shape, std::string, std::vector<std::string>,
                              nb::object>;  // bytes, or a list of columns
 
@@ -126,14 +129,22 @@ std::pair<CommandState, std::vector<FileState>> state_of(const HeldRun& held) {
     files.emplace_back(one.file.name, one.file.kind, one.file.about, one.file.shape, one.file.dtype, one.file.axes,
                        std::move(content));
   }
-  return {{command.name, command.arguments, command.identity, command.circumstances, command.verdict},
+  Origins origins;
+  for (const auto& [key, list] : command.origins) {
+    for (const RunOrigin& one : list) origins[key].emplace_back(one.name, one.fingerprint);
+  }
+  return {{command.name, command.arguments, command.identity, command.circumstances, origins, command.verdict},
           std::move(files)};
 }
 
 HeldRun run_of(const CommandState& command, const std::vector<FileState>& files) {
   auto run = std::make_shared<InMemoryRun>();
-  const auto& [name, arguments, identity, circumstances, verdict] = command;
-  run->command = {name, arguments, identity, circumstances, verdict};
+  const auto& [name, arguments, identity, circumstances, origins, verdict] = command;
+  run->command = {
+      .name = name, .arguments = arguments, .identity = identity, .circumstances = circumstances, .verdict = verdict};
+  for (const auto& [key, list] : origins) {
+    for (const auto& [known_as, fingerprint] : list) run->command.origins[key].push_back({known_as, fingerprint});
+  }
   for (const auto& [file, kind, about, shape, dtype, axes, content] : files) {
     InMemoryFile one{.file = {file, kind, about, shape, dtype, axes}, .bytes = nullptr};
     if (nb::isinstance<nb::bytes>(content)) {

@@ -48,9 +48,9 @@ def run(kind: type[_R], parameters: dict[str, Any]) -> _R:
 
 
 def _with_all_inputs(parameters: dict[str, Any], stack: ExitStack) -> dict[str, Any]:
-    """The parameters, with a capture of several inputs as a folder: an array in memory is the maps of one input."""
+    """The parameters, with a capture of several inputs or blocks as a folder: an array in memory is the maps of one."""
     source = parameters.get("source")
-    if not isinstance(source, Capture) or source._folder or len(source.inputs) < 2:
+    if not isinstance(source, Capture) or source._folder or (len(source.inputs) < 2 and not source.blocks):
         return parameters
     return {**parameters, "source": stack.enter_context(folder_of(source))}
 
@@ -230,8 +230,9 @@ def _give_maps(request: _native.Request, source: Any, parameters: Mapping[str, A
         return False
     description = ""
     if isinstance(source, Capture):
+        maps = source._maps_of(parameters.get("what") or "scores")
         description = source._text(source._folder + "tokens.json")
-        source = source._maps_of(parameters.get("what") or "scores")
+        source = maps
     if isinstance(source, Result):
         raise ArgumentError(f"source: this is the result of {source.command}, expected what capture returned, a "
                             "folder of results, a file or an array")

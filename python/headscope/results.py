@@ -146,9 +146,13 @@ class Relation(Result):
 
 
 class Capture(Result):
-    """Attention maps of a model (``capture``). The attributes describe the first input; ``inputs`` has all inputs."""
+    """Attention maps of a model (``capture``). The attributes describe the first input; ``inputs`` has all inputs.
+
+    A model with an encoder and a decoder has three maps per input, in ``blocks``.
+    """
 
     command = "capture"
+    _blocks: ClassVar[tuple[str, ...]] = ("encoder", "decoder", "cross")
     _state: ClassVar[tuple[str, ...]] = ("_files", "summary", "_folder")
 
     def __init__(self, files: Files, summary: str = "", folder: str = "") -> None:
@@ -176,7 +180,8 @@ class Capture(Result):
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """tokens.json: kind of input, mask, heads, tokens."""
+        """tokens.json: kind of input, mask, heads, tokens. A model with several blocks has one per block."""
+        self._expect_one_block()
         described: dict[str, Any] = json.loads(self._text(self._folder + "tokens.json"))
         return described
 
@@ -202,12 +207,29 @@ class Capture(Result):
 
     @cached_property
     def inputs(self) -> list[Capture]:
-        """One capture per input."""
-        folders = {name[:-len("tokens.json")] for name in self.files if name.endswith("tokens.json")}
-        numbered = sorted(folders, key=lambda folder: int(folder.split("/")[1]) if folder else 0)
-        return [Capture(self._files, self.summary, folder) for folder in numbered]
+        """One capture per input; of a block, its maps of every input."""
+        block = next((f"{one}/" for one in self._blocks if self._folder.startswith(f"{one}/")), "")
+        numbers = set()
+        for name in self.files:
+            *folders, file = name.split("/")
+            if file == "tokens.json" and name.startswith(block):
+                numbers.add(int(folders[-1]) if "inputs" in folders else 0)
+        return [Capture(self._files, self.summary, block + (f"inputs/{i}/" if i else "")) for i in sorted(numbers)]
+
+    @cached_property
+    def blocks(self) -> dict[str, Capture]:
+        """Of a model with an encoder and a decoder: the maps of encoder, decoder and cross. Empty for other models."""
+        folders = {one: f"{one}/{self._folder}" for one in self._blocks}
+        return {one: Capture(self._files, self.summary, folder) for one, folder in folders.items()
+                if f"{folder}tokens.json" in self.files}
+
+    def _expect_one_block(self) -> None:
+        if self.blocks:
+            raise ArgumentError(f"the capture has the maps of several blocks; choose {' or '.join(self.blocks)}, as in "
+                                f"capture.blocks['{list(self.blocks)[-1]}']")
 
     def _maps_of(self, what: str) -> NDArray[Any]:
+        self._expect_one_block()
         maps = self.pattern if what == "pattern" else self.scores
         if maps is None:
             raise ArgumentError(f"the capture has no {what}; request it with what=['pattern', 'scores']")
@@ -285,6 +307,8 @@ class Organization(Result):
         result = cls(files, summary)
         assert isinstance(result, Organization)
         source = parameters["source"]
+        if isinstance(source, Capture) and parameters["block"] is not None:
+            source = source.blocks[parameters["block"]]
         selected = any(parameters[name] for name in ("skip_first", "layers", "heads", "queries", "keys"))
         if not isinstance(source, (str, PathLike)) and parameters["axes"] == "hqk" and not selected:
             result._maps = source._maps_of(parameters["what"]) if isinstance(source, Capture) else float_array(

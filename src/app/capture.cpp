@@ -83,7 +83,7 @@ void add_effect(RunFolder& folder, const AblationEffect& ablation) {
 }
 
 std::vector<std::vector<std::string>> likeliest_tokens(const Model& model, const CaptureResult& result) {
-  if (model.info().modality != Modality::kText) return {};
+  if (model.info().modality == Modality::kImage) return {};
   const auto vocabulary = Vocabulary::load(model.checkpoint());
   if (!vocabulary) return {};
   std::vector<std::vector<std::string>> tokens(result.inputs.size());
@@ -104,7 +104,7 @@ std::string likeliest_text(const CaptureOutcome& outcome, std::size_t input) {
     text += fmt::format("{}{} {:.2f}", text.empty() ? "" : ", ", name, likeliest[i].second);
   }
   if (text.empty()) return text;
-  return (outcome.model.causal ? "; next " : "; output ") + text;
+  return (outcome.model.causal || outcome.model.sizes.has_blocks() ? "; next " : "; output ") + text;
 }
 
 std::string input_lines(const CaptureOutcome& outcome) {
@@ -113,8 +113,13 @@ std::string input_lines(const CaptureOutcome& outcome) {
   const std::size_t count = outcome.inputs.size();
   std::string lines;
   for (std::size_t i = 0; i < std::min(count, kMaxShown); ++i) {
-    lines += fmt::format("  {}: {} tokens{}\n", printable(outcome.inputs[i].source, kMaxLength),
-                         outcome.result.inputs[i].tokens, likeliest_text(outcome, i));
+    const DescribedInput& input = outcome.inputs[i];
+    const std::string target =
+        input.target_tokens.empty()
+            ? ""
+            : fmt::format(" -> {}: {} tokens", printable(input.target_source, kMaxLength), input.target_tokens.size());
+    lines += fmt::format("  {}: {} tokens{}{}\n", printable(input.source, kMaxLength),
+                         outcome.result.inputs[i].tokens.source, target, likeliest_text(outcome, i));
   }
   if (count > kMaxShown) lines += fmt::format("  ... and {} more\n", count - kMaxShown);
   return lines;
@@ -127,15 +132,20 @@ std::string attention_lines(const CaptureResult& result, bool images) {
   const auto line = [&](std::string_view title, auto key) {
     std::ranges::stable_sort(heads, std::greater{}, key);
     std::vector<std::string> best;
+    if (heads.empty()) return std::string();
     for (std::size_t i = 0; i < std::min(kShown, heads.size()); ++i) {
       best.push_back(fmt::format("{} {:.2f}", to_string(heads[i].head), std::abs(key(heads[i]))));
     }
     return fmt::format("  {:<22} {}\n", title, fmt::join(best, ", "));
   };
   std::string lines = "Heads by mean attention:\n";
+  const std::vector<HeadAttention> all = heads;
+  // Queries and keys of cross-attention are different tokens.
+  std::erase_if(heads, [](const HeadAttention& one) { return one.head.block == Block::kCross; });
   // The patch before is the left neighbor, or the end of the row above.
   if (!images) lines += line("on the previous token", [](const HeadAttention& head) { return head.previous; });
   lines += line("on the token itself", [](const HeadAttention& head) { return head.itself; });
+  heads = all;
   lines += line("on the first token", [](const HeadAttention& head) { return head.first; });
   if (std::ranges::any_of(heads, [](const HeadAttention& head) { return head.sink > 0; })) {
     lines += line("on the sink, no key", [](const HeadAttention& head) { return head.sink; });
@@ -160,6 +170,7 @@ void describe(CaptureRequest& request, OptionList& options) {
   describe(request.model, options);
   describe(request.output, options);  // before "output", so that --output is the folder
   describe(request.inputs, options);
+  describe(request.targets, options);
   options.add("what", request.what,
               named_values<MapKind>({{MapKind::kPattern, "pattern"}, {MapKind::kScores, "scores"}}),
               "Maps to keep: pattern (after the softmax), scores (before it), or both");
@@ -184,6 +195,7 @@ std::optional<CaptureOutcome> run(const CaptureRequest& request, const Context& 
   outcome.model = model.info();
   CaptureOptions options = capture_options(request, model);
   outcome.inputs = read_inputs(model, request.inputs, context);
+  read_targets(model, request.inputs, request.targets, outcome.inputs, context);
   context = context.without_memory(memory_of(outcome.inputs));
   RunOutput output(target_of(request.output, model), describe_run(request, model, outcome.inputs), watch);
   if (!request.ablated.empty()) {
@@ -213,7 +225,8 @@ std::string to_json(const CaptureOutcome& outcome) {
   Json root = {{"bytes", outcome.result.bytes}};
   for (const HeadId id : outcome.result.heads) root["heads"].push_back(to_string(id));
   for (const CapturedInput& input : outcome.result.inputs) {
-    Json entry = {{"folder", input.folder}, {"tokens", input.tokens}, {"queries", input.queries}};
+    Json entry = {{"folder", input.folder}, {"tokens", input.tokens.source}, {"queries", input.queries}};
+    if (input.tokens.target > 0) entry["target_tokens"] = input.tokens.target;
     for (const auto& [index, probability] : input.likeliest) {
       entry["likeliest"].push_back({{"index", index}, {"probability", probability}});
     }

@@ -195,6 +195,7 @@ std::optional<DetectOutcome> run(const DetectRequest& request, const Context& ca
   const Context context = make_context(request.resources, caller).on_one_rank();
   const auto opened = request.model.open();
   const Model& model = *opened;
+  require_one_block(model, "detect");
   DetectOutcome outcome;
   outcome.model = model.info();
   outcome.options.sequences = request.sequences;

@@ -53,9 +53,24 @@ MapDescription description_in(const Folder& run, const fs::path& folder) {
   return parse_map_description(document.root(), where);
 }
 
+// The folder of the chosen block.
+MapSelection in_block(MapSelection selection) {
+  const fs::path source = selection.source.file;
+  const std::string block(to_string(*selection.block));
+  std::error_code ignored;
+  const bool has = !selection.source.values && fs::is_directory(source, ignored) &&
+                   Folder::open(source).has(block_folder(block) + std::string(map_file(selection.what)));
+  if (!has) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("--block: {} has no maps of a block '{}'", printable(source.string(), 4096), block));
+  }
+  return in_folder(std::move(selection), source / block);
+}
+
 }  // namespace
 
 MapSelection with_chosen_input(MapSelection selection) {
+  if (selection.block) selection = in_block(std::move(selection));
   if (selection.input == kAllInputs) return selection;
   const fs::path source = selection.source.file;
   std::error_code ignored;
@@ -69,8 +84,8 @@ MapSelection with_chosen_input(MapSelection selection) {
   std::size_t count = 0;
   for (; run.has(fs::path(input_folder(count)) / map_file(selection.what)); ++count) {
     const MapDescription about = description_in(run, input_folder(count));
-    const bool is_it = about.name == selection.input || about.file == selection.input ||
-                       std::to_string(count) == selection.input;
+    const bool is_it =
+        about.name == selection.input || about.file == selection.input || std::to_string(count) == selection.input;
     if (is_it) return in_folder(std::move(selection), source / input_folder(count));
     if (count >= kMaxListed) continue;
     names += (count == 0 ? "" : ", ") + (about.name.empty() ? std::to_string(count) : printable(about.name, 60));

@@ -27,6 +27,7 @@ InputSources with_files(InputSources inputs) {
       app::expand_paths(inputs.text_files, {"--text-file", "text file (.txt, .text, .md)", kTextExtensions});
   inputs.images = app::expand_paths(inputs.images, {"--image", "PNG or JPEG file", kImageExtensions});
   inputs.pixels = app::expand_paths(inputs.pixels, {"--pixels", ".npy file", kArrayExtensions});
+  inputs.features = app::expand_paths(inputs.features, {"--features", ".npy file", kArrayExtensions});
   return inputs;
 }
 
@@ -63,14 +64,17 @@ void check_file(const std::filesystem::path& path, std::size_t factor, const Con
   require_memory(context, saturating_multiply(size, factor), fmt::format("{}: reading it", path.string()));
 }
 
-// Token ids of files, folders and lists, in the order in which they were given.
-std::vector<DescribedInput> read_ids(InputReader& reader, const std::vector<std::filesystem::path>& given,
-                                     const Context& context) {
+// Token ids of files, folders and lists, in the order in which they were given. `read` takes a file, or a list and what
+// it is called.
+template <typename Read>
+std::vector<DescribedInput> read_ids(const std::vector<std::filesystem::path>& given, std::string_view name,
+                                     const Read& read, const Context& context) {
   std::vector<DescribedInput> all;
   std::size_t lists = 0;
   const auto add_list = [&](std::vector<std::uint32_t> ids) {
-    if (!ids.empty()) all.push_back(reader.ids(std::move(ids), fmt::format("ids[{}]", lists++)));
+    if (!ids.empty()) all.push_back(read(std::move(ids), fmt::format("{}[{}]", name, lists++)));
   };
+  const std::string option = fmt::format("--{}", name);
   std::vector<std::uint32_t> numbers;  // --ids 1 2 3, or a shell's words of [1, 2, 3], are one list
   for (const std::filesystem::path& one : given) {
     const auto ids = inline_ids(one);
@@ -86,12 +90,12 @@ std::vector<DescribedInput> read_ids(InputReader& reader, const std::vector<std:
     const std::string text = one.string();
     std::error_code ignored;
     if (text.find(',') != std::string::npos && !std::filesystem::exists(one, ignored)) {
-      throw Error(ErrorKind::kInvalidArgument,
-                  fmt::format("--ids: expected a file or token ids such as 1,2,3, found '{}'", printable(text, 60)));
+      throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: expected a file or token ids such as 1,2,3, found '{}'",
+                                                           option, printable(text, 60)));
     }
-    for (const auto& path : app::expand_paths(std::span(&one, 1), {"--ids", ".npy file", kArrayExtensions})) {
+    for (const auto& path : app::expand_paths(std::span(&one, 1), {option, ".npy file", kArrayExtensions})) {
       check_file(path, kTokenBytes / sizeof(std::uint16_t), context);
-      append(all, reader.ids(path));
+      append(all, read(path));
     }
   }
   add_list(std::move(numbers));
@@ -120,15 +124,54 @@ void describe(InputSources& inputs, OptionList& options) {
       .repeated();
   options.add("pixels", inputs.pixels, "Normalized pixels, npy files [channels, height, width] or [images, ...]")
       .repeated();
+  options
+      .add("features", inputs.features,
+           "Log-mel features of audio, npy files [bands, frames] or [inputs, bands, frames]")
+      .repeated();
   options.add("lines", inputs.lines, "Each line of a text file is an input of its own");
   options.add("special", inputs.special, "Do not add the tokenizer's special tokens");
   options.add("max-tokens", inputs.max_tokens, "Maximum number of tokens per text; the rest is cut off").at_least(1);
 }
 
+void describe(TargetSources& targets, OptionList& options) {
+  options
+      .add("target", targets.texts,
+           "Text that the decoder of a model with an encoder and a decoder reads; one per input, in the same order")
+      .repeated();
+  options
+      .add("target-ids", targets.ids,
+           "The same as token ids, with the token that decoding starts with: npy files [tokens] or [inputs, tokens], "
+           "or a "
+           "list such as 0,1,2")
+      .repeated();
+}
+
+void read_targets(const Model& model, const InputSources& given, const TargetSources& targets,
+                  std::vector<DescribedInput>& inputs, const Context& context) {
+  const bool decodes = model.info().sizes.has_blocks();
+  if (targets.empty() && !decodes) return;
+  if (targets.empty()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{}: the model has a decoder: give what it reads with --target or --target-ids, one per "
+                            "input",
+                            model.checkpoint().path().string()));
+  }
+  InputOptions options;
+  if (!given.special) options.special = SpecialTokens::kNone;
+  if (given.max_tokens) options.max_tokens = *given.max_tokens;
+  InputReader reader(model, options);
+  std::vector<DescribedInput> read;
+  for (const std::string& text : targets.texts) read.push_back(reader.target(text));
+  const auto as_ids = [&](auto&&... what) { return reader.target_ids(std::forward<decltype(what)>(what)...); };
+  append(read, read_ids(targets.ids, "target-ids", as_ids, context));
+  add_targets(inputs, read);
+}
+
 std::size_t memory_of(std::span<const DescribedInput> inputs) noexcept {
   std::size_t bytes = 0;
   for (const DescribedInput& one : inputs) {
-    bytes += one.input.pixels.values.size() * sizeof(float) + one.tokens.size() * kTokenBytes;
+    bytes += (one.input.pixels.values.size() + one.input.audio.values.size()) * sizeof(float) +
+             (one.tokens.size() + one.target_tokens.size()) * kTokenBytes;
   }
   return bytes;
 }
@@ -136,7 +179,7 @@ std::size_t memory_of(std::span<const DescribedInput> inputs) noexcept {
 std::vector<DescribedInput> read_inputs(const Model& model, const InputSources& given, const Context& context) {
   if (given.empty()) {
     throw Error(ErrorKind::kInvalidArgument,
-                "nothing to run the model on: give --text, --text-file, --ids, --image or --pixels");
+                "nothing to run the model on: give --text, --text-file, --ids, --image, --pixels or --features");
   }
   const InputSources inputs = with_files(given);
   InputOptions options;
@@ -144,6 +187,7 @@ std::vector<DescribedInput> read_inputs(const Model& model, const InputSources& 
   if (inputs.max_tokens) options.max_tokens = *inputs.max_tokens;
   for (const auto& path : inputs.text_files) check_file(path, kTokenBytes, context);  // a token per byte
   for (const auto& path : inputs.pixels) check_file(path, 3 * sizeof(std::uint32_t), context);
+  for (const auto& path : inputs.features) check_file(path, 3 * sizeof(std::uint32_t), context);
   InputReader reader(model, options);
   std::vector<DescribedInput> all;
   for (const std::string& text : inputs.texts) {
@@ -154,7 +198,8 @@ std::vector<DescribedInput> read_inputs(const Model& model, const InputSources& 
     append(all, reader.text_file(path, inputs.lines));
     if (!inputs.lines) warn_of_ids(all.back().source, path.filename().string(), context);
   }
-  append(all, read_ids(reader, inputs.ids, context));
+  const auto as_ids = [&](auto&&... what) { return reader.ids(std::forward<decltype(what)>(what)...); };
+  append(all, read_ids(inputs.ids, "ids", as_ids, context));
   for (const auto& path : inputs.images) {
     all.push_back(reader.image(path));
     if (path != inputs.images.front()) continue;
@@ -166,6 +211,7 @@ std::vector<DescribedInput> read_inputs(const Model& model, const InputSources& 
     all.back().file = one.name;
   }
   for (const auto& path : inputs.pixels) append(all, reader.pixels(path));
+  for (const auto& path : inputs.features) append(all, reader.features(path));
   append_in_memory(all, reader, inputs.in_memory);
   name_inputs(all);
   return all;
@@ -179,6 +225,11 @@ std::string fingerprint(std::span<const DescribedInput> inputs) {
       hash.add(extent);
     for (const std::uint32_t id : one.input.ids) hash.add(std::uint64_t{id});
     for (const float value : pixels.values) hash.add(std::uint64_t{std::bit_cast<std::uint32_t>(value)});
+    if (one.input.target.empty()) continue;
+    const AudioFeatures& audio = one.input.audio;
+    for (const std::size_t extent : {one.input.target.size(), audio.bands, audio.frames}) hash.add(extent);
+    for (const std::uint32_t id : one.input.target) hash.add(std::uint64_t{id});
+    for (const float value : audio.values) hash.add(std::uint64_t{std::bit_cast<std::uint32_t>(value)});
   }
   return hash.digits();
 }

@@ -132,13 +132,18 @@ std::string model_lines(const ModelInfo& info) {
                                 : is_tied(info)        ? info.embedding + " (tied: reads and writes tokens)"
                                                        : info.embedding;
   std::string lines = row("family", fmt::format("{} ({}, {})", info.family, to_string(info.modality),
-                                                info.causal ? "causal" : "bidirectional"));
+                                                sizes.has_blocks() ? "encoder and decoder"
+                                                : info.causal      ? "causal"
+                                                                   : "bidirectional"));
   if (!info.tower.empty()) {
     const std::string others = fmt::format("{}", fmt::join(info.other_towers, ", "));
     lines +=
         row("tower", others.empty() ? info.tower : fmt::format("{} (--tower {} opens the other)", info.tower, others));
   }
-  lines += row("layers", std::to_string(sizes.layers));
+  lines += row("layers", !sizes.has_blocks()
+                             ? std::to_string(sizes.layers)
+                             : fmt::format("{} of attention: {} encoder, {} decoder, {} cross", sizes.layers,
+                                           sizes.encoder_layers, sizes.decoder_layers, sizes.decoder_layers));
   lines += row("heads", fmt::format("{} per layer, {} in total", sizes.heads, sizes.heads * sizes.layers));
   lines += row("KV heads", kv_heads);
   lines += row("width", fmt::format("{} (residual stream), {} (head)", sizes.d_model, width));
@@ -216,6 +221,8 @@ std::string to_json(const InspectOutcome& outcome) {
                     {"modality", to_string(info.modality)},
                     {"causal", info.causal},
                     {"layers", info.sizes.layers},
+                    {"encoder_layers", info.sizes.encoder_layers},
+                    {"decoder_layers", info.sizes.decoder_layers},
                     {"heads", info.sizes.heads},
                     {"kv_heads", info.sizes.kv_heads},
                     {"d_model", info.sizes.d_model},

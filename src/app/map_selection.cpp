@@ -11,6 +11,11 @@ void describe(MapSelection& maps, OptionList& options) {
       .positional()
       .required()
       .circumstantial();
+  options
+      .add("block", maps.block,
+           named_values<Block>({{Block::kEncoder, "encoder"}, {Block::kDecoder, "decoder"}, {Block::kCross, "cross"}}),
+           "Of a model with an encoder and a decoder: the maps of this block (encoder, decoder, cross)")
+      .circumstantial();
   options.add("input", maps.input,
               "Of several inputs in a folder: all (trees and tables are of the first), or the name or number of one");
   options.add("axes", maps.axes, "Axes of an array: hqk, lhqk, qkh, or qk for one map")

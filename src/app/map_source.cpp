@@ -1,6 +1,7 @@
 #include "app/map_source.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -73,10 +74,9 @@ std::vector<std::size_t> selected_maps(const HeadSelection& selection, const std
     }
     const bool of_layers =
         selection.layers.empty() || std::ranges::find(selection.layers, id->layer) != selection.layers.end();
-    const bool of_heads =
-        selection.heads.empty() || std::ranges::any_of(selection.heads, [&](const HeadPick& pick) {
-          return pick.layer ? HeadId{*pick.layer, pick.head} == *id : pick.head == (id ? id->head : h);
-        });
+    const bool of_heads = selection.heads.empty() || std::ranges::any_of(selection.heads, [&](const HeadPick& pick) {
+                            return pick.layer ? pick.head_id() == *id : pick.head == (id ? id->head : h);
+                          });
     if (of_layers && of_heads) selected.push_back(h);
   }
   if (selected.empty()) {
@@ -202,6 +202,11 @@ void check_size(const OpenedMaps& maps, const MapUse& use, const Context& contex
 MapArray array_of(const MapSelection& selection, const std::optional<Folder>& folder, const Context& context) {
   if (!folder) return open_map_array(selection.source, "array", selection.array, context);
   const std::string name(map_file(selection.what));
+  if (!folder->has(name) && folder->has(block_folder(kBlockNames.front()) + name)) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{}: has the maps of three blocks; choose one with --block {}", folder->path().string(),
+                            fmt::join(kBlockNames, ", --block ")));
+  }
   if (!folder->has(name)) {
     for (const std::string_view tower : kTowerFolders) {
       if (!folder->has(fmt::format("{}/{}", tower, name))) continue;
@@ -308,7 +313,7 @@ MapSource load_maps(const MapSelection& selection, bool keep_absent, const MapUs
   info.what = source.tensor.kind;
   info.head_names = std::move(maps.head_names);
   info.query_names =
-      position_names(source.tensor.query_positions, maps.about.first_query.value_or(0), maps.about.tokens);
+      position_names(source.tensor.query_positions, maps.about.first_query.value_or(0), maps.about.row_tokens());
   info.key_names = position_names(source.tensor.key_positions, 0, maps.about.tokens);
   info.masked = source.tensor.masked();
   info.absent = fraction_absent(source.tensor, info.head_names.size(), ranks);

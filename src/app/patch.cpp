@@ -190,6 +190,7 @@ std::optional<PatchOutcome> run(const PatchRequest& request, const Context& call
   const Stopwatch watch;
   Context context = make_context(request.resources, caller).on_one_rank();
   const auto opened = request.model.open();
+  require_one_block(*opened, "patch");
   const Model& model = *opened;
   PatchOutcome outcome;
   outcome.model = model.info();

@@ -157,6 +157,7 @@ std::optional<PruneOutcome> run(const PruneRequest& request, const Context& call
   Context context = make_context(request.resources, caller);
   const auto opened = request.model.open();
   const Model& model = *opened;
+  require_one_block(model, "prune");
   const PruneOptions options = prune_options(request, model);
   check_written(request, model);
   std::vector<DescribedInput> described = read_inputs(model, request.inputs, context);

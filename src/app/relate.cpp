@@ -95,7 +95,7 @@ RelateOptions relate_options(const RelateRequest& request) {
   options.affinity.layers = request.selection.layers;
   for (const HeadPick& pick : request.selection.heads) {
     if (pick.layer) {
-      options.affinity.named_heads.push_back({*pick.layer, pick.head});
+      options.affinity.named_heads.push_back(pick.head_id());
     } else {
       options.affinity.heads.push_back(pick.head);
     }
@@ -189,9 +189,13 @@ void add_tokens(const RelateRequest& request, const Model& model, const Context&
     return;
   }
   const HeadSizes& sizes = model.info().sizes;
-  const std::vector<HeadRole> subspaces = request.tokens_for == ProfiledSubspaces::kAll
-                                              ? all_subspaces(outcome.result, sizes)
-                                              : noteworthy_subspaces(outcome.result, sizes);
+  std::vector<HeadRole> subspaces = request.tokens_for == ProfiledSubspaces::kAll
+                                        ? all_subspaces(outcome.result, sizes)
+                                        : noteworthy_subspaces(outcome.result, sizes);
+  // The unembedding reads the decoder, so it has nothing in common with what is in the encoder.
+  std::erase_if(subspaces, [&](const HeadRole& one) {
+    return unembedding && stream_of(one.head.block, one.role) == Stream::kEncoder;
+  });
   TokenProfileOptions options;
   options.weights = request.weights;
   options.matrix = request.tokens_from;
@@ -301,6 +305,8 @@ std::optional<RelateOutcome> run(const RelateRequest& request, const Context& ca
   const auto opened = ranks.run_and_agree([&] { return request.model.open(); });
   const Model& model = *opened;
   outcome.model = model.info();
+  if (components.any()) require_one_block(model, "--nodes");
+  if (request.neurons > 0) require_one_block(model, "--neurons");
   const std::size_t results = check_relate_memory(model, outcome.options, context);
   const Context after = context.without_memory(results);
   check_token_memory(request, model, after);

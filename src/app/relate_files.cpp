@@ -25,7 +25,8 @@ using app::Json;
 // The KV head whose keys and values a query head uses; empty if they are its own.
 std::string used_by(HeadId id, const HeadSizes& sizes) {
   if (id.key_value || sizes.kv_heads == sizes.heads) return "";
-  return to_string(HeadId{sizes.kv_layer(id.layer), id.head / sizes.queries_per_kv(id.layer), true});
+  const std::size_t layer = sizes.layer_of(id).value();
+  return to_string(sizes.head_of(sizes.kv_layer(layer), id.head / sizes.queries_per_kv(layer), /*key_value=*/true));
 }
 
 void add_heads(RunFolder& folder, const RelateOutcome& outcome) {
@@ -50,7 +51,8 @@ void add_heads(RunFolder& folder, const RelateOutcome& outcome) {
     const std::string classes =
         outcome.options.labels ? fmt::format("{}", fmt::join(outcome.options.labels->classes_of(id), ";")) : "";
     table.add_row({to_string(id), id.layer, id.head, id.key_value ? "kv" : "query", rank(id, Role::kQ),
-                   rank(id, Role::kK), rank(id, Role::kV), rank(id, Role::kO), classes, used_by(id, sizes)});
+                   rank(id, Role::kK), rank(id, Role::kV), rank(id, Role::kO), classes, used_by(id, sizes),
+                   to_string(id.block)});
   }
   folder.add_table(run_files::kHeads, std::move(table));
 }
@@ -218,8 +220,8 @@ std::string summary(const RelateOutcome& outcome) {
     text +=
         fmt::format("{:<12} {} blocks of layers that an earlier run had finished\n", "resumed", outcome.resumed_blocks);
   }
-  text += fmt::format("{:<12} {}, {} layers of {} heads{}, {} weights\n", "model", outcome.model.family, sizes.layers,
-                      sizes.heads, sizes.kv_heads == sizes.heads ? "" : fmt::format(" ({} KV)", sizes.kv_heads),
+  text += fmt::format("{:<12} {}, {}{}, {} weights\n", "model", outcome.model.family, sizes.text(),
+                      sizes.kv_heads == sizes.heads ? "" : fmt::format(" ({} KV)", sizes.kv_heads),
                       to_string(outcome.options.affinity.weights));
   text += fmt::format("{:<12} {}; z under the {} null\n", "metric", info(outcome.options.metrics.front()).name,
                       to_string(result.headline));

@@ -116,6 +116,7 @@ std::optional<ReproduceOutcome> run(const ReproduceRequest& request, const Conte
   const Stopwatch watch;
   const Context context = make_context(request.resources, caller).on_one_rank();
   const auto opened = request.model.open();
+  require_one_block(*opened, "reproduce");
   ReproduceOutcome outcome;
   outcome.model = opened->info();
   outcome.result = reproduce(*opened, context.with_stage("measuring"));

@@ -56,7 +56,7 @@ std::optional<std::vector<HeadPick>> parse_picks(const std::string& text) {
   }
   const auto id = parse_head(text);
   if (!id || id->key_value) return std::nullopt;
-  return std::vector<HeadPick>{{id->layer, id->head}};
+  return std::vector<HeadPick>{{id->layer, id->head, id->block}};
 }
 
 // "8G", "8g", "8GiB": 2^30 bytes each; "8GB": 10^9, as GNU's tools read it; "1.5G". Reading GB as the larger GiB would
@@ -182,11 +182,8 @@ void describe(HeadSelection& selection, OptionList& options) {
                                      .expected = "a layer, counted from 0, or a range such as 3-5"};
   const TextForm<HeadPick> heads{
       .parse = parse_picks,
-      .format =
-          [](const HeadPick& pick) {
-            return pick.layer ? to_string(HeadId{*pick.layer, pick.head}) : std::to_string(pick.head);
-          },
-      .expected = "an index, counted from 0, a range such as 3-5, or a query head such as L4H7"};
+      .format = [](const HeadPick& pick) { return pick.layer ? to_string(pick.head_id()) : std::to_string(pick.head); },
+      .expected = "an index, counted from 0, a range such as 3-5, or a query head such as L4H7 or cross.L4H7"};
   options.add("layers", selection.layers, layers, "Only these layers: numbers from 0 and ranges, e.g. 0,3-5");
   options.add("heads", selection.heads, heads,
               "Only these heads: indices and ranges for every layer, e.g. 0-3,7, or single heads, e.g. L4H7,4.8");
@@ -195,11 +192,11 @@ void describe(HeadSelection& selection, OptionList& options) {
 std::vector<HeadId> selected_heads(const HeadSelection& selection, const HeadSizes& sizes) {
   if (selection.empty()) return {};
   const auto fail = [&](const std::string& what) {
-    throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{}; the model has {} layers of {} heads", what, sizes.layers, sizes.heads));
+    throw Error(ErrorKind::kInvalidArgument, fmt::format("{}; the model has {}", what, sizes.text()));
   };
   for (const std::size_t layer : selection.layers) {
-    if (layer >= sizes.layers) fail(fmt::format("--layers: there is no layer {}", layer));
+    if (layer >= std::max({sizes.layers_of(Block::kOnly), sizes.encoder_layers, sizes.decoder_layers}))
+      fail(fmt::format("--layers: there is no layer {}", layer));
   }
   const auto is_selected_layer = [&](std::size_t layer) {
     return selection.layers.empty() || std::ranges::find(selection.layers, layer) != selection.layers.end();
@@ -208,17 +205,17 @@ std::vector<HeadId> selected_heads(const HeadSelection& selection, const HeadSiz
   for (const HeadPick& pick : selection.heads) {
     if (!pick.layer && pick.head >= sizes.heads) fail(fmt::format("--heads: there is no head {}", pick.head));
     if (!pick.layer) continue;
-    const HeadId id{*pick.layer, pick.head};
-    if (id.layer >= sizes.layers || id.head >= sizes.heads || !is_selected_layer(id.layer)) {
+    const HeadId id = pick.head_id();
+    if (!sizes.layer_of(id) || !is_selected_layer(id.layer)) {
       fail(fmt::format("--heads: there is no query head {} in the selected layers", to_string(id)));
     }
     chosen.insert(id);
   }
   for (std::size_t layer = 0; layer < sizes.layers; ++layer) {
-    if (!is_selected_layer(layer)) continue;
+    if (!is_selected_layer(sizes.place(layer).layer)) continue;
     for (std::size_t head = 0; head < sizes.heads; ++head) {
       if (selection.heads.empty() || std::ranges::find(selection.heads, HeadPick{{}, head}) != selection.heads.end()) {
-        chosen.insert({layer, head});
+        chosen.insert(sizes.head_of(layer, head));
       }
     }
   }

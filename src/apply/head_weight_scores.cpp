@@ -79,7 +79,7 @@ std::vector<double> pk_strengths(const Model& model, const AffinityOptions& opti
         significance(one, NullModel::kIsotropic, isotropic_dimension(model.info(), options.weights));
     for (std::size_t i = 0; i < one.source.heads.size(); ++i) {
       for (std::size_t j = 0; j < one.target.heads.size(); ++j) {
-        if (!(one.source.heads[i].layer < one.target.heads[j].layer)) continue;
+        if (!is_later(one, i, j)) continue;
         if (!(static_cast<double>(found.log10_q(i, j)) < std::log10(kLevel))) continue;
         for (const HeadId id : {one.source.heads[i], one.target.heads[j]}) {
           for (const std::size_t head : query_heads(id, sizes)) strengths[head] += static_cast<double>(found.z(i, j));

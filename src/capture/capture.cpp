@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <numeric>
 #include <optional>
@@ -37,7 +38,8 @@ float sink_share(std::span<const float> row) {
   return static_cast<float>(std::max(0.0, 1 - sum));
 }
 
-RowSums sum_rows(const MapRows& rows) {
+// `same_tokens`: queries and keys are the same.
+RowSums sum_rows(const MapRows& rows, bool same_tokens) {
   RowSums sums;
   sums.first_query = rows.first_query;
   sums.rows = rows.values.rows();
@@ -46,6 +48,7 @@ RowSums sum_rows(const MapRows& rows) {
     const float* row = rows.values.data() + i * rows.values.row_stride();
     sums.entropy += entropy({row, rows.values.columns()});
     sums.first += static_cast<double>(row[0]);
+    if (!same_tokens) continue;
     sums.itself += static_cast<double>(row[query]);
     if (query == 0) continue;
     sums.previous += static_cast<double>(row[query - 1]);
@@ -60,8 +63,8 @@ class Capturer {
       : model_(model), inputs_(inputs), run_(run), options_(options), network_(resolve_network(model)) {
     if (inputs.empty()) throw Error(ErrorKind::kInvalidArgument, "no inputs to run the model on");
     choose_heads();
-    std::vector<std::size_t> tokens;
-    for (const DescribedInput& input : inputs) tokens.push_back(token_count(model, input.input));
+    std::vector<TokenCounts> tokens;
+    for (const DescribedInput& input : inputs) tokens.push_back(token_counts(model, input.input));
     for (std::size_t i = 0; i < inputs.size(); ++i) describe(i, tokens[i]);
     check_disk();
     for (std::size_t i = 0; i < inputs.size(); ++i) begin_files(i);
@@ -72,12 +75,12 @@ class Capturer {
     for (const DescribedInput& input : inputs_) plain.push_back(input.input);
     ForwardOptions pass;
     pass.wants_map = [this](std::size_t layer, std::size_t head) { return slot(layer, head) < result_.heads.size(); };
-    if (options_.scores) pass.on_scores = [this](const MapRows& rows) { write(scores_[rows.input], rows); };
+    if (options_.scores) pass.on_scores = [this](const MapRows& rows) { write(scores_, rows); };
     if (options_.pattern) {
       sums_.resize(inputs_.size() * result_.heads.size());
       pass.on_pattern = [this](const MapRows& rows) {
-        write(patterns_[rows.input], rows);
-        RowSums sums = sum_rows(rows);
+        write(patterns_, rows);
+        RowSums sums = sum_rows(rows, block_of(rows.layer) != Block::kCross);
         if (has_sinks_) sums.sink = write_sinks(rows);
         const std::lock_guard lock(mutex_);
         sums_[rows.input * result_.heads.size() + slot(rows.layer, rows.head)].push_back(sums);
@@ -86,7 +89,7 @@ class Capturer {
     if (options_.output) pass.on_output = [this](const OutputRows& rows) { keep_output(rows); };
     pass.first_query = options_.first_query;
     pass.end_query = options_.end_query;
-    pass.end_layer = result_.heads.back().layer + 1;
+    pass.end_layer = model_.info().sizes.layer_of(result_.heads.back()).value() + 1;
     pass.replacements = options_.replacements;
     run_forward(model_, plain, pass, context);
     sum_up();
@@ -99,7 +102,7 @@ class Capturer {
     result_.heads = options_.heads;
     if (result_.heads.empty()) {
       for (std::size_t layer = 0; layer < sizes.layers; ++layer) {
-        for (std::size_t head = 0; head < sizes.heads; ++head) result_.heads.push_back({layer, head});
+        for (std::size_t head = 0; head < sizes.heads; ++head) result_.heads.push_back(sizes.head_of(layer, head));
       }
     }
     if (std::ranges::adjacent_find(result_.heads, std::greater_equal{}) != result_.heads.end()) {
@@ -108,12 +111,13 @@ class Capturer {
     slots_.assign(sizes.layers * sizes.heads, result_.heads.size());
     for (std::size_t i = 0; i < result_.heads.size(); ++i) {
       const HeadId& id = result_.heads[i];
-      if (id.key_value || id.layer >= sizes.layers || id.head >= sizes.heads) {
+      if (id.key_value || !sizes.layer_of(id)) {
         throw Error(ErrorKind::kInvalidArgument,
-                    fmt::format("{} is not a query head of the model, which has {} layers of {}", to_string(id),
-                                sizes.layers, sizes.heads));
+                    fmt::format("{} is not a query head of the model, which has {}", to_string(id), sizes.text()));
       }
-      slots_[id.layer * sizes.heads + id.head] = i;
+      slots_[*sizes.layer_of(id) * sizes.heads + id.head] = i;
+      if (blocks_.empty() || blocks_.back().block != id.block) blocks_.push_back({id.block, i, i});
+      ++blocks_.back().end;
     }
   }
 
@@ -121,19 +125,43 @@ class Capturer {
     return slots_[layer * model_.info().sizes.heads + head];
   }
 
-  void describe(std::size_t i, std::size_t tokens) {
+  // The heads of one block, consecutive in the result.
+  struct BlockHeads {
+    Block block;
+    std::size_t begin;
+    std::size_t end;
+
+    [[nodiscard]] std::size_t count() const { return end - begin; }
+  };
+
+  [[nodiscard]] Block block_of(std::size_t layer) const { return model_.info().sizes.place(layer).block; }
+  // Index of a block's array among those of an input.
+  [[nodiscard]] std::size_t array_of(std::size_t input, Block block) const {
+    const auto found = std::ranges::find(blocks_, block, &BlockHeads::block);
+    return input * blocks_.size() + static_cast<std::size_t>(found - blocks_.begin());
+  }
+  // Rows of the maps of an input that has this many tokens as queries.
+  [[nodiscard]] std::size_t rows_of(std::size_t queries) const {
+    const std::size_t last = std::min(options_.end_query, queries);
+    return last - std::min(options_.first_query, last);
+  }
+
+  void describe(std::size_t i, TokenCounts tokens) {
     CapturedInput input;
     input.folder = input_folder(i);
     input.tokens = tokens;
-    const std::size_t last = std::min(options_.end_query, tokens);
-    input.queries = last - std::min(options_.first_query, last);
-    if (input.queries == 0) {
-      throw Error(ErrorKind::kInvalidArgument,
-                  fmt::format("--queries selects none of the {} tokens of input {}", tokens, i));
-    }
+    input.queries = rows_of(tokens.outputs());
     const std::size_t maps = (options_.pattern ? 1U : 0U) + (options_.scores ? 1U : 0U);
-    result_.bytes += maps * result_.heads.size() * input.queries * tokens * static_cast<std::size_t>(options_.element);
-    if (options_.output) result_.bytes += output_rows(tokens) * output_width() * sizeof(float);
+    for (const BlockHeads& heads : blocks_) {
+      const std::size_t queries = tokens.queries(heads.block);
+      if (rows_of(queries) == 0) {
+        throw Error(ErrorKind::kInvalidArgument,
+                    fmt::format("--queries selects none of the {} tokens of input {}", queries, i));
+      }
+      result_.bytes += maps * heads.count() * rows_of(queries) * tokens.keys(heads.block) *
+                       static_cast<std::size_t>(options_.element);
+    }
+    if (options_.output) result_.bytes += output_rows(tokens.outputs()) * output_width() * sizeof(float);
     result_.inputs.push_back(input);
   }
 
@@ -163,26 +191,39 @@ class Capturer {
 
   void begin_files(std::size_t i) {
     const CapturedInput& input = result_.inputs[i];
-    const Shape shape = {result_.heads.size(), input.queries, input.tokens};
-    if (options_.pattern) patterns_.push_back(add_array(run_files::kPattern, i, shape, options_.element));
-    if (options_.pattern && has_sinks_) {
-      sinks_.push_back(add_array(run_files::kSinks, i, {shape[0], shape[1]}, RunFloat::kF32));
-    }
-    if (options_.scores) scores_.push_back(add_array(run_files::kScores, i, shape, options_.element));
+    for (const BlockHeads& heads : blocks_) begin_maps(i, heads);
     if (options_.output) {
       outputs_.push_back(add_array(has_head() ? run_files::kOutput : run_files::kHiddenState, i,
-                                   {output_rows(input.tokens), output_width()}, RunFloat::kF32));
+                                   {output_rows(input.tokens.outputs()), output_width()}, RunFloat::kF32));
     }
-    MapsDescription maps{.heads = result_.heads,
+    for (const BlockHeads& heads : blocks_) describe_maps(i, heads);
+    if (options_.thumbnail) add_thumbnail(i);
+  }
+
+  void begin_maps(std::size_t i, const BlockHeads& heads) {
+    const TokenCounts& tokens = result_.inputs[i].tokens;
+    const std::string_view name = to_string(heads.block);
+    const Shape shape = {heads.count(), rows_of(tokens.queries(heads.block)), tokens.keys(heads.block)};
+    if (options_.pattern) patterns_.push_back(add_array(run_files::kPattern, i, shape, options_.element, name));
+    if (options_.pattern && has_sinks_) {
+      sinks_.push_back(add_array(run_files::kSinks, i, {shape[0], shape[1]}, RunFloat::kF32, name));
+    }
+    if (options_.scores) scores_.push_back(add_array(run_files::kScores, i, shape, options_.element, name));
+  }
+
+  void describe_maps(std::size_t i, const BlockHeads& heads) {
+    const TokenCounts& tokens = result_.inputs[i].tokens;
+    MapsDescription maps{.heads = std::span<const HeadId>(result_.heads).subspan(heads.begin, heads.count()),
                          .first_query = options_.first_query,
-                         .queries = input.queries,
-                         .causal = network_.causal};
+                         .queries = rows_of(tokens.queries(heads.block)),
+                         .block = heads.block};
     for (const NetworkLayer& layer : network_.layers) {
+      if (layer.block != heads.block) continue;
+      maps.causal = layer.causal && heads.block != Block::kCross;
       maps.windows.push_back(layer.window);
       maps.chunks.push_back(layer.chunk);
     }
-    run_.add_text(describe_input(run_files::kTokens, i), tokens_json(inputs_[i], maps));
-    if (options_.thumbnail) add_thumbnail(i);
+    run_.add_text(describe_input(run_files::kTokens, i, {}, to_string(heads.block)), tokens_json(inputs_[i], maps));
   }
 
   void add_thumbnail(std::size_t i) {
@@ -192,7 +233,9 @@ class Capturer {
     looked_for_preprocessing_ = true;
     if (!preprocessing_) return;
     const Shape& kernel = network_.input.patches.weight->shape;
-    const ImageSize covered{pixels.height / kernel[2] * kernel[2], pixels.width / kernel[3] * kernel[3]};
+    const std::size_t height = kernel[kernel.size() - 2];
+    const std::size_t width = kernel.back();
+    const ImageSize covered{pixels.height / height * height, pixels.width / width * width};
     const Image image = make_thumbnail(pixels, covered, *preprocessing_);
     run_.add_array(describe_input(run_files::kThumbnail, i, {image.height, image.width, image.channels}),
                    std::span<const std::uint8_t>(image.levels));
@@ -207,14 +250,23 @@ class Capturer {
     }
   }
 
-  RunArray add_array(const FileSchema& file, std::size_t input, const Shape& shape, RunFloat element) {
-    return run_.add_array(describe_input(file, input, shape), element);
+  RunArray add_array(const FileSchema& file, std::size_t input, const Shape& shape, RunFloat element,
+                     std::string_view block = {}) {
+    return run_.add_array(describe_input(file, input, shape, block), element);
   }
 
-  void write(RunArray& array, const MapRows& rows) const {
+  // Where the rows are in their block's array.
+  [[nodiscard]] std::size_t first_row(const MapRows& rows) const {
+    const Block block = block_of(rows.layer);
+    const std::size_t queries = rows_of(result_.inputs[rows.input].tokens.queries(block));
+    const std::size_t first = std::ranges::find(blocks_, block, &BlockHeads::block)->begin;
+    return (slot(rows.layer, rows.head) - first) * queries + rows.first_query - options_.first_query;
+  }
+
+  void write(std::vector<RunArray>& arrays, const MapRows& rows) const {
     const std::size_t tokens = rows.values.columns();
-    const std::size_t queries = result_.inputs[rows.input].queries;
-    const std::size_t row = slot(rows.layer, rows.head) * queries + rows.first_query - options_.first_query;
+    const std::size_t row = first_row(rows);
+    RunArray& array = arrays[array_of(rows.input, block_of(rows.layer))];
     // Maps arrive as contiguous whole rows.
     const std::span<const float> values(rows.values.data(), rows.values.rows() * tokens);
     if (options_.element == RunFloat::kF32) {
@@ -232,9 +284,7 @@ class Capturer {
     for (std::size_t i = 0; i < shares.size(); ++i) {
       shares[i] = sink_share({rows.values.data() + i * rows.values.row_stride(), rows.values.columns()});
     }
-    const std::size_t queries = result_.inputs[rows.input].queries;
-    const std::size_t first = slot(rows.layer, rows.head) * queries + rows.first_query - options_.first_query;
-    sinks_[rows.input].write(first, shares);
+    sinks_[array_of(rows.input, block_of(rows.layer))].write(first_row(rows), shares);
     return std::accumulate(shares.begin(), shares.end(), 0.0);
   }
 
@@ -290,7 +340,11 @@ class Capturer {
       result_.attention.push_back(
           {id, all.entropy / rows, all.first / rows, all.itself / rows, all.previous / pairs, all.sink / rows});
       const HeadAttention& one = result_.attention.back();
-      table.add_row({to_string(id), id.layer, id.head, one.entropy, one.first, one.itself, one.previous});
+      const auto among_same = [&](double value) {
+        return id.block == Block::kCross ? std::numeric_limits<double>::quiet_NaN() : value;
+      };
+      table.add_row({to_string(id), id.layer, id.head, one.entropy, one.first, among_same(one.itself),
+                     among_same(one.previous), to_string(id.block)});
     }
     run_.add_table(run_files::kAttention, std::move(table));
   }
@@ -305,7 +359,8 @@ class Capturer {
       std::ranges::any_of(network_.layers, [](const NetworkLayer& layer) { return layer.sinks != nullptr; });
   bool looked_for_preprocessing_ = false;
   std::optional<Preprocessing> preprocessing_;
-  std::vector<RunArray> patterns_;
+  std::vector<BlockHeads> blocks_;  // that have heads, in their order
+  std::vector<RunArray> patterns_;  // by input and block
   std::vector<RunArray> scores_;
   std::vector<RunArray> sinks_;
   std::vector<RunArray> outputs_;

@@ -7,6 +7,7 @@
 
 #include "headscope/base/error.h"
 #include "headscope/io/byte_reader.h"
+#include "headscope/io/decode.h"
 #include "headscope/io/mapped_file.h"
 #include "headscope/io/npy.h"
 #include "headscope/model/network.h"
@@ -72,13 +73,36 @@ void name_inputs(std::span<DescribedInput> inputs) {
   }
 }
 
+void add_targets(std::span<DescribedInput> inputs, std::span<const DescribedInput> targets) {
+  if (inputs.size() != targets.size()) {
+    throw Error(ErrorKind::kInvalidArgument,
+                fmt::format("{} input{} and {} target{}: give each input a target, in the same order", inputs.size(),
+                            inputs.size() == 1 ? "" : "s", targets.size(), targets.size() == 1 ? "" : "s"));
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    inputs[i].input.target = targets[i].input.ids;
+    inputs[i].target_tokens = targets[i].tokens;
+    inputs[i].target_source = targets[i].source;
+  }
+}
+
 InputReader::InputReader(const Model& model, InputOptions options) : model_(model), options_(options) {}
 
 void InputReader::expect(Modality modality) const {
   if (model_.info().modality == modality) return;
-  throw Error(ErrorKind::kUnsupported, fmt::format("{}: the model takes {}", model_.checkpoint().path().string(),
-                                                   modality == Modality::kText ? "images; use --image or --pixels"
-                                                                               : "tokens; use --text or --ids"));
+  const Modality taken = model_.info().modality;
+  throw Error(ErrorKind::kUnsupported,
+              fmt::format("{}: the model takes {}", model_.checkpoint().path().string(),
+                          taken == Modality::kImage   ? "images; use --image or --pixels"
+                          : taken == Modality::kAudio ? "audio; use --features, and --target for the text"
+                                                      : "tokens; use --text or --ids"));
+}
+
+void InputReader::expect_decoder() const {
+  if (model_.info().sizes.has_blocks()) return;
+  throw Error(ErrorKind::kUnsupported,
+              fmt::format("{}: the model has no decoder, so it takes no --target and no --target-ids",
+                          model_.checkpoint().path().string()));
 }
 
 std::string InputReader::token_text(std::uint32_t id) {
@@ -89,6 +113,34 @@ std::string InputReader::token_text(std::uint32_t id) {
 
 DescribedInput InputReader::text(std::string_view utf8) {
   expect(Modality::kText);
+  return encoded(utf8);
+}
+
+DescribedInput InputReader::target(std::string_view utf8) {
+  expect_decoder();
+  const auto start = model_.checkpoint().config().find("decoder_start_token_id").as_unsigned();
+  if (!start || *start > std::numeric_limits<std::uint32_t>::max()) {
+    throw Error(ErrorKind::kUnsupported,
+                fmt::format("{}: has no 'decoder_start_token_id', with which decoding starts; pass what the decoder "
+                            "reads with --target-ids",
+                            model_.checkpoint().config_path().string()));
+  }
+  DescribedInput result = encoded(utf8);
+  std::vector<std::uint32_t>& ids = result.input.ids;
+  const auto end = model_.checkpoint().config().find("eos_token_id").as_unsigned();
+  if (ids.size() > 1 && end && ids.back() == *end) {
+    ids.pop_back();
+    result.tokens.pop_back();
+  }
+  if (ids.empty() || ids.front() != *start) {
+    const auto first = static_cast<std::uint32_t>(*start);
+    ids.insert(ids.begin(), first);
+    result.tokens.insert(result.tokens.begin(), {.id = first, .text = token_text(first)});
+  }
+  return result;
+}
+
+DescribedInput InputReader::encoded(std::string_view utf8) {
   if (!tokenizer_) tokenizer_ = Tokenizer::load(model_.checkpoint());
   if (!tokenizer_) {
     throw Error(ErrorKind::kUnsupported,
@@ -143,6 +195,10 @@ std::vector<DescribedInput> InputReader::text_file(const std::filesystem::path& 
 
 DescribedInput InputReader::ids(std::vector<std::uint32_t> ids, std::string source) {
   expect(Modality::kText);
+  return listed(std::move(ids), std::move(source));
+}
+
+DescribedInput InputReader::listed(std::vector<std::uint32_t> ids, std::string source) {
   if (ids.size() > options_.max_tokens) ids.resize(options_.max_tokens);
   DescribedInput result;
   result.source = std::move(source);
@@ -152,6 +208,21 @@ DescribedInput InputReader::ids(std::vector<std::uint32_t> ids, std::string sour
 }
 
 std::vector<DescribedInput> InputReader::ids(const std::filesystem::path& path) {
+  expect(Modality::kText);
+  return read_ids(path);
+}
+
+std::vector<DescribedInput> InputReader::target_ids(const std::filesystem::path& path) {
+  expect_decoder();
+  return read_ids(path);
+}
+
+DescribedInput InputReader::target_ids(std::vector<std::uint32_t> ids, std::string source) {
+  expect_decoder();
+  return listed(std::move(ids), std::move(source));
+}
+
+std::vector<DescribedInput> InputReader::read_ids(const std::filesystem::path& path) {
   const NpyFile file = NpyFile::open(path);
   const Shape& shape = file.array().shape;
   if (shape.empty() || shape.size() > 2 || element_count(shape) == 0U) {
@@ -171,8 +242,40 @@ std::vector<DescribedInput> InputReader::ids(const std::filesystem::path& path) 
       row.push_back(static_cast<std::uint32_t>(values[i]));
     }
     const std::string name = file_name(path);
-    all.push_back(ids(std::move(row), shape.size() == 1 ? name : fmt::format("{}[{}]", name, all.size())));
+    all.push_back(listed(std::move(row), shape.size() == 1 ? name : fmt::format("{}[{}]", name, all.size())));
     all.back().file = name;
+  }
+  return all;
+}
+
+std::vector<DescribedInput> InputReader::features(const std::filesystem::path& path) {
+  expect(Modality::kAudio);
+  const Network network = resolve_network(model_);
+  const std::size_t bands = network.input.convolutions.front().weight->shape[1];
+  const NpyFile file = NpyFile::open(path);
+  Shape shape = file.array().shape;
+  if (shape.size() == 2) shape.insert(shape.begin(), 1);
+  if (file.array().type.kind != 'f' || shape.size() != 3 || shape[1] != bands || element_count(shape) == 0U) {
+    throw Error(ErrorKind::kFormat,
+                fmt::format("{}: is {}{}, expected log-mel features [{b}, frames] or [inputs, {b}, frames], as floats",
+                            path.string(), to_string(file.array().shape),
+                            file.array().type.kind == 'f' ? "" : " of other numbers", fmt::arg("b", bands)));
+  }
+  const std::vector<float> values = npy_values<float>(file.array(), path.string());
+  if (const auto bad = find_non_finite(values)) {
+    throw Error(ErrorKind::kNumeric, fmt::format("{}: the value at index {} is NaN or infinite", path.string(), *bad));
+  }
+  std::vector<DescribedInput> all;
+  const std::size_t each = shape[1] * shape[2];
+  for (std::size_t first = 0; first < values.size(); first += each) {
+    DescribedInput& one = all.emplace_back();
+    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(first);
+    one.input.audio = {shape[1], shape[2], {begin, begin + static_cast<std::ptrdiff_t>(each)}};
+    one.file = file_name(path);
+    one.source = shape[0] == 1 ? one.file : fmt::format("{}[{}]", one.file, all.size() - 1);
+    const std::size_t tokens = frames_to_tokens(network.input, shape[2]);
+    for (std::size_t t = 0; t < tokens; ++t)
+      one.tokens.push_back({.text = fmt::format("frame {}", t * shape[2] / tokens)});
   }
   return all;
 }
@@ -213,21 +316,22 @@ DescribedInput InputReader::pixels(Pixels pixels, std::string source) const {
 
 DescribedInput InputReader::described(PreprocessedImage image, std::string source) const {
   const Network network = resolve_network(model_);
-  const Shape& kernel = network.input.patches.weight->shape;
+  const Shape& kernel = network.input.patches.weight->shape;  // before the patch's height, there may be frames
+  const std::size_t height = kernel[kernel.size() - 2];
+  const std::size_t width = kernel.back();
   DescribedInput result;
   result.source = std::move(source);
   result.picture = image.original;
   for (const std::string& name : image_token_names(network, model_.info().sizes.d_model)) {
     result.tokens.push_back({.text = name});
   }
-  const std::size_t columns = image.pixels.width / kernel[3];
-  const std::size_t rows = image.pixels.height / kernel[2];
+  const std::size_t columns = image.pixels.width / width;
+  const std::size_t rows = image.pixels.height / height;
   for (std::size_t i = 0; i < rows * columns; ++i) {
     PatchPlace place{i / columns, i % columns, {}};
-    const auto top = static_cast<double>(place.row * kernel[2]);
-    const auto left = static_cast<double>(place.column * kernel[3]);
-    place.box =
-        image.in_original({top, left, top + static_cast<double>(kernel[2]), left + static_cast<double>(kernel[3])});
+    const auto top = static_cast<double>(place.row * height);
+    const auto left = static_cast<double>(place.column * width);
+    place.box = image.in_original({top, left, top + static_cast<double>(height), left + static_cast<double>(width)});
     result.tokens.push_back({.text = fmt::format("patch {},{}", place.row, place.column), .patch = place});
   }
   result.input.pixels = std::move(image.pixels);

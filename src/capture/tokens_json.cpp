@@ -45,16 +45,23 @@ std::string tokens_json(const DescribedInput& input, const MapsDescription& maps
   };
   if (has_any(maps.windows)) root["windows"] = maps.windows;
   if (has_any(maps.chunks)) root["chunks"] = maps.chunks;
+  if (maps.block != Block::kOnly) root["block"] = to_string(maps.block);
   if (!input.name.empty()) root["name"] = input.name;
   if (!input.file.empty()) root["file"] = input.file;
-  root["source"] = input.source;
+  root["source"] = maps.block == Block::kDecoder ? input.target_source : input.source;
+  if (maps.block == Block::kCross) root["target"] = input.target_source;
   root["heads"] = Json::array();
   for (const HeadId& id : maps.heads) root["heads"].push_back(to_string(id));
   root["first_query"] = maps.first_query;
   root["queries"] = maps.queries;
   if (is_image) root["image"] = image(input);
-  root["tokens"] = Json::array();
-  for (const InputToken& one : input.tokens) root["tokens"].push_back(token(one));
+  const auto list = [](const std::vector<InputToken>& tokens) {
+    Json entries = Json::array();
+    for (const InputToken& one : tokens) entries.push_back(token(one));
+    return entries;
+  };
+  if (maps.block == Block::kCross) root["query_tokens"] = list(input.target_tokens);
+  root["tokens"] = list(maps.block == Block::kDecoder ? input.target_tokens : input.tokens);
   return root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

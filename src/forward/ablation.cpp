@@ -12,10 +12,9 @@ namespace {
 void check_heads(const Model& model, std::span<const HeadId> heads) {
   const HeadSizes& sizes = model.info().sizes;
   for (const HeadId& id : heads) {
-    if (id.key_value || id.layer >= sizes.layers || id.head >= sizes.heads) {
+    if (id.key_value || !sizes.layer_of(id)) {
       throw Error(ErrorKind::kInvalidArgument,
-                  fmt::format("{} is not a query head of the model, which has {} layers of {}", to_string(id),
-                              sizes.layers, sizes.heads));
+                  fmt::format("{} is not a query head of the model, which has {}", to_string(id), sizes.text()));
     }
   }
 }
@@ -25,8 +24,11 @@ void check_heads(const Model& model, std::span<const HeadId> heads) {
 std::vector<HeadReplacement> zero_ablation(const Model& model, std::span<const HeadId> heads) {
   check_heads(model, heads);
   std::vector<HeadReplacement> all;
-  for (const HeadId& id : heads)
-    all.push_back({id.layer, id.head, std::vector<float>(model.info().sizes.width(id.layer, Role::kO))});
+  const HeadSizes& sizes = model.info().sizes;
+  for (const HeadId& id : heads) {
+    const std::size_t layer = *sizes.layer_of(id);
+    all.push_back({layer, id.head, std::vector<float>(sizes.width(layer, Role::kO))});
+  }
   return all;
 }
 
@@ -41,7 +43,7 @@ std::vector<HeadReplacement> mean_ablation(const Model& model, std::span<const H
   for (const HeadReplacement& one : all) sums.emplace_back(one.value.size());
   std::vector<double> tokens(all.size());
   ForwardOptions pass;
-  pass.end_layer = 1 + std::ranges::max(heads, {}, &HeadId::layer).layer;
+  pass.end_layer = 1 + std::ranges::max(all, {}, &HeadReplacement::layer).layer;
   pass.on_heads = [&](const HeadOutputs& outputs) {
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (all[i].layer != outputs.layer) continue;

@@ -16,21 +16,21 @@ namespace {
 // than 16384 tokens exceed it, as a block has at least 16 queries.
 constexpr std::size_t kBlockFloats = 256 * 1024;
 
-std::size_t block_queries(std::size_t tokens) {
+std::size_t block_queries(std::size_t queries, std::size_t keys) {
   constexpr std::size_t kMin = 16;
-  return std::min(tokens, std::max(kBlockFloats / tokens, kMin));
+  return std::min(queries, std::max(kBlockFloats / keys, kMin));
 }
 
-class Block {
+class MapBlock {
  public:
-  Block(const AttentionTask& task, std::size_t head, std::size_t first, std::size_t count)
+  MapBlock(const AttentionTask& task, std::size_t head, std::size_t first, std::size_t count)
       : task_(task),
-        tokens_(task.out.rows()),
+        keys_(task.keys),
         head_(head),
         kv_head_(head / (task.heads / task.kv_heads)),
         first_(first),
         count_(count),
-        map_(count * tokens_) {}
+        map_(count * keys_) {}
 
   void run() {
     const bool wanted =
@@ -39,7 +39,7 @@ class Block {
     const bool replaced = !task_.replacements[head_].empty();
     if (!replaced || wanted) {
       // Keys that no query of the block sees only matter if the scores are requested.
-      const KeyRange keys = wants_scores ? KeyRange{0, tokens_} : seen_by_block();
+      const KeyRange keys = wants_scores ? KeyRange{0, keys_} : seen_by_block();
       score(keys);
       if (wants_scores) deliver(task_.on_scores);
       normalize(keys);
@@ -50,11 +50,11 @@ class Block {
 
  private:
   [[nodiscard]] KeyRange seen_by(std::size_t query) const {
-    return keys_seen(query, tokens_, task_.causal, task_.window, task_.chunk);
+    return keys_seen(query, keys_, task_.causal, task_.window, task_.chunk);
   }
   [[nodiscard]] KeyRange seen_by_block() const { return {seen_by(first_).first, seen_by(first_ + count_ - 1).last}; }
   [[nodiscard]] MatrixSpan map(KeyRange keys) {
-    return MatrixSpan(map_.data(), count_, tokens_, tokens_).block(0, count_, keys.first, keys.last - keys.first);
+    return MatrixSpan(map_.data(), count_, keys_, keys_).block(0, count_, keys.first, keys.last - keys.first);
   }
 
   void score(KeyRange keys) {
@@ -76,9 +76,9 @@ class Block {
   }
 
   void normalize(KeyRange computed) {
-    const MatrixSpan all(map_.data(), count_, tokens_, tokens_);
+    const MatrixSpan all(map_.data(), count_, keys_, keys_);
     // Columns that were not computed are uninitialized; they are read only if the map is passed on.
-    const KeyRange used = task_.wanted[head_] ? KeyRange{0, tokens_} : computed;
+    const KeyRange used = task_.wanted[head_] ? KeyRange{0, keys_} : computed;
     for (std::size_t i = 0; i < count_; ++i) {
       const KeyRange keys = seen_by(first_ + i);
       const std::span<float> row = all.row(i);
@@ -98,8 +98,8 @@ class Block {
   void deliver(const std::function<void(std::size_t, std::size_t, MatrixView)>& receiver) const {
     const std::size_t begin = std::max(first_, task_.first_query);
     const std::size_t end = std::min(first_ + count_, task_.end_query);
-    const MatrixView all(map_.data(), count_, tokens_, tokens_);
-    receiver(head_, begin, all.block(begin - first_, end - begin, 0, tokens_));
+    const MatrixView all(map_.data(), count_, keys_, keys_);
+    receiver(head_, begin, all.block(begin - first_, end - begin, 0, keys_));
   }
 
   void write(bool replaced) {
@@ -114,7 +114,7 @@ class Block {
   }
 
   const AttentionTask& task_;
-  std::size_t tokens_;
+  std::size_t keys_;
   std::size_t head_;
   std::size_t kv_head_;
   std::size_t first_;
@@ -139,22 +139,22 @@ void softmax_with_sink(std::span<float> x, float sink) {
 }
 
 void attend(const AttentionTask& task) {
-  const std::size_t tokens = task.out.rows();
-  const std::size_t size = block_queries(tokens);
-  const std::size_t blocks = (tokens + size - 1) / size;
+  const std::size_t queries = task.out.rows();
+  const std::size_t size = block_queries(queries, task.keys);
+  const std::size_t blocks = (queries + size - 1) / size;
   const std::size_t all = task.heads * blocks;
   // If memory is short, not every thread gets a block of its own.
   const std::size_t workers = task.max_blocks < thread_count() ? task.max_blocks : all;
   parallel_for(std::min(workers, all), [&](std::size_t worker) {
     for (std::size_t i = worker; i < all; i += workers) {
       const std::size_t first = i % blocks * size;
-      Block(task, i / blocks, first, std::min(size, tokens - first)).run();
+      MapBlock(task, i / blocks, first, std::min(size, queries - first)).run();
     }
   });
 }
 
 std::size_t block_memory(std::size_t tokens) {
-  return block_queries(tokens) * tokens * (sizeof(float) + sizeof(unsigned short));
+  return block_queries(tokens, tokens) * tokens * (sizeof(float) + sizeof(unsigned short));
 }
 
 }  // namespace headscope

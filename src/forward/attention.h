@@ -31,7 +31,8 @@ struct AttentionTask {
   HeadColumns q;
   HeadColumns k;
   HeadColumns v;
-  MatrixSpan out;  ///< One row per token, the heads concatenated.
+  MatrixSpan out;    ///< One row per token, the heads concatenated.
+  std::size_t keys;  ///< Number of tokens of K and V.
   std::size_t heads;
   std::size_t kv_heads;
   std::size_t d_key;    ///< Width of queries and keys.
@@ -73,7 +74,8 @@ void softmax_with_sink(std::span<float> x, float sink);
 /// threads. A sink takes part in the softmax only.
 void attend(const AttentionTask& task);
 
-/// Bytes per block for an input of that many tokens, including the float16 copy a receiver may make.
+/// Bytes per block for an input of that many tokens, as queries and as keys, including the float16 copy a receiver may
+/// make.
 [[nodiscard]] std::size_t block_memory(std::size_t tokens);
 
 }  // namespace headscope

@@ -31,15 +31,14 @@ std::size_t bucket_of(std::ptrdiff_t distance, std::size_t buckets, std::size_t 
 
 }  // namespace
 
-BiasTable::BiasTable(const Model& model, const Network& network, std::size_t tokens)
+BiasTable::BiasTable(const Model& model, const ScoreBias& bias, bool causal, std::size_t tokens)
     : tokens_(tokens), values_(model.info().sizes.heads, 2 * tokens - 1) {
-  const ScoreBias& bias = network.bias;
   std::vector<float> table;
   if (bias.table != nullptr) table = read_vector(model.checkpoint(), *bias.table);
   const std::size_t buckets = bias.table != nullptr ? bias.table->shape[0] : 0;
   for (std::size_t i = 0; i < values_.columns(); ++i) {
     const std::ptrdiff_t distance = static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(tokens - 1);
-    const std::size_t bucket = table.empty() ? 0 : bucket_of(distance, buckets, bias.max_distance, network.causal);
+    const std::size_t bucket = table.empty() ? 0 : bucket_of(distance, buckets, bias.max_distance, causal);
     for (std::size_t head = 0; head < values_.rows(); ++head) {
       values_(head, i) = table.empty() ? -bias.slopes[head] * static_cast<float>(std::abs(distance))
                                        : table[bucket * values_.rows() + head];

@@ -9,10 +9,11 @@
 
 namespace headscope {
 
-/// What a network adds to the scores, for one length of input: by head and distance.
+/// What is added to the scores, for one length of input: by head and distance.
 class BiasTable {
  public:
-  BiasTable(const Model& model, const Network& network, std::size_t tokens);
+  /// `causal`: queries see no keys after them, and all buckets of a learned bias are for those before.
+  BiasTable(const Model& model, const ScoreBias& bias, bool causal, std::size_t tokens);
 
   /// The bias of every key for one query.
   [[nodiscard]] std::span<const float> row(std::size_t head, std::size_t query) const;

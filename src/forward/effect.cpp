@@ -66,6 +66,9 @@ struct Tally {
 std::optional<std::size_t> answer(const ModelInput& input, bool causal, std::span<const std::size_t> labels,
                                   std::size_t index, std::size_t row) {
   if (!labels.empty()) return labels[index];
+  if (!input.target.empty()) {
+    return row + 1 < input.target.size() ? std::optional<std::size_t>(input.target[row + 1]) : std::nullopt;
+  }
   if (causal && row + 1 < input.ids.size()) return input.ids[row + 1];
   return std::nullopt;
 }
@@ -125,7 +128,7 @@ EffectMeter::EffectMeter(const Model& model, std::span<const ModelInput> inputs,
                                       : out.unembedding        ? out.unembedding->out()
                                                                : model.info().sizes.d_model;
   for (const ModelInput& input : inputs) {
-    const std::size_t rows = out.classifiers.empty() ? token_count(model, input) : 1;
+    const std::size_t rows = out.classifiers.empty() ? token_counts(model, input).outputs() : 1;
     held_ = saturating_add(held_, saturating_multiply(rows, width_of_output * sizeof(float)));
   }
   require_memory(context, held_, fmt::format("keeping the outputs of {} inputs", inputs.size()));

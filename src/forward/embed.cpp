@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "forward/audio.h"
 #include "forward/interpolate.h"
 #include "forward/parallel_rows.h"
 #include "forward/patch_grid.h"
@@ -53,27 +54,25 @@ std::size_t image_tokens(const NetworkInput& in, const Pixels& pixels, std::size
   return leading + rows_of(in.registers) + grid.size();
 }
 
-std::size_t text_tokens(const NetworkInput& in, const ModelInput& input, std::size_t index) {
-  if (!input.pixels.values.empty()) refuse(index, "the model takes tokens, but this input is an image");
-  if (input.ids.empty()) refuse(index, "no tokens, expected at least one");
+std::size_t text_tokens(const NetworkInput& in, std::span<const std::uint32_t> ids, std::size_t index) {
   std::size_t vocabulary = in.tables.empty() ? in.embedding->shape[0] : 0;
   for (const EmbeddingTable& table : in.tables) vocabulary += table.rows->shape[0];
-  for (std::size_t i = 0; i < input.ids.size(); ++i) {
-    if (input.ids[i] >= vocabulary) {
-      refuse(index,
-             fmt::format("token {} has id {}, but the model's vocabulary has {} tokens", i, input.ids[i], vocabulary));
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] >= vocabulary) {
+      refuse(index, fmt::format("token {} has id {}, but the model's vocabulary has {} tokens", i, ids[i], vocabulary));
     }
   }
-  if (in.positions != nullptr) {
-    const std::size_t places = rows_of(in.positions) - std::min(rows_of(in.positions), in.position_offset);
-    if (input.ids.size() > places) {
+  if (in.positions != nullptr || in.sinusoids > 0) {
+    const std::size_t stored = in.positions != nullptr ? rows_of(in.positions) : in.sinusoids;
+    const std::size_t places = stored - std::min(stored, in.position_offset);
+    if (ids.size() > places) {
       refuse(index,
              fmt::format(
                  "{} tokens, but the model has positions for only {}; shorten the input or cut it with --max-tokens",
-                 input.ids.size(), places));
+                 ids.size(), places));
     }
   }
-  return input.ids.size();
+  return ids.size();
 }
 
 // Returns the row of the position table for every token.
@@ -91,18 +90,30 @@ float kept_scale(const NetworkInput& in, std::span<const std::uint32_t> ids) {
   return static_cast<float>((1 - 0.15 * 0.8) / (1 - dropped / static_cast<double>(ids.size())));
 }
 
+// The first half of the components are sines, the second cosines.
+void add_sinusoids(std::size_t position, std::span<float> row) {
+  const std::size_t half = (row.size() + 1) / 2;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const std::size_t pair = i < half ? i : i - half;
+    const double power = 2 * static_cast<double>(pair) / static_cast<double>(row.size());
+    const double angle = static_cast<double>(position) / std::pow(10000.0, power);
+    row[i] += static_cast<float>(i < half ? std::sin(angle) : std::cos(angle));
+  }
+}
+
 // Adds positions and token types, and normalizes the sum.
-void add_positions(const Model& model, const NetworkInput& in, const ModelInput& input, MatrixSpan tokens) {
+void add_positions(const Model& model, const NetworkInput& in, std::span<const std::uint32_t> ids, MatrixSpan tokens) {
   const std::size_t d = tokens.columns();
   std::vector<float> types(in.token_types != nullptr ? d : 0);
   if (in.token_types != nullptr) read_part(*in.token_types, 0, types);
-  const std::vector<std::size_t> positions = position_rows(in, input.ids);
+  const std::vector<std::size_t> positions = position_rows(in, ids);
   parallel_for_rows(tokens.rows(), [&](std::size_t i) {
     std::vector<float> position(in.positions != nullptr ? d : 0);
     if (in.positions != nullptr) {
       read_part(*in.positions, positions[i] * d, position);
       add_scaled(position, {}, tokens.row(i));
     }
+    if (in.sinusoids > 0) add_sinusoids(i, tokens.row(i));
     if (in.token_types != nullptr) add_scaled(types, {}, tokens.row(i));
   });
   if (const auto norm = load_norm(model.checkpoint(), in.norm)) norm->apply(tokens.view(), tokens);
@@ -138,24 +149,24 @@ void embed_from_tables(const Model& model, const NetworkInput& in, std::span<con
   }
 }
 
-void embed_text(const Model& model, const NetworkInput& in, const ModelInput& input, MatrixSpan stream) {
+void embed_text(const Model& model, const NetworkInput& in, std::span<const std::uint32_t> ids, MatrixSpan stream) {
   if (!in.tables.empty()) {
-    embed_from_tables(model, in, input.ids, stream);
-    add_positions(model, in, input, stream);
+    embed_from_tables(model, in, ids, stream);
+    add_positions(model, in, ids, stream);
     return;
   }
   const std::size_t embedded = in.embedding->shape[1];
   Matrix tokens(in.project ? stream.rows() : 0, embedded);
-  const float scale = in.embedding_scale * kept_scale(in, input.ids);
+  const float scale = in.embedding_scale * kept_scale(in, ids);
   parallel_for_rows(stream.rows(), [&](std::size_t i) {
     const std::span<float> row = in.project ? tokens.row(i) : stream.row(i);
-    read_part(*in.embedding, input.ids[i] * embedded, row);
-    for (float& value : row) value *= in.dropped_token == input.ids[i] ? 0 : scale;
+    read_part(*in.embedding, ids[i] * embedded, row);
+    for (float& value : row) value *= in.dropped_token == ids[i] ? 0 : scale;
   });
-  if (in.narrow) add_positions(model, in, input, in.project ? tokens.span() : stream);
+  if (in.narrow) add_positions(model, in, ids, in.project ? tokens.span() : stream);
   Buffer<float> scratch;
   if (in.project) apply_linear(model.checkpoint(), *in.project, tokens.view(), stream, scratch);
-  if (!in.narrow) add_positions(model, in, input, stream);
+  if (!in.narrow) add_positions(model, in, ids, stream);
 }
 
 // One row per patch: its pixels, channel by channel, in the order of the convolution's weights.
@@ -282,17 +293,38 @@ void embed_image(const Model& model, const NetworkInput& in, const Pixels& pixel
 
 }  // namespace
 
-std::size_t input_tokens(const Model&, const Network& network, const ModelInput& input, std::size_t index) {
-  return network.input.embedding != nullptr ? text_tokens(network.input, input, index)
-                                            : image_tokens(network.input, input.pixels, index);
+TokenCounts input_tokens(const Network& network, const ModelInput& input, std::size_t index) {
+  const NetworkInput& in = network.input;
+  TokenCounts counts;
+  if (network.target) {
+    if (input.target.empty()) refuse(index, "the model has a decoder, but this input has no target");
+    counts.target = text_tokens(*network.target, input.target, index);
+  } else if (!input.target.empty()) {
+    refuse(index, "the model has no decoder, but this input has a target");
+  }
+  if (!in.convolutions.empty()) {
+    counts.source = audio_tokens(in, input.audio, index);
+  } else if (in.embedding != nullptr) {
+    if (!input.pixels.values.empty()) refuse(index, "the model takes tokens, but this input is an image");
+    if (input.ids.empty()) refuse(index, "no tokens, expected at least one");
+    counts.source = text_tokens(in, input.ids, index);
+  } else {
+    counts.source = image_tokens(in, input.pixels, index);
+  }
+  return counts;
 }
 
-void embed(const Model& model, const Network& network, const ModelInput& input, MatrixSpan stream) {
-  if (network.input.embedding != nullptr) {
-    embed_text(model, network.input, input, stream);
+void embed(const Model& model, const Network& network, const NetworkInput& in, const ModelInput& input,
+           MatrixSpan stream) {
+  const bool target = network.target && &in == &*network.target;
+  if (!in.convolutions.empty()) {
+    embed_audio(model, in, input.audio, stream);
+    add_positions(model, in, std::vector<std::uint32_t>(stream.rows()), stream);
+  } else if (in.embedding != nullptr) {
+    embed_text(model, in, target ? input.target : input.ids, stream);
   } else {
-    embed_image(model, network.input, input.pixels, stream);
-    if (const auto norm = load_norm(model.checkpoint(), network.input.norm)) norm->apply(stream.view(), stream);
+    embed_image(model, in, input.pixels, stream);
+    if (const auto norm = load_norm(model.checkpoint(), in.norm)) norm->apply(stream.view(), stream);
   }
 }
 

@@ -47,6 +47,14 @@ struct Member {
   PatchGrid grid;
 };
 
+// One input, and its tokens in each stack.
+struct Input {
+  std::size_t input;
+  TokenCounts tokens;
+
+  [[nodiscard]] std::size_t all() const { return tokens.source + tokens.target; }
+};
+
 // The rows of one input that are in the stream.
 struct KeptRows {
   std::size_t at;     // in the stream
@@ -65,8 +73,9 @@ class Pass {
         context_(context),
         sizes_(model.info().sizes),
         layers_(std::min(options.end_layer, sizes_.layers)) {
-    if (options.on_output) layers_ = sizes_.layers;
-    if (options.begin_layer > layers_ || (options.begin_layer > 0 && !options.start)) {
+    const bool decodes = sizes_.has_blocks() && layers_ > sizes_.encoder_layers;  // then its layers are not in order
+    if (options.on_output || decodes) layers_ = sizes_.layers;
+    if (options.begin_layer > layers_ || (options.begin_layer > 0 && (!options.start || sizes_.has_blocks()))) {
       throw Error(ErrorKind::kInvalidArgument, fmt::format("a pass from layer {} to {} of {} has no start",
                                                            options.begin_layer, layers_, sizes_.layers));
     }
@@ -82,22 +91,21 @@ class Pass {
   }
 
   void run() {
-    std::vector<Member> members;
+    std::vector<Input> inputs;
     for (std::size_t i = 0; i < inputs_.size() * options_.copies; ++i) {
-      members.push_back({i, 0, input_tokens(model_, network_, original(i), i % inputs_.size()),
-                         patch_grid(network_.input, original(i).pixels)});
-      longest_ = std::max(longest_, members.back().tokens);
+      inputs.push_back({i, input_tokens(network_, original(i), i % inputs_.size())});
+      longest_ = std::max(longest_, inputs.back().all());
     }
-    const std::vector<std::vector<Member>> batches = pack(members);
+    const std::vector<std::vector<Input>> batches = pack(inputs);
     steps_ = batches.size() * (layers_ - options_.begin_layer + (options_.on_output ? 1 : 0));
-    for (const std::vector<Member>& batch : batches) run_batch(batch);
+    for (const std::vector<Input>& batch : batches) run_batch(batch);
   }
 
  private:
   [[nodiscard]] const ModelInput& original(std::size_t copy) const { return inputs_[copy % inputs_.size()]; }
 
   // Groups inputs into batches that share each read of the weights: as many as fit.
-  std::vector<std::vector<Member>> pack(const std::vector<Member>& members) {
+  std::vector<std::vector<Input>> pack(const std::vector<Input>& inputs) {
     const std::size_t longest = longest_;
     const MemoryPlan plan = plan_memory(network_, sizes_, longest);
     const std::size_t block = plan.block(longest);
@@ -112,21 +120,61 @@ class Pass {
     const std::size_t fitting = rest > blocks ? (rest - blocks) / plan.per_token : 0;
     const std::size_t room = std::clamp(fitting, longest, std::max(longest, kBatchTokens));
     max_blocks_ = (rest - room * plan.per_token) / block;
-    std::vector<std::vector<Member>> batches;
+    std::vector<std::vector<Input>> batches;
     std::size_t used = room + 1;
-    for (Member member : members) {
-      if (used + member.tokens > room) {
+    for (const Input& input : inputs) {
+      if (used + input.all() > room) {
         batches.emplace_back();
         used = 0;
       }
-      member.first = used;
-      used += member.tokens;
-      batches.back().push_back(member);
+      used += input.all();
+      batches.back().push_back(input);
     }
     return batches;
   }
 
-  void run_batch(const std::vector<Member>& batch) {
+  [[nodiscard]] std::vector<Member> members_of(const std::vector<Input>& inputs,
+                                               std::size_t TokenCounts::*tokens) const {
+    std::vector<Member> members;
+    std::size_t first = 0;
+    for (const Input& one : inputs) {
+      const PatchGrid grid = patch_grid(network_.input, original(one.input).pixels);
+      members.push_back({one.input, first, one.tokens.*tokens, grid});
+      first += one.tokens.*tokens;
+    }
+    return members;
+  }
+
+  void run_batch(const std::vector<Input>& inputs) {
+    const std::vector<Member> batch = members_of(inputs, &TokenCounts::source);
+    begin_stack(network_.input, network_.bias, network_.causal, batch);
+    if (!network_.target) {
+      for (std::size_t i = options_.begin_layer; i < layers_; ++i) {
+        if (i == 0 || i > options_.begin_layer) run_mixers(i, batch);
+        run_step(i, batch);
+      }
+      if (layers_ == sizes_.layers) run_mixers(layers_, batch);
+      write(batch);
+      return;
+    }
+    for (std::size_t i = 0; i < std::min(layers_, sizes_.encoder_layers); ++i) run_step(i, batch);
+    if (layers_ <= sizes_.encoder_layers) return;
+    if (const auto norm = load_norm(checkpoint_, network_.memory_norm)) norm->apply(stream_.view(), stream_.span());
+    memory_ = std::move(stream_);
+    memory_members_ = batch;
+    const std::vector<Member> targets = members_of(inputs, &TokenCounts::target);
+    begin_stack(*network_.target, network_.target_bias, /*causal=*/true, targets);
+    for (std::size_t i = 0; i < sizes_.decoder_layers; ++i) {
+      for (const Block block : {Block::kDecoder, Block::kCross}) {
+        run_step(sizes_.layer_of(BlockLayer{block, i}).value(), targets);
+      }
+    }
+    write(targets);
+    memory_ = {};
+  }
+
+  // Embeds the tokens of a stack.
+  void begin_stack(const NetworkInput& in, const ScoreBias& bias, bool causal, const std::vector<Member>& batch) {
     const std::size_t tokens = batch.back().first + batch.back().tokens;
     const std::size_t d = sizes_.d_model;
     stream_ = Matrix(tokens, d);
@@ -143,7 +191,7 @@ class Pass {
       if (options_.start) {
         options_.start(member.input, rows(stream_, member));
       } else {
-        embed(model_, network_, original(member.input), rows(stream_, member));
+        embed(model_, network_, in, original(member.input), rows(stream_, member));
       }
       if (network_.rotary.grid != RotaryGrid::kNone) {
         const std::size_t before = member.tokens - member.grid.size();
@@ -151,18 +199,20 @@ class Pass {
       } else if (!tables_.contains(member.tokens)) {
         tables_.emplace(member.tokens, RotaryTable(network_.rotary, member.tokens));
         local_tables_.emplace(member.tokens, RotaryTable(network_.local_rotary, member.tokens));
-        if (!network_.bias.empty()) biases_.emplace(member.tokens, BiasTable(model_, network_, member.tokens));
+        if (!bias.empty()) biases_.emplace(member.tokens, BiasTable(model_, bias, causal, member.tokens));
       }
     }
-    check_embedding();
+    check_embedding(in);
     kept_keys_.clear();
-    if (network_.input.token_inputs != nullptr) embed_inputs(batch);
-    for (std::size_t i = options_.begin_layer; i < layers_; ++i) {
-      if (i == 0 || i > options_.begin_layer) run_mixers(i, batch);
-      run_layer(i, batch);
-      step();
-    }
-    if (layers_ == sizes_.layers) run_mixers(layers_, batch);
+    if (in.token_inputs != nullptr) embed_inputs(in, batch);
+  }
+
+  void run_step(std::size_t layer, const std::vector<Member>& batch) {
+    run_layer(layer, batch);
+    step();
+  }
+
+  void write(const std::vector<Member>& batch) {
     if (!options_.on_output) return;
     std::vector<OutputPart> parts;
     for (std::size_t k = 0; k < batch.size(); ++k) {
@@ -213,11 +263,15 @@ class Pass {
     } else {
       add_branch(written_, layer.attention_scale, after_attention, post);
       report_norm(index, /*after_mlp=*/false, batch);
-      read_stream(mlp_norm);
-      mlp(layer);
+      if (layer.has_mlp) {
+        read_stream(mlp_norm);
+        mlp(layer);
+      }
     }
-    add_branch(written_, layer.mlp_scale, after_mlp, post);
-    report_norm(index, /*after_mlp=*/true, batch);
+    if (layer.has_mlp) {
+      add_branch(written_, layer.mlp_scale, after_mlp, post);
+      report_norm(index, /*after_mlp=*/true, batch);
+    }
     finish_block(index, layer, batch);
     check_layer(index, layer);
     if (releases_pages()) {
@@ -226,11 +280,10 @@ class Pass {
   }
 
   // The tokens' inputs for every layer.
-  void embed_inputs(const std::vector<Member>& batch) {
-    token_inputs_ = Matrix(stream_.rows(), network_.input.token_inputs->shape[1]);
+  void embed_inputs(const NetworkInput& in, const std::vector<Member>& batch) {
+    token_inputs_ = Matrix(stream_.rows(), in.token_inputs->shape[1]);
     for (const Member& member : batch) {
-      const Matrix own =
-          token_inputs(model_, network_.input, original(member.input).ids, rows(stream_, member).view(), scratch_);
+      const Matrix own = token_inputs(model_, in, original(member.input).ids, rows(stream_, member).view(), scratch_);
       std::ranges::copy(own.values(), token_inputs_.row(member.first).begin());
     }
   }
@@ -313,6 +366,7 @@ class Pass {
     std::vector<const StoredLinear*> distinct = projections(layer);
     std::vector<Matrix> projected;
     std::array<HeadColumns, 3> columns;
+    const bool cross = layer.block == Block::kCross;
     if (layer.latent) {
       LatentHeads latent = project_latent(checkpoint_, layer, sizes_, read_.view(), scratch_);
       projected = std::move(latent.held);
@@ -320,8 +374,9 @@ class Pass {
       distinct.clear();
     }
     for (const StoredLinear* linear : distinct) {
-      Matrix& result = projected.emplace_back(stream_.rows(), linear->out());
-      apply_linear(checkpoint_, *linear, read_.view(), result.span(), scratch_);
+      const Matrix& source = cross && linear != &layer.linear[0] ? memory_ : read_;
+      Matrix& result = projected.emplace_back(source.rows(), linear->out());
+      apply_linear(checkpoint_, *linear, source.view(), result.span(), scratch_);
       for (std::size_t r = 0; r < 3; ++r) {
         if (layer.linear[r].weight != linear->weight) continue;
         columns[r] = {result.values().data(), result.columns(), layer.slices[r]};
@@ -332,11 +387,14 @@ class Pass {
     if (options_.edits && index == options_.begin_layer) edit_reads(layer, norm, columns, batch);
     std::vector<float> sinks;
     if (layer.sinks != nullptr) sinks = read_vector(checkpoint_, *layer.sinks);
-    for (const Member& member : batch) {
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      const Member& member = batch[i];
+      const Member& keys = cross ? memory_members_[i] : member;
       std::array<HeadColumns, 3> own = columns;
-      for (HeadColumns& one : own) one.data += member.first * one.row_stride;
-      place(index, layer, own, member);
-      AttentionTask one = task(index, layer, own, member);
+      own[0].data += member.first * own[0].row_stride;
+      for (HeadColumns& one : std::span(own).subspan(1)) one.data += keys.first * one.row_stride;
+      place(index, layer, own, member, keys.tokens);
+      AttentionTask one = task(index, layer, own, member, keys.tokens);
       one.sinks = sinks;
       std::optional<RelativeScores> relative;
       if (!network_.relative.empty()) relative.emplace(model_, network_, layer, member.tokens, scratch_);
@@ -351,7 +409,7 @@ class Pass {
     }
     keep_keys(index, projected, columns);
     projected.clear();
-    if (index + 1 == layers_) keep_requested_rows(batch);
+    if (index + 1 == sizes_.layers) keep_requested_rows(batch);
     apply_linear(checkpoint_, layer.linear[3], heads_.view(), written_.span(), scratch_);
   }
 
@@ -481,14 +539,15 @@ class Pass {
                             edit.change.rows(), edit.change.columns(), member.tokens, sizes_.d_model));
   }
 
-  // Applies norms and rotary positions to queries and keys, norms to values, and clips them all.
+  // Applies norms and rotary positions to queries and keys, norms to values, and clips them all. Tokens of two stacks
+  // have no positions relative to each other.
   void place(std::size_t index, const NetworkLayer& layer, const std::array<HeadColumns, 3>& columns,
-             const Member& member) const {
+             const Member& member, std::size_t keys) const {
     static const RotaryTable kNone;
-    const RotaryTable& table = !layer.rotary                               ? kNone
-                               : network_.rotary.grid != RotaryGrid::kNone ? grid_tables_.at(member.grid)
-                               : layer.local_rotary                        ? local_tables_.at(member.tokens)
-                                                                           : tables_.at(member.tokens);
+    const RotaryTable& table = !layer.rotary || layer.block == Block::kCross ? kNone
+                               : network_.rotary.grid != RotaryGrid::kNone   ? grid_tables_.at(member.grid)
+                               : layer.local_rotary                          ? local_tables_.at(member.tokens)
+                                                                             : tables_.at(member.tokens);
     const std::array<std::optional<Norm>, 3> norms = {load_norm(checkpoint_, layer.q_norm),
                                                       load_norm(checkpoint_, layer.k_norm),
                                                       load_norm(checkpoint_, layer.v_norm)};
@@ -497,13 +556,14 @@ class Pass {
     if (!norms[0] && !norms[1] && !norms[2] && table.empty() && !grows && network_.clip <= 0) return;
     const std::size_t width = sizes_.width(index, Role::kQ);
     const std::size_t value_width = sizes_.width(index, Role::kV);
-    parallel_for_rows(member.tokens, [&](std::size_t t) {
-      for (std::size_t a = 0; a < heads[1]; ++a) {
+    parallel_for_rows(std::max(member.tokens, keys), [&](std::size_t t) {
+      for (std::size_t a = 0; t < keys && a < heads[1]; ++a) {
         const std::span<float> value(columns[2].at(t, a), value_width);
         clip(value);
         if (norms[2]) norms[2]->apply_row(value, value);
       }
       for (std::size_t r = 0; r < 2; ++r) {
+        if (t >= (r == 0 ? member.tokens : keys)) continue;
         // The heads of such a family are next to each other.
         if (norms[r] && network_.joint_head_norms && heads[r] > 0) {
           const std::span<float> all(columns[r].at(t, 0), heads[r] * width);
@@ -527,24 +587,26 @@ class Pass {
   }
 
   AttentionTask task(std::size_t index, const NetworkLayer& layer, const std::array<HeadColumns, 3>& columns,
-                     const Member& member) {
+                     const Member& member, std::size_t keys) {
+    const bool biased = !biases_.empty() && layer.block != Block::kCross;
     AttentionTask task{.q = columns[0],
                        .k = columns[1],
                        .v = columns[2],
                        .out = rows(heads_, member),
+                       .keys = keys,
                        .heads = sizes_.heads,
                        .kv_heads = sizes_.heads_of(sizes_.kv_layer(index), Role::kK),
                        .d_key = sizes_.width(index, Role::kQ),
                        .d_value = sizes_.width(index, Role::kV),
                        .scale = layer.score_scale,
                        .cap = network_.score_cap,
-                       .causal = network_.causal,
+                       .causal = layer.causal,
                        .window = layer.window,
                        .chunk = layer.chunk,
                        .sinks = {},
                        .relative = nullptr,
                        .grid_bias = nullptr,
-                       .bias = network_.bias.empty() ? nullptr : &biases_.at(member.tokens),
+                       .bias = biased ? &biases_.at(member.tokens) : nullptr,
                        .replacements = std::span(replacements_).subspan(index * sizes_.heads, sizes_.heads),
                        .wanted = {},
                        .first_query = std::min(options_.first_query, member.tokens),
@@ -617,8 +679,7 @@ class Pass {
                 fmt::format("{}: activations are NaN or infinite after {}", checkpoint_.path().string(), after));
   }
 
-  void check_embedding() const {
-    const NetworkInput& in = network_.input;
+  void check_embedding(const NetworkInput& in) const {
     const StoredTensor* project = in.project ? in.project->weight : nullptr;
     check_finite({in.embedding, in.positions, in.token_types, project, in.patches.weight}, "the embedding");
   }
@@ -650,8 +711,10 @@ class Pass {
   std::size_t done_ = 0;
 
   Matrix stream_;
-  Matrix read_;     // input of a branch
-  Matrix written_;  // output of a branch
+  Matrix memory_;                       // output of the encoder ...
+  std::vector<Member> memory_members_;  // ... and the rows of each input in it
+  Matrix read_;                         // input of a branch
+  Matrix written_;                      // output of a branch
   Matrix heads_;
   std::vector<KeptRows> kept_;       // by member of the batch
   std::vector<float> norm_factors_;  // of the last norm after a branch, by row; empty if nobody asked
@@ -677,7 +740,12 @@ void run_forward(const Model& model, std::span<const ModelInput> inputs, const F
 }
 
 std::size_t token_count(const Model& model, const ModelInput& input) {
-  return input_tokens(model, resolve_network(model), input, 0);
+  const TokenCounts counts = token_counts(model, input);
+  return counts.source + counts.target;
+}
+
+TokenCounts token_counts(const Model& model, const ModelInput& input) {
+  return input_tokens(resolve_network(model), input, 0);
 }
 
 std::size_t forward_memory(const Model& model, std::size_t longest) {

@@ -15,6 +15,7 @@ namespace {
 
 // Bytes of the MLP's own rows.
 std::size_t mlp_memory(const NetworkLayer& layer) {
+  if (!layer.has_mlp) return 0;
   if (layer.experts) return expert_memory(*layer.experts).fixed;
   return kMlpRows * (layer.up.out() + (layer.gate ? layer.gate->out() : 0)) * sizeof(float);
 }
@@ -103,6 +104,11 @@ MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size
   if (network.input.token_inputs != nullptr) floats += network.input.token_inputs->shape[1] + 2 * sizes.d_model;
   floats += network.rotary.width + network.local_rotary.width;
   if (!network.bias.empty()) floats += 2 * sizes.heads;
+  // The output of the encoder; windows of audio, two frames per token.
+  if (network.target) floats += sizes.d_model;
+  for (const StoredLinear& one : network.input.convolutions) {
+    floats += 2 * (sizes.d_model + one.weight->shape[1] * one.weight->shape[2]);
+  }
   std::size_t projected = 0;
   std::size_t inside = 0;
   std::size_t routed = 0;

@@ -39,6 +39,7 @@ class Deduction {
       sizes.kv_heads = kv_heads(sizes);
     }
     share_keys(sizes);
+    if (!match_.layout->decoder.empty()) decoder(sizes);
     if (sizes.kv_heads == 0 || sizes.heads % sizes.kv_heads != 0) {
       fail(fmt::format("has {} heads and {} key/value heads, expected a divisor of the number of heads", sizes.heads,
                        sizes.kv_heads));
@@ -47,6 +48,22 @@ class Deduction {
   }
 
  private:
+  // Counts the layers of both stacks. `sizes.layers` are those of the encoder.
+  void decoder(HeadSizes& sizes) const {
+    sizes.encoder_layers = sizes.layers;
+    sizes.decoder_layers = stated(keys().decoder_layers, "decoder_block_count").value_or(sizes.layers);
+    const std::size_t most = checkpoint_.tensors().size();
+    if (sizes.decoder_layers > most) {
+      fail(fmt::format("says {} decoder layers, but the checkpoint has only {} tensors", sizes.decoder_layers, most));
+    }
+    sizes.layers += 2 * sizes.decoder_layers;
+    const std::size_t heads = stated(keys().decoder_heads, "decoder_head_count").value_or(sizes.heads);
+    if (heads == sizes.heads) return;
+    throw Error(ErrorKind::kUnsupported,
+                fmt::format("{}: {} heads in the encoder and {} in the decoder, which headscope does not support",
+                            checkpoint_.config_path().string(), sizes.heads, heads));
+  }
+
   [[noreturn]] void fail(const std::string& what) const {
     throw Error(ErrorKind::kFormat, fmt::format("{}: {}", checkpoint_.config_path().string(), what));
   }

@@ -34,12 +34,24 @@ std::string_view to_string(PositionKind kind) noexcept {
       return "a bias by rows and columns";
     case PositionKind::kRelativeBias:
       return "learned, and a bias by distance";
+    case PositionKind::kDistanceBias:
+      return "a bias by distance";
+    case PositionKind::kSinusoidal:
+      return "sinusoidal";
   }
   return "";
 }
 
 std::string_view to_string(Modality modality) noexcept {
-  return modality == Modality::kText ? "text" : "image";
+  switch (modality) {
+    case Modality::kText:
+      return "text";
+    case Modality::kImage:
+      return "image";
+    case Modality::kAudio:
+      return "audio";
+  }
+  return "";
 }
 
 }  // namespace headscope

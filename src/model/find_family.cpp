@@ -262,7 +262,7 @@ FamilyMatch find_family(const Checkpoint& checkpoint, std::string_view name, std
                                              : by_config(checkpoint);
   if (!tower.empty() && !stage && tower_name(family.modality) != tower) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{}: {} is a {} model, so it has no {} tower", checkpoint.config_path().string(),
+                fmt::format("{}: {} is of kind {}, so it has no {} tower", checkpoint.config_path().string(),
                             family.name, tower_name(family.modality), tower));
   }
   const std::string source = !name.empty() ? fmt::format("was requested as family {}", family.name)

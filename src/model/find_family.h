@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headscope/io/checkpoint.h"
+#include "headscope/model/block.h"
 #include "headscope/model/family.h"
 
 namespace headscope {
@@ -29,6 +30,13 @@ struct FamilyMatch {
 
   [[nodiscard]] std::size_t stored(std::size_t layer) const {
     return layer < stored_layers.size() ? stored_layers[layer] : layer;
+  }
+  /// The same with the layout of one block.
+  [[nodiscard]] FamilyMatch of_block(Block block) const {
+    FamilyMatch own = *this;
+    if (block == Block::kDecoder) own.layout = &layout->decoder.at(0);
+    if (block == Block::kCross) own.layout = &layout->decoder.at(1);
+    return own;
   }
 };
 

@@ -69,7 +69,7 @@ std::set<const StoredTensor*> head_tensors(const HeadMap& map) {
     tensors.insert(slice.tensor->packed->parts.begin(), slice.tensor->packed->parts.end());
   };
   for (const LayerTensors& layer : map.layers) {
-    tensors.insert({layer.norm_gain, layer.output_scale});
+    tensors.insert({layer.norm_gain, layer.memory_gain, layer.output_scale});
     for (const HeadSlice& slice : layer.slices) add(slice);
     if (!layer.latent) continue;
     for (const LatentFactor* factor : {&layer.latent->query, &layer.latent->key_value}) {

@@ -32,8 +32,9 @@ constexpr std::array<std::pair<std::string_view, Activation>, 13> kActivations =
 }};
 
 Activation activation(const ConfigReader& config, const ForwardRules& rules) {
-  const auto name = config.word(rules.activation_keys);
+  auto name = config.word(rules.activation_keys);
   if (!name) return rules.activation;
+  if (name->starts_with("gated-")) name = *name == "gated-gelu" ? "gelu_new" : name->substr(6);  // T5
   for (const auto& [known, activation] : kActivations) {
     if (*name == known) return activation;
   }
@@ -290,6 +291,20 @@ ForwardSettings from_config(const Checkpoint& checkpoint, const FamilyMatch& mat
   if (rules.positions_skip_padding) {
     settings.padding = config.size({"pad_token_id"}).value_or(1);
     settings.position_offset = *settings.padding + 1;
+  }
+  settings.scaled_embedding = rules.scaled_embedding;
+  if (!rules.scaled_embedding_key.empty()) {
+    settings.scaled_embedding = config.boolean(rules.scaled_embedding_key).value_or(false);
+  }
+  if (match.position == PositionKind::kSinusoidal) {
+    settings.positions = config.size({"max_position_embeddings"}).value_or(settings.positions);
+  }
+  if (match.position == PositionKind::kDistanceBias) {
+    settings.bias_distance = config.size({"relative_attention_max_distance"}).value_or(settings.bias_distance);
+  }
+  if (rules.scaled_output &&
+      config.boolean("scale_decoder_outputs").value_or(config.boolean("tie_word_embeddings").value_or(true))) {
+    settings.logit_factor /= std::sqrt(static_cast<double>(sizes.d_model));
   }
   settings.final_norm = !config.boolean("_remove_final_layer_norm").value_or(false);
   settings.pooling = pooling(config, rules);

@@ -48,6 +48,9 @@ struct ForwardSettings {
   std::size_t position_offset = 0;
   std::optional<std::size_t> padding;
   bool final_norm = true;
+  bool scaled_embedding = false;    ///< By sqrt(d_model).
+  std::size_t positions = 1024;     ///< Of a table of fixed positions.
+  std::size_t bias_distance = 128;  ///< Larger distances share a learned bias.
   Pooling pooling = Pooling::kFirst;
   std::size_t image_height = 0;
   std::size_t image_width = 0;

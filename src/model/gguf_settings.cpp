@@ -130,6 +130,7 @@ ForwardSettings gguf_settings(const Checkpoint& checkpoint, const FamilyMatch& m
     if (const auto epsilon = metadata.positive(key)) settings.epsilon = *epsilon;
   }
   settings.parallel = rules.parallel;
+  settings.scaled_embedding = rules.scaled_embedding;
   if (const auto stated = metadata.find("use_parallel_residual")) {
     settings.parallel = stated->as_bool().value_or(rules.parallel);
   }

@@ -1,5 +1,6 @@
 #include "headscope/model/head_id.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace headscope {
@@ -36,10 +37,17 @@ std::optional<bool> take_is_key_value(std::string_view& text, bool spelled_out) 
 }  // namespace
 
 std::string to_string(HeadId id) {
-  return "L" + std::to_string(id.layer) + (id.key_value ? "KV" : "H") + std::to_string(id.head);
+  const std::string block(to_string(id.block));
+  return block + (block.empty() ? "" : ".") + "L" + std::to_string(id.layer) + (id.key_value ? "KV" : "H") +
+         std::to_string(id.head);
 }
 
 std::optional<HeadId> parse_head(std::string_view text) noexcept {
+  Block block = Block::kOnly;
+  if (const auto named = parse_block(text.substr(0, text.find('.')))) {
+    block = *named;
+    text.remove_prefix(std::min(text.size(), to_string(block).size() + 1));
+  }
   const bool spelled_out = take_letter(text, 'L');
   const auto layer = take_number(text);
   if (!layer) return std::nullopt;
@@ -47,7 +55,7 @@ std::optional<HeadId> parse_head(std::string_view text) noexcept {
   if (!key_value) return std::nullopt;
   const auto head = take_number(text);
   if (!head || !text.empty()) return std::nullopt;
-  return HeadId{*layer, *head, *key_value};
+  return HeadId{*layer, *head, *key_value, block};
 }
 
 }  // namespace headscope

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 #include <string>
 
@@ -215,10 +217,42 @@ class Mapper {
   HeadMap map_;
 };
 
+// Adds the norm at the end of the encoder to the layers of cross-attention.
+void add_memory(const Checkpoint& checkpoint, const FamilyMatch& match, const HeadSizes& sizes, HeadMap& map) {
+  const StoredTensor* gain = nullptr;
+  const std::string name = match.prefix + match.layout->forward.final_norm + ".weight";
+  if (match.order == NormOrder::kPre) gain = checkpoint.find(name);
+  if (gain != nullptr && (gain->shape != Shape{sizes.d_model} || !is_decodable(*gain))) {
+    throw Error(ErrorKind::kFormat,
+                fmt::format("{}: tensor '{}' is {} {}, expected {} numbers", checkpoint.file_of(*gain).string(),
+                            printable(name), to_string(gain->shape), info(gain->dtype).name, sizes.d_model));
+  }
+  for (LayerTensors& layer : map.layers) {
+    layer.cross = true;
+    layer.memory_gain = gain;
+    if (match.order == NormOrder::kPre && gain == nullptr) layer.missing.push_back(name);
+  }
+}
+
 }  // namespace
 
 HeadMap map_heads(const Checkpoint& checkpoint, const FamilyMatch& match, const HeadSizes& sizes) {
   return Mapper(checkpoint, match, sizes).run();
+}
+
+HeadMap map_blocks(const Checkpoint& checkpoint, const FamilyMatch& match, const HeadSizes& sizes) {
+  if (!sizes.has_blocks()) return map_heads(checkpoint, match, sizes);
+  HeadMap all;
+  for (const Block block : kNamedBlocks) {
+    HeadSizes own = sizes;
+    own.layers = sizes.layers_of(block);
+    HeadMap map = map_heads(checkpoint, match.of_block(block), own);
+    if (block == Block::kCross) add_memory(checkpoint, match, sizes, map);
+    std::ranges::move(map.layers, std::back_inserter(all.layers));
+    map.layers = std::move(all.layers);
+    all = std::move(map);
+  }
+  return all;
 }
 
 }  // namespace headscope

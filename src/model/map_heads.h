@@ -12,4 +12,7 @@ namespace headscope {
 ///                kUnsupported if its type cannot be decoded.
 [[nodiscard]] HeadMap map_heads(const Checkpoint& checkpoint, const FamilyMatch& match, const HeadSizes& sizes);
 
+/// The same for all blocks of a model, in their order: of the layout, and of the two of its decoder if it has one.
+[[nodiscard]] HeadMap map_blocks(const Checkpoint& checkpoint, const FamilyMatch& match, const HeadSizes& sizes);
+
 }  // namespace headscope

@@ -56,7 +56,7 @@ void sort_tensors(const Checkpoint& checkpoint, const HeadMap& map, ModelInfo& i
       used.insert({slice.tensor, slice.block_scale});
       if (slice.tensor != nullptr) dtypes.insert(slice.tensor->dtype);
     }
-    used.insert({layer.norm_gain, layer.output_scale});
+    used.insert({layer.norm_gain, layer.memory_gain, layer.output_scale});
     if (!layer.latent) continue;
     for (const LatentFactor* factor : {&layer.latent->query, &layer.latent->key_value}) {
       used.insert({factor->down.tensor, factor->down.block_scale, factor->gain});
@@ -158,7 +158,7 @@ Model Model::from_checkpoint(Checkpoint checkpoint, std::string_view family, std
   const bool tied = checkpoint.is_gguf() || checkpoint.config().find("tie_word_embeddings").as_bool().value_or(stated);
   if (info.unembedding.empty() && !match.layout->unembedding.empty() && tied) info.unembedding = info.embedding;
   describe_biases(checkpoint, match, info);
-  HeadMap map = map_heads(checkpoint, match, info.sizes);
+  HeadMap map = map_blocks(checkpoint, match, info.sizes);
   info.loading_memory = loading_memory(map, info.sizes);
   sort_tensors(checkpoint, map, info);
   return {std::move(checkpoint), std::move(info), std::move(map)};
@@ -251,7 +251,7 @@ void Model::check_complete(std::size_t layer, Role role, WeightProcessing proces
     return factor.rank > 0 && (factor.down.tensor == nullptr || factor.gain == nullptr);
   };
   if (tensors.slices[static_cast<std::size_t>(role)].tensor == nullptr || lacks_factor() ||
-      (folded && tensors.norm_gain == nullptr) ||
+      (folded && tensors.gain_for(role) == nullptr) ||
       (role == Role::kO && map_.output_scale_required && tensors.output_scale == nullptr)) {
     reject_incomplete(checkpoint_, layer, tensors.missing);
   }
@@ -309,8 +309,14 @@ std::vector<float> Model::row_factors(const LayerTensors& tensors, Role role, bo
   };
   const bool writes = role == Role::kO;
   if (writes && tensors.output_scale != nullptr) read_factors(*tensors.output_scale, map_.output_scale_offset);
-  if (!writes && gain && tensors.norm_gain != nullptr) read_factors(*tensors.norm_gain, map_.norm_offset);
+  if (!writes && gain && tensors.gain_for(role) != nullptr) read_factors(*tensors.gain_for(role), map_.norm_offset);
   return factors;
+}
+
+void require_one_block(const Model& model, std::string_view what) {
+  if (!model.info().sizes.has_blocks()) return;
+  throw Error(ErrorKind::kUnsupported, fmt::format("{}: has an encoder and a decoder, which {} does not take",
+                                                   model.checkpoint().path().string(), what));
 }
 
 }  // namespace headscope

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <string>
+#include <utility>
 
 #include "headscope/base/error.h"
 #include "headscope/model/model.h"
@@ -21,21 +24,26 @@ namespace {
 
 class Resolver {
  public:
-  explicit Resolver(const Model& model)
+  // Resolves the layers of one block.
+  Resolver(const Model& model, const FamilyMatch& match, Block block)
       : model_(model),
         checkpoint_(model.checkpoint()),
-        match_(find_family(checkpoint_, model.info().family, model.info().tower)),
+        match_(match),
+        block_(block),
         layout_(*match_.layout),
         names_(layout_.forward),
         sizes_(model.info().sizes),
-        width_(sizes_.d_model) {}
+        first_(sizes_.layer_of(BlockLayer{block, 0}).value_or(0)),
+        width_(sizes_.d_model) {
+    sizes_.layers = sizes_.layers_of(block);
+  }
 
   Network run() {
     reject_relatives();
     settings_ = forward_settings(checkpoint_, match_, sizes_);
     network_.order = match_.order;
     network_.parallel = settings_.parallel;
-    network_.causal = match_.causal;
+    network_.causal = block_ == Block::kOnly ? match_.causal : block_ == Block::kDecoder;
     network_.activation = settings_.activation;
     network_.score_cap = static_cast<float>(settings_.score_cap);
     network_.clip = static_cast<float>(settings_.clip);
@@ -49,10 +57,10 @@ class Resolver {
     relative();
     network_.rotary = settings_.rotary;
     network_.local_rotary = settings_.local_rotary;
-    input();
+    if (block_ != Block::kCross) input();
     for (std::size_t i = 0; i < sizes_.layers; ++i) network_.layers.push_back(layer(i));
     if (layout_.hybrid) mixers();
-    output();
+    if (block_ != Block::kCross) output();
     network_.no_patch = no_patch();
     return std::move(network_);
   }
@@ -69,7 +77,7 @@ class Resolver {
 
   void reject_relatives() const {
     if (!match_.family->no_forward.empty()) unsupported(match_.family->no_forward);
-    if (names_.mlp.empty() && names_.experts.routers.empty()) {
+    if (names_.mlp.empty() && names_.experts.routers.empty() && block_ != Block::kDecoder) {
       unsupported(
           fmt::format("no forward pass for {}{}", match_.family->name, checkpoint_.is_gguf() ? " in GGUF" : ""));
     }
@@ -119,6 +127,12 @@ class Resolver {
     const StoredTensor* tensor = readable(find(name));
     if (tensor != nullptr && tensor->shape != Shape{size}) wrong_shape(*tensor, to_string(Shape{size}));
     return tensor;
+  }
+
+  // The same, or a matrix of one row.
+  [[nodiscard]] const StoredTensor* row(const std::string& name, std::size_t size) const {
+    const StoredTensor* tensor = readable(find(name));
+    return tensor != nullptr && tensor->shape == Shape{1, size} ? tensor : vector(name, size);
   }
 
   // A matrix with `in` inputs; `out` 0 accepts any number of outputs.
@@ -192,14 +206,17 @@ class Resolver {
         network_.bias.slopes.push_back(static_cast<float>(std::exp2(-power) * scale));
       }
     }
-    if (match_.position == PositionKind::kRelativeBias) {
+    const bool by_distance =
+        match_.position == PositionKind::kRelativeBias || match_.position == PositionKind::kDistanceBias;
+    if (by_distance && block_ != Block::kCross) {
+      network_.bias.max_distance = settings_.bias_distance;
       network_.bias.table = readable(find(names_.relative_bias));
       if (network_.bias.table == nullptr) lacks(match_.prefix + names_.relative_bias);
       const Shape& shape = network_.bias.table->shape;
       if (shape.size() != 2 || shape[0] < 4 || shape[0] % 4 != 0 || shape[0] > network_.bias.max_distance ||
           shape[1] != sizes_.heads) {
-        wrong_shape(*network_.bias.table,
-                    fmt::format("[buckets, {}], a multiple of 4 buckets, at most 128", sizes_.heads));
+        wrong_shape(*network_.bias.table, fmt::format("[buckets, {}], a multiple of 4 buckets, at most {}",
+                                                      sizes_.heads, network_.bias.max_distance));
       }
     }
   }
@@ -282,9 +299,11 @@ class Resolver {
     NetworkInput& in = network_.input;
     if (match_.family->modality == Modality::kImage) {
       image_input();
+    } else if (!names_.convolutions.empty()) {
+      audio_input();
     } else {
       if (names_.embedding_tables.empty()) {
-        in.embedding = vocabulary_matrix(model_.info().embedding);
+        in.embedding = vocabulary_matrix(embedding_name());
         if (in.embedding == nullptr) lacks(match_.prefix + layout_.embedding.front());
       } else {
         embedding_tables();
@@ -297,7 +316,7 @@ class Resolver {
       }
       const bool maps = names_.narrow_embedding && find(names_.project_in + ".weight") != nullptr;
       if (in.tables.empty() && (embedded != width_ || maps)) in.project = linear(names_.project_in, embedded, width_);
-      if (match_.family->forward.scaled_embedding) in.embedding_scale = std::sqrt(static_cast<float>(width_));
+      if (settings_.scaled_embedding) in.embedding_scale = std::sqrt(static_cast<float>(width_));
       in.embedding_scale *= static_cast<float>(settings_.embedding_factor);
       in.dropped_token = settings_.dropped_token;
       in.narrow = names_.narrow_embedding;
@@ -312,8 +331,33 @@ class Resolver {
                         match_.position == PositionKind::kRotaryGrid;
     if (!learned && !either) in.positions = nullptr;
     in.position_offset = settings_.position_offset;
+    if (match_.position == PositionKind::kSinusoidal) in.sinusoids = settings_.positions;
     in.padding = settings_.padding;
     in.norm = norm(names_.embedding_norm, placed_width(), /*required=*/!names_.embedding_norm.empty());
+  }
+
+  // The decoder may have an embedding of its own.
+  [[nodiscard]] std::string embedding_name() const {
+    if (block_ != Block::kDecoder) return model_.info().embedding;
+    for (const std::string& name : layout_.embedding) {
+      if (const StoredTensor* tensor = find(name)) return tensor->name;
+    }
+    return model_.info().embedding;
+  }
+
+  void audio_input() {
+    std::size_t channels = 0;  // of the first, as the file says
+    for (const std::string& name : names_.convolutions) {
+      StoredLinear one{.weight = readable(find(name + ".weight")), .bias = vector(name + ".bias", width_)};
+      if (one.weight == nullptr) lacks(match_.prefix + name + ".weight");
+      const Shape& shape = one.weight->shape;
+      if (shape.size() != 3 || shape[0] != width_ || shape[1] == 0 || (channels > 0 && shape[1] != channels) ||
+          shape[2] % 2 == 0 || shape[2] > 99) {
+        wrong_shape(*one.weight, fmt::format("[{}, channels, an odd width]", width_));
+      }
+      channels = width_;
+      network_.input.convolutions.push_back(one);
+    }
   }
 
   void token_inputs() {
@@ -415,7 +459,10 @@ class Resolver {
   NetworkLayer layer(std::size_t i) const {
     NetworkLayer layer;
     attention(i, layer);
-    const LayerTensors& heads = model_.head_map().layers[i];
+    layer.block = block_;
+    layer.causal = network_.causal;
+    layer.has_mlp = block_ != Block::kDecoder;
+    const LayerTensors& heads = model_.head_map().layers[first_ + i];
     const bool pre = match_.order == NormOrder::kPre;
     // OPT's post-norm model uses the same names.
     const std::string& after_attention =
@@ -423,7 +470,7 @@ class Resolver {
     const std::string& after_mlp = pre || !names_.norm_after_mlp.empty() ? names_.norm_after_mlp : names_.mlp_norm;
     const bool shared = settings_.parallel && names_.mlp_norm_if_sequential;
     if (pre && heads.normed) layer.norm = layer_norm(layout_.norm, i, width_, /*required=*/true);
-    if (pre && !shared) layer.mlp_norm = layer_norm(names_.mlp_norm, i, width_, /*required=*/true);
+    if (pre && !shared && layer.has_mlp) layer.mlp_norm = layer_norm(names_.mlp_norm, i, width_, /*required=*/true);
     layer.norm_after_attention = layer_norm(after_attention, i, width_, /*required=*/true);
     layer.norm_after_mlp = layer_norm(after_mlp, i, width_, /*required=*/true);
     // Gemma's scale is a norm, which was handled above.
@@ -434,7 +481,7 @@ class Resolver {
         lacks(match_.prefix + named(names_.mlp_scale, i));
       }
     }
-    mlp(match_.stored(i), layer);
+    if (layer.has_mlp) mlp(match_.stored(i), layer);
     if (network_.input.token_inputs != nullptr) {
       const std::size_t width = network_.input.token_inputs->shape[1] / sizes_.layers;
       layer.token_input = {linear(named(names_.token_gate, i), width_, width),
@@ -458,7 +505,7 @@ class Resolver {
   }
 
   void attention(std::size_t i, NetworkLayer& layer) const {
-    const LayerTensors& heads = model_.head_map().layers[i];
+    const LayerTensors& heads = model_.head_map().layers[first_ + i];
     if (!heads.missing.empty()) lacks(heads.missing.front());
     const bool fused = layout_.fusion != Fusion::kNone;
     const std::array<const std::string*, 4> modules = {&layout_.q, fused ? &layout_.q : &layout_.k,
@@ -664,6 +711,7 @@ class Resolver {
         check_classifiers();
       }
     }
+    if (block_ == Block::kEncoder) return;  // its end is what the decoder reads
     const StoredTensor* matrix = vocabulary_matrix(model_.info().unembedding);
     if (matrix != nullptr && !names_.no_unembedding) unembedding(*matrix);
   }
@@ -703,16 +751,18 @@ class Resolver {
     if (in != read) out.project = linear(names_.project_out, read, in);
     StoredLinear last;
     last.weight = &matrix;
-    last.bias = vector(names_.unembedding_bias, last.out());
+    last.bias = row(names_.unembedding_bias, last.out());
     out.unembedding = last;
   }
 
   const Model& model_;
   const Checkpoint& checkpoint_;
   FamilyMatch match_;
+  Block block_;
   const Layout& layout_;
   const ForwardNames& names_;
-  const HeadSizes& sizes_;
+  HeadSizes sizes_;    // of this block
+  std::size_t first_;  // layer of the model
   std::size_t width_;
   ForwardSettings settings_;
   StoredExperts experts_;  // without tensors
@@ -722,7 +772,19 @@ class Resolver {
 }  // namespace
 
 Network resolve_network(const Model& model) {
-  return Resolver(model).run();
+  const FamilyMatch match = find_family(model.checkpoint(), model.info().family, model.info().tower);
+  if (!model.info().sizes.has_blocks()) return Resolver(model, match, Block::kOnly).run();
+  Network network = Resolver(model, match, Block::kEncoder).run();
+  Network decoder = Resolver(model, match.of_block(Block::kDecoder), Block::kDecoder).run();
+  Network cross = Resolver(model, match.of_block(Block::kCross), Block::kCross).run();
+  network.memory_norm = std::move(network.output.norm);
+  network.target = std::move(decoder.input);
+  network.target_bias = std::move(decoder.bias);
+  network.output = std::move(decoder.output);
+  std::ranges::move(decoder.layers, std::back_inserter(network.layers));
+  std::ranges::move(cross.layers, std::back_inserter(network.layers));
+  network.no_patch = "it has an encoder and a decoder";
+  return network;
 }
 
 void require_patchable(const Model& model, const Network& network) {

@@ -31,7 +31,7 @@ void apply_steps(const Model& model, std::size_t layer, ProcessingSteps steps, H
   std::vector<float> factors;
   if (steps.gain && weights.role() != Role::kO && model.info().order == NormOrder::kPre && tensors.normed &&
       map.gain_required) {
-    const StoredTensor* gain = tensors.norm_gain;
+    const StoredTensor* gain = tensors.gain_for(weights.role());
     if (gain == nullptr) {
       throw Error(ErrorKind::kFormat, fmt::format("{}: layer {} lacks the gain of the norm before attention",
                                                   model.checkpoint().path().string(), layer));

@@ -36,18 +36,31 @@ std::vector<Readiness> readiness(const Model& model) {
   } catch (const Error& error) {
     problem = error.what();
   }
-  const std::string takes = info.modality == Modality::kImage ? "takes images (PNG, JPEG) or pixels"
-                            : has_tokenizer(model.checkpoint())
-                                ? "takes text or token ids"
-                                : "takes token ids (--ids); no text, since there is no tokenizer";
+  const std::string tokens = has_tokenizer(model.checkpoint())
+                                 ? "text or token ids"
+                                 : "token ids (--ids); no text, since there is no tokenizer";
+  std::string takes = info.modality == Modality::kImage   ? "takes images (PNG, JPEG) or pixels"
+                      : info.modality == Modality::kAudio ? "takes features of audio"
+                                                          : "takes " + tokens;
+  if (info.sizes.has_blocks()) {
+    takes = fmt::format("{}, and a target as {}", takes,
+                        has_tokenizer(model.checkpoint()) ? "text or token ids" : "token ids");
+  }
   all.push_back({"capture", problem.empty(), problem.empty() ? takes : problem});
-  all.push_back({"detect", problem.empty(), problem.empty() ? "runs the model on random inputs" : "as for capture"});
+  const std::string blocks = info.sizes.has_blocks() && problem.empty() ? "it has an encoder and a decoder" : "";
+  const bool simple = problem.empty() && blocks.empty();
+  all.push_back({"detect", simple,
+                 simple           ? "runs the model on random inputs"
+                 : blocks.empty() ? "as for capture"
+                                  : blocks});
   all.push_back({"patch", problem.empty() && no_patch.empty(),
                  !problem.empty()    ? "as for capture"
                  : !no_patch.empty() ? no_patch
                                      : "cuts edges on inputs as capture takes them"});
-  all.push_back(
-      {"prune", problem.empty(), problem.empty() ? "measures on inputs as capture takes them" : "as for capture"});
+  all.push_back({"prune", simple,
+                 simple           ? "measures on inputs as capture takes them"
+                 : blocks.empty() ? "as for capture"
+                                  : blocks});
   return all;
 }
 

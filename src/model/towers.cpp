@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace headscope {
 namespace {
@@ -27,13 +28,24 @@ std::vector<Tower> towers_of(const Checkpoint& checkpoint) {
 }
 
 std::string_view tower_name(Modality modality) noexcept {
-  return modality == Modality::kText ? "text" : "vision";
+  switch (modality) {
+    case Modality::kText:
+      return "text";
+    case Modality::kImage:
+      return "vision";
+    case Modality::kAudio:
+      return "audio";
+  }
+  return "";
 }
 
 bool names_other_tower(std::string_view prefix, Modality modality) {
   constexpr std::array<std::string_view, 5> kNotImages = {"text_", "language_", "llm.", "audio_", "speech_"};
   constexpr std::array<std::string_view, 5> kNotText = {"vision", "visual", "image_", "audio_", "speech_"};
-  const auto& words = modality == Modality::kText ? kNotText : kNotImages;
+  constexpr std::array<std::string_view, 6> kNotAudio = {"text_", "language_", "llm.", "vision", "visual", "image_"};
+  std::span<const std::string_view> words = kNotText;
+  if (modality == Modality::kImage) words = kNotImages;
+  if (modality == Modality::kAudio) words = kNotAudio;
   return std::ranges::any_of(words, [&](std::string_view word) { return prefix.find(word) != std::string_view::npos; });
 }
 

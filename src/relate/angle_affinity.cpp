@@ -108,13 +108,18 @@ class AngleAffinity {
 
   // Returns the number of layer pairs that this rank computes.
   [[nodiscard]] std::size_t plan() {
+    const HeadSizes& sizes = model_.info().sizes;
     const std::size_t layers = rows_.layers();
     missing_.assign(layers * layers, false);
     std::size_t count = 0;
     for (std::size_t s = 0; s < layers; ++s) {
       for (std::size_t t = 0; rows_.is_own(s) && t < layers; ++t) {
+        const BlockLayer source = sizes.place(selection_.layers()[s]);
+        const BlockLayer target = sizes.place(selection_.layers()[t]);
         const bool none = rows_.heads(Side::kSource).of(s).empty() || rows_.heads(Side::kTarget).of(t).empty();
-        const bool asked_for = !none && (!options_.earlier_only || s < t);
+        const bool related = !none && stream_of(source.block, pair_.source) == stream_of(target.block, pair_.target);
+        const bool asked_for =
+            related && (!options_.earlier_only || precedes(source, pair_.source, target, pair_.target));
         missing_[s * layers + t] = asked_for && !rows_.restore(s, t);
         count += missing_[s * layers + t] ? 1 : 0;
       }

@@ -20,7 +20,7 @@ std::size_t ComponentId::depth() const noexcept {
 }
 
 std::strong_ordering operator<=>(const ComponentId& a, const ComponentId& b) noexcept {
-  return std::tuple(a.depth(), a.kind, a.head) <=> std::tuple(b.depth(), b.kind, b.head);
+  return std::tuple(a.block, a.depth(), a.kind, a.head) <=> std::tuple(b.block, b.depth(), b.kind, b.head);
 }
 
 std::string to_string(const ComponentId& id) {

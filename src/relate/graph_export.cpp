@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 #include <map>
@@ -28,6 +29,7 @@ constexpr std::array kNodeAttributes = {
     Attribute{"out_strength", Type::kDouble}, Attribute{"pagerank", Type::kDouble},
     Attribute{"hub", Type::kDouble},          Attribute{"authority", Type::kDouble},
     Attribute{"betweenness", Type::kDouble},  Attribute{"classes", Type::kString},
+    Attribute{"block", Type::kString},
 };
 // The weight comes last, because GEXF has its own attribute for it.
 constexpr std::array kEdgeAttributes = {
@@ -52,10 +54,19 @@ NodeValues node_values(const GraphToExport& what, std::size_t node) {
   const NodeMeasures& m = what.measures.nodes[node];
   const std::string layer = id.is_in_layer() ? fmt::to_string(id.layer) : "";
   const std::string head = id.is_head() ? fmt::to_string(id.head) : "";
-  return {layer,                          head,                          std::string(to_string(id.kind)),
-          fmt::to_string(m.in_degree),    fmt::to_string(m.out_degree),  fmt::to_string(m.in_strength),
-          fmt::to_string(m.out_strength), fmt::to_string(m.pagerank),    fmt::to_string(m.hub),
-          fmt::to_string(m.authority),    fmt::to_string(m.betweenness), class_names(what, id)};
+  return {layer,
+          head,
+          std::string(to_string(id.kind)),
+          fmt::to_string(m.in_degree),
+          fmt::to_string(m.out_degree),
+          fmt::to_string(m.in_strength),
+          fmt::to_string(m.out_strength),
+          fmt::to_string(m.pagerank),
+          fmt::to_string(m.hub),
+          fmt::to_string(m.authority),
+          fmt::to_string(m.betweenness),
+          class_names(what, id),
+          std::string(to_string(id.block))};
 }
 
 EdgeValues edge_values(const HeadEdge& edge) {
@@ -65,6 +76,13 @@ EdgeValues edge_values(const HeadEdge& edge) {
           edge.beyond_chance ? "true" : "false",
           edge.stands_out ? "true" : "false",
           fmt::to_string(edge.weight)};
+}
+
+// The last one is only for models with several blocks.
+std::span<const Attribute> node_attributes(const GraphToExport& what) {
+  const auto has_block = [](const ComponentId& id) { return id.block != Block::kOnly; };
+  return std::span(kNodeAttributes)
+      .first(kNodeAttributes.size() - (std::ranges::any_of(what.graph.nodes(), has_block) ? 0 : 1));
 }
 
 // Escapes for text and for double-quoted attributes.
@@ -169,7 +187,7 @@ std::string to_graphml(const GraphToExport& what) {
   std::string out =
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n";
-  declare_graphml_keys(out, "node", kNodeAttributes);
+  declare_graphml_keys(out, "node", node_attributes(what));
   declare_graphml_keys(out, "edge", kEdgeAttributes);
   out += "  <graph id=\"heads\" edgedefault=\"directed\">\n";
   const std::span<const ComponentId> nodes = what.graph.nodes();
@@ -195,7 +213,7 @@ std::string to_gexf(const GraphToExport& what) {
       "<gexf xmlns=\"http://www.gexf.net/1.2draft\" version=\"1.2\">\n"
       "  <meta><creator>headscope</creator></meta>\n"
       "  <graph defaultedgetype=\"directed\" mode=\"static\">\n";
-  declare_gexf_attributes(out, "node", kNodeAttributes);
+  declare_gexf_attributes(out, "node", node_attributes(what));
   declare_gexf_attributes(out, "edge", std::span(kEdgeAttributes).first(kWeight));
   out += "    <nodes>\n";
   const std::span<const ComponentId> nodes = what.graph.nodes();
@@ -221,11 +239,11 @@ std::string to_dot(const GraphToExport& what) {
   check(what);
   std::string out = "digraph heads {\n  rankdir=LR;\n  node [shape=box];\n";
   const std::span<const ComponentId> nodes = what.graph.nodes();
-  std::map<std::size_t, std::string> layers;
+  std::map<std::pair<Block, std::size_t>, std::string> layers;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const std::string id = dot(to_string(nodes[i]));
     fmt::format_to(std::back_inserter(out), "  {} [{}];\n", id, dot_attributes(kNodeAttributes, node_values(what, i)));
-    layers[nodes[i].depth()] += " " + id + ";";
+    layers[{nodes[i].block, nodes[i].depth()}] += " " + id + ";";
   }
   for (const auto& [layer, ids] : layers) out += "  { rank=same;" + ids + " }\n";
   for (const HeadEdge& edge : what.graph.edges()) {

@@ -31,13 +31,25 @@ void check(HeadId id, const HeadSizes& sizes, const std::set<std::size_t>& layer
   std::string trouble;
   if (id.key_value) {
     trouble = "only query heads can be selected; choose those that use it";
-  } else if (id.layer >= sizes.layers || id.head >= sizes.heads) {
-    trouble = fmt::format("the model has {} layers of {} heads, numbered from 0", sizes.layers, sizes.heads);
-  } else if (!layers.contains(id.layer)) {
+  } else if (!sizes.layer_of(id)) {
+    trouble = fmt::format("the model has {}, numbered from 0{}", sizes.text(),
+                          sizes.has_blocks() ? ": name one such as cross.L0H0" : "");
+  } else if (!layers.contains(*sizes.layer_of(id))) {
     trouble = fmt::format("layer {} is not among the chosen ones", id.layer);
   }
   if (trouble.empty()) return;
   throw Error(ErrorKind::kInvalidArgument, fmt::format("head {} requested, but {}", to_string(id), trouble));
+}
+
+// The layers with these numbers in their blocks.
+std::set<std::size_t> in_every_block(std::span<const std::size_t> numbers, const HeadSizes& sizes) {
+  if (!sizes.has_blocks()) return checked(numbers, sizes.layers, "layer");
+  const std::set<std::size_t> chosen = checked(numbers, std::max(sizes.encoder_layers, sizes.decoder_layers), "layer");
+  std::set<std::size_t> layers;
+  for (std::size_t layer = 0; layer < sizes.layers; ++layer) {
+    if (chosen.contains(sizes.place(layer).layer)) layers.insert(layer);
+  }
+  return layers;
 }
 
 }  // namespace
@@ -50,8 +62,7 @@ std::size_t LayerHeads::most() const noexcept {
 
 HeadSelection::HeadSelection(const HeadSizes& sizes, std::span<const std::size_t> layers,
                              std::span<const std::size_t> heads, std::span<const HeadId> named) {
-  const std::set<std::size_t> chosen_layers =
-      layers.empty() ? all(sizes.layers) : checked(layers, sizes.layers, "layer");
+  const std::set<std::size_t> chosen_layers = layers.empty() ? all(sizes.layers) : in_every_block(layers, sizes);
   const bool all_heads = heads.empty() && named.empty();
   const std::set<std::size_t> in_every_layer = all_heads ? all(sizes.heads) : checked(heads, sizes.heads, "head");
   for (const HeadId id : named) check(id, sizes, chosen_layers);
@@ -59,7 +70,7 @@ HeadSelection::HeadSelection(const HeadSizes& sizes, std::span<const std::size_t
   for (const std::size_t layer : chosen_layers) {
     std::set<std::size_t> query = in_every_layer;
     for (const HeadId id : named) {
-      if (id.layer == layer) query.insert(id.head);
+      if (sizes.layer_of(id) == layer) query.insert(id.head);
     }
     if (query.empty()) continue;
     std::set<std::size_t> key_value;

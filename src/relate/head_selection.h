@@ -40,7 +40,7 @@ class HeadSelection {
   HeadSelection(const HeadSizes& sizes, std::span<const std::size_t> layers, std::span<const std::size_t> heads,
                 std::span<const HeadId> named);
 
-  /// Layers with a selected head, ascending.
+  /// Layers with a selected head, ascending, counted through all blocks.
   [[nodiscard]] const std::vector<std::size_t>& layers() const noexcept { return layers_; }
   /// The query heads, or the KV heads of the same layers that they use.
   [[nodiscard]] const LayerHeads& heads(bool key_value) const noexcept { return key_value ? kv_ : query_; }

@@ -12,7 +12,7 @@ namespace headscope {
 namespace {
 
 // The pairs of heads of two layers in one role pair.
-struct Block {
+struct PairBlock {
   std::vector<std::size_t> sources = {};  // nodes
   std::vector<std::size_t> targets = {};
   std::vector<float> links = {};  // z of the pairs beyond chance; all others are 0
@@ -26,9 +26,9 @@ struct Moments {
 };
 
 // Nodes of one side by layer, with their rows or columns.
-std::map<std::size_t, std::vector<std::size_t>> by_layer(std::span<const ComponentId> nodes) {
-  std::map<std::size_t, std::vector<std::size_t>> layers;
-  for (std::size_t i = 0; i < nodes.size(); ++i) layers[nodes[i].depth()].push_back(i);
+std::map<std::pair<Block, std::size_t>, std::vector<std::size_t>> by_layer(std::span<const ComponentId> nodes) {
+  std::map<std::pair<Block, std::size_t>, std::vector<std::size_t>> layers;
+  for (std::size_t i = 0; i < nodes.size(); ++i) layers[{nodes[i].block, nodes[i].depth()}].push_back(i);
   return layers;
 }
 
@@ -38,7 +38,7 @@ class HubTest {
     strengths_.resize(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) index_[nodes[i]] = i;
     for (const HubEvidence& one : evidence) add(one);
-    for (const Block& block : blocks_) add_moments(block);
+    for (const PairBlock& block : blocks_) add_moments(block);
   }
 
   [[nodiscard]] double strength(std::size_t node) const noexcept { return strengths_[node]; }
@@ -53,7 +53,7 @@ class HubTest {
   [[nodiscard]] double largest_excess(Random& random) const {
     std::vector<double> sums(strengths_.size());
     std::vector<std::size_t> places;
-    for (const Block& block : blocks_) permute(block, random, places, sums);
+    for (const PairBlock& block : blocks_) permute(block, random, places, sums);
     double largest = 0;
     for (std::size_t node = 0; node < sums.size(); ++node) largest = std::max(largest, excess(node, sums[node]));
     return largest;
@@ -63,7 +63,7 @@ class HubTest {
   void add(const HubEvidence& evidence) {
     for (const auto& [from, rows] : by_layer(evidence.sources)) {
       for (const auto& [to, columns] : by_layer(evidence.targets)) {
-        Block block;
+        PairBlock block;
         for (const std::size_t row : rows) block.sources.push_back(index_.at(evidence.sources[row]));
         for (const std::size_t column : columns) block.targets.push_back(index_.at(evidence.targets[column]));
         for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -82,7 +82,7 @@ class HubTest {
   }
 
   // A sum of n of the N values of a block, drawn without replacement.
-  void add_moments(const Block& block) {
+  void add_moments(const PairBlock& block) {
     const auto size = static_cast<double>(block.size());
     double sum = 0;
     double squares = 0;
@@ -103,7 +103,8 @@ class HubTest {
   }
 
   // Gives the links distinct random places, by the first steps of a Fisher-Yates shuffle.
-  static void permute(const Block& block, Random& random, std::vector<std::size_t>& places, std::vector<double>& sums) {
+  static void permute(const PairBlock& block, Random& random, std::vector<std::size_t>& places,
+                      std::vector<double>& sums) {
     places.resize(block.size());
     for (std::size_t i = 0; i < places.size(); ++i) places[i] = i;
     for (std::size_t i = 0; i < block.links.size(); ++i) {
@@ -115,7 +116,7 @@ class HubTest {
   }
 
   std::map<ComponentId, std::size_t> index_;
-  std::vector<Block> blocks_;
+  std::vector<PairBlock> blocks_;
   std::vector<double> strengths_;
   std::vector<Moments> moments_;
 };

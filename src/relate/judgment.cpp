@@ -53,7 +53,7 @@ Judgment judge_pair(const Affinities& affinities, const NullPlan& plan, std::siz
     LaterValues log10_p(affinities);
     parallel_for(affinities.source.heads.size(), [&](std::size_t i) {
       for (std::size_t j = 0; j < affinities.target.heads.size(); ++j) {
-        if (!(affinities.source.heads[i].layer < affinities.target.heads[j].layer)) continue;
+        if (!is_later(affinities, i, j)) continue;
         const PairScore found = score(i, j);
         log10_p(i, j) = found.log10_p;
         if (null == plan.headline) judgment.z(i, j) = found.z;
@@ -163,9 +163,10 @@ std::vector<std::string> judgment_warnings(std::span<const Affinities> affinitie
   std::size_t classes = 0;
   std::size_t small = 0;
   for (const Affinities& one : affinities) {
-    std::map<std::size_t, std::size_t> sizes;  // by layer distance
+    std::map<std::size_t, std::size_t> sizes;
+    const SpanClasses of_span(one);
     for_each_later(
-        one, [&](std::size_t i, std::size_t j) { ++sizes[one.target.heads[j].layer - one.source.heads[i].layer]; });
+        one, [&](std::size_t i, std::size_t j) { ++sizes[of_span.of(one.source.heads[i], one.target.heads[j])]; });
     classes += sizes.size();
     small += static_cast<std::size_t>(
         std::ranges::count_if(sizes, [](const auto& size) { return size.second < kSmallSpanClass; }));

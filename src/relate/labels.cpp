@@ -115,7 +115,7 @@ void sort_once(std::vector<HeadId>& ids) {
 }
 
 bool is_in_model(HeadId id, const HeadSizes& sizes) {
-  return id.layer < sizes.layers && id.head < sizes.heads_of(id.layer, id.key_value ? Role::kK : Role::kQ);
+  return sizes.layer_of(id).has_value();
 }
 
 }  // namespace
@@ -175,7 +175,7 @@ void HeadLabels::check_against(const HeadSizes& sizes) const {
   }
   if (missing == 0) return;
   if (missing > kMaxNamed) named += fmt::format(" and {} more", missing - kMaxNamed);
-  malformed(where_, fmt::format("{}, but the model has {} layers of {} heads{}", named, sizes.layers, sizes.heads,
+  malformed(where_, fmt::format("{}, but the model has {}{}", named, sizes.text(),
                                 about_key_value ? fmt::format(" and {} KV heads", sizes.kv_heads) : ""));
 }
 

@@ -126,11 +126,13 @@ class MatchedNull {
     FactorWeights weights;
     LayerFactors bases;
     for (std::size_t i = 0; i < selection_.layers().size(); ++i) {
-      if (heads.of(i).empty()) continue;
+      const std::size_t layer = selection_.layers()[i];
+      const bool elsewhere = options_.stream && stream_of(sizes_.place(layer).block, role) != *options_.stream;
+      if (heads.of(i).empty() || elsewhere) continue;
       const std::size_t owner = layer_owner(i, ranks_.size());
       if (owner == ranks_.rank()) {
-        weights = load_weights(model_, selection_.layers()[i], {Metric::kPk, role, Side::kSource},
-                               affinity_options_.weights, heads.of(i), std::move(weights));
+        weights = load_weights(model_, layer, {Metric::kPk, role, Side::kSource}, affinity_options_.weights,
+                               heads.of(i), std::move(weights));
         bases = prepare_factors(weights, std::move(bases));
         if (is_root()) {
           add(sum, bases.ranks, bases.values.values());
@@ -229,11 +231,10 @@ std::vector<float> standardized(const std::vector<double>& values, const NullMom
   return sample;
 }
 
-}  // namespace
-
-std::optional<std::vector<MatchedLaw>> matched_laws(const Model& model, Metric metric, std::span<const RolePair> pairs,
-                                                    const AffinityOptions& affinity_options,
-                                                    const MatchedOptions& options, const Context& context) {
+std::optional<std::vector<MatchedLaw>> laws_of_stream(const Model& model, Metric metric,
+                                                      std::span<const RolePair> pairs,
+                                                      const AffinityOptions& affinity_options,
+                                                      const MatchedOptions& options, const Context& context) {
   MatchedNull null(model, pairs, affinity_options, options, context);
   null.prepare(pairs);
   if (!null.is_root()) return std::nullopt;
@@ -255,6 +256,25 @@ std::optional<std::vector<MatchedLaw>> matched_laws(const Model& model, Metric m
     null.finish_pair();
   }
   return result;
+}
+
+}  // namespace
+
+std::optional<std::vector<MatchedLaw>> matched_laws(const Model& model, Metric metric, std::span<const RolePair> pairs,
+                                                    const AffinityOptions& affinity_options,
+                                                    const MatchedOptions& options, const Context& context) {
+  if (!model.info().sizes.has_blocks()) {
+    return laws_of_stream(model, metric, pairs, affinity_options, options, context);
+  }
+  MatchedOptions of_stream = options;
+  of_stream.stream = Stream::kMain;
+  auto laws = laws_of_stream(model, metric, pairs, affinity_options, of_stream, context.part(0, 0.5));
+  of_stream.stream = Stream::kEncoder;
+  auto encoder = laws_of_stream(model, metric, pairs, affinity_options, of_stream, context.part(0.5, 1));
+  for (std::size_t k = 0; laws && k < laws->size(); ++k) {
+    (*laws)[k].of_encoder = std::make_shared<const MatchedLaw>(std::move((*encoder)[k]));
+  }
+  return laws;
 }
 
 }  // namespace headscope

@@ -83,9 +83,12 @@ class Counter {
     PairCount found;
     found.heads = source.before(layers) + target.before(layers);
     found.all = saturating_multiply(source.before(layers), target.before(layers));
+    const auto place = [&](std::size_t i) { return sizes_.place(selection_.layers()[i]); };
     for (std::size_t i = 0; i < layers; ++i) {
-      found.later = saturating_add(
-          found.later, saturating_multiply(source.of(i).size(), target.before(layers) - target.before(i + 1)));
+      for (std::size_t j = 0; j < layers; ++j) {
+        if (!precedes(place(i), pair.source, place(j), pair.target)) continue;
+        found.later = saturating_add(found.later, saturating_multiply(source.of(i).size(), target.of(j).size()));
+      }
     }
     return found;
   }

@@ -85,9 +85,11 @@ double log_sample_tail(double z, const MatchedLaw& law, double skewness) {
   return std::log((1 + static_cast<double>(tail)) / (1 + draws)) + std::min(0.0, fitted);
 }
 
-Judge judge_matched(const Affinities& affinities, std::size_t n, const MatchedLaw& law) {
+Judge judge_matched(const Affinities& affinities, std::size_t n, const MatchedLaw& laws) {
   const MetricInfo& metric = info(affinities.metric);
-  return [&affinities, &metric, &law, n](std::size_t i, std::size_t j) -> Judged {
+  return [&affinities, &metric, &laws, n](std::size_t i, std::size_t j) -> Judged {
+    const Stream stream = stream_of(affinities.source.heads[i].block, affinities.pair.source);
+    const MatchedLaw& law = stream == Stream::kEncoder && laws.of_encoder ? *laws.of_encoder : laws;
     const std::size_t p = affinities.source.ranks[i];
     const std::size_t q = affinities.target.ranks[j];
     const double value = on_null_scale(metric, affinities.values(i, j));
@@ -102,11 +104,11 @@ Judge judge_matched(const Affinities& affinities, std::size_t n, const MatchedLa
 
 Judge judge_span(const Affinities& affinities) {
   const MetricInfo& metric = info(affinities.metric);
-  const auto distance = [&affinities](std::size_t i, std::size_t j) {
-    return affinities.target.heads[j].layer - affinities.source.heads[i].layer;
+  const SpanClasses spans(affinities);
+  const auto distance = [&affinities, spans](std::size_t i, std::size_t j) {
+    return spans.of(affinities.source.heads[i], affinities.target.heads[j]);
   };
-  std::size_t layers = 0;
-  for (const HeadId& head : affinities.target.heads) layers = std::max(layers, head.layer + 1);
+  const std::size_t layers = spans.count();
   std::vector<std::size_t> sizes(layers);
   for_each_later(affinities, [&](std::size_t i, std::size_t j) { ++sizes[distance(i, j)]; });
   std::vector<std::vector<double>> classes(layers);
@@ -238,7 +240,7 @@ Significance significance(const Affinities& affinities, NullModel null, std::siz
   const NullJudge judge = null_judge(affinities, null, dimension, matched);
   parallel_for(rows, [&](std::size_t i) {
     for (std::size_t j = 0; j < columns; ++j) {
-      if (!(affinities.source.heads[i].layer < affinities.target.heads[j].layer)) continue;
+      if (!is_later(affinities, i, j)) continue;
       const PairScore found = judge(i, j);
       result.z(i, j) = found.z;
       result.log10_p(i, j) = found.log10_p;

@@ -167,7 +167,7 @@ class Plan {
       item.first = nodes.size();
       item.count = item.selected.size();
       for (const std::size_t head : item.selected) {
-        nodes.emplace_back(HeadId{item.layer, head, key_value && sizes.kv_heads != sizes.heads});
+        nodes.emplace_back(sizes.head_of(item.layer, head, key_value && sizes.kv_heads != sizes.heads));
       }
       items.push_back(std::move(item));
     }
@@ -272,7 +272,7 @@ class Comparison {
         if (result_.pair_name(scores) != to_string(one.pair)) continue;
         for (std::size_t i = 0; i < one.source.heads.size(); ++i) {
           for (std::size_t j = 0; j < one.target.heads.size(); ++j) {
-            if (!(one.source.heads[i].layer < one.target.heads[j].layer)) continue;
+            if (!is_later(one, i, j)) continue;
             const double ranks = static_cast<double>(one.source.ranks[i]) * static_cast<double>(one.target.ranks[j]);
             const double pk = static_cast<double>(one.values(i, j));
             scores.overlap(i, j) = ranks > 0 ? static_cast<float>(pk * static_cast<double>(result_.d) / ranks) : 0;

@@ -29,7 +29,7 @@ PairRows::PairRows(Affinities& result, const HeadSizes& sizes, const HeadSelecti
     AffinitySide& described = at(side);
     for (std::size_t i = 0; i < layers(); ++i) {
       for (const std::size_t head : heads(side).of(i)) {
-        described.heads.push_back({selection.layers()[i], head, key_value});
+        described.heads.push_back(sizes.head_of(selection.layers()[i], head, key_value));
       }
     }
     described.ranks.resize(described.heads.size());

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <memory>
 #include <utility>
@@ -107,11 +108,19 @@ class ProductAffinity {
     return selection_.heads(!info(metric_).by_query_head() && is_key_value(key.role));
   }
 
+  [[nodiscard]] BlockLayer place(std::size_t layer) const noexcept { return sizes_.place(selection_.layers()[layer]); }
+  [[nodiscard]] bool precedes(std::size_t source, std::size_t target, RolePair roles) const noexcept {
+    return headscope::precedes(place(source), roles.source, place(target), roles.target);
+  }
+
   // Whether a block is requested. Of a symmetric pair, only the half above the diagonal, which is mirrored at the end.
   [[nodiscard]] bool is_wanted(const Pair& pair, std::size_t source, std::size_t target) const noexcept {
+    const RolePair roles = pair.rows.result().pair;
     const bool none =
         pair.rows.heads(Side::kSource).of(source).empty() || pair.rows.heads(Side::kTarget).of(target).empty();
-    return !none && !(options_.earlier_only && source >= target) && !(pair.symmetric && source > target);
+    const bool earlier = precedes(source, target, roles) || (pair.symmetric && precedes(target, source, roles));
+    const bool related = stream_of(place(source).block, roles.source) == stream_of(place(target).block, roles.target);
+    return !none && related && (!options_.earlier_only || earlier) && !(pair.symmetric && source > target);
   }
 
   void plan(Group& group) {
@@ -364,9 +373,11 @@ class ProductAffinity {
     Matrix& values = result.values;
     if (pair.symmetric) {
       result.target = result.source;
-      if (!options_.earlier_only) {
-        for (std::size_t i = 0; i < values.rows(); ++i) {
-          for (std::size_t j = 0; j < i; ++j) values(i, j) = values(j, i);
+      for (std::size_t i = 0; i < values.rows(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+          const bool mirrored = !options_.earlier_only || is_later(result, i, j);
+          if (mirrored) values(i, j) = values(j, i);
+          if (mirrored && options_.earlier_only) values(j, i) = std::numeric_limits<float>::quiet_NaN();
         }
       }
     }

@@ -36,10 +36,11 @@ void warn_of_low_ranks(const Model& model, const Affinities& affinities, std::se
     std::vector<std::string> low;
     std::set<std::string_view> quantized;
     for (std::size_t i = 0; i < side.heads.size(); ++i) {
-      const std::size_t width = model.info().sizes.width(side.heads[i].layer, role);
+      const std::size_t layer = model.info().sizes.layer_of(side.heads[i]).value();
+      const std::size_t width = model.info().sizes.width(layer, role);
       if (side.ranks[i] >= width) continue;
       low.push_back(fmt::format("{} ({} of {})", to_string(side.heads[i]), side.ranks[i], width));
-      const DType stored = model.stored_type(side.heads[i].layer, role);
+      const DType stored = model.stored_type(layer, role);
       if (side.ranks[i] > 0 && is_quantized(stored)) quantized.insert(info(stored).name);
     }
     if (low.empty() || !seen.insert(std::string(1, letter(role))).second) return;
@@ -107,9 +108,9 @@ PartitionTree communities(const std::vector<HeadId>& heads, std::span<const Affi
 // A KV head is labeled if a query head that uses it is.
 bool is_labeled(const HeadLabels& labels, HeadId id, const HeadSizes& sizes) {
   if (!id.key_value) return labels.is_labeled(id);
-  const std::size_t share = sizes.queries_per_kv(id.layer);
+  const std::size_t share = sizes.queries_per_kv(sizes.layer_of(id).value());
   for (std::size_t i = 0; i < share; ++i) {
-    if (labels.is_labeled({id.layer, id.head * share + i, false})) return true;
+    if (labels.is_labeled({id.layer, id.head * share + i, false, id.block})) return true;
   }
   return labels.is_labeled(id);
 }
@@ -167,12 +168,13 @@ void add_graph(std::span<const Affinities> primary, const NullPlan& plan, std::s
     const Judgment& judgment = judgments[p];
     std::ranges::move(select_edges(primary[p], &judgment, plan.shown.size(), options.top, options.q_level),
                       std::back_inserter(result.edges));
+    const Affinities& affinities = primary[p];
     const std::vector<HeadId>& sources = primary[p].source.heads;
     const std::vector<HeadId>& targets = primary[p].target.heads;
     evidence.push_back({{sources.begin(), sources.end()},
                         {targets.begin(), targets.end()},
-                        [&judgment, &sources, &targets](std::size_t i, std::size_t j) {
-                          const bool linked = sources[i].layer < targets[j].layer && judgment.beyond_chance(i, j);
+                        [&judgment, &affinities](std::size_t i, std::size_t j) {
+                          const bool linked = is_later(affinities, i, j) && judgment.beyond_chance(i, j);
                           return linked ? judgment.z(i, j) : 0.0F;
                         }});
   }
@@ -196,6 +198,7 @@ std::optional<RelateResult> relate(const Model& model, const RelateOptions& opti
                                    FinishedBlocks* finished) {
   check(options);
   for (const Metric metric : options.metrics) check_metric(model, metric);
+  if (options.sensitivity) require_one_block(model, "--sensitivity");
   const HeadSizes& sizes = model.info().sizes;
   if (options.labels) options.labels->check_against(sizes);
   const RelateMemory memory = relate_memory(model.info(), options, context.ranks.get().size());
@@ -270,7 +273,8 @@ namespace {
 // The head that owns the role's matrix: with grouped queries, K and V belong to the KV head.
 HeadRole native(HeadId id, Role role, const HeadSizes& sizes) {
   if (is_key_value(role) && !id.key_value && sizes.kv_heads != sizes.heads) {
-    id = {sizes.kv_layer(id.layer), id.head / sizes.queries_per_kv(id.layer), true};
+    const std::size_t layer = sizes.layer_of(id).value();
+    id = sizes.head_of(sizes.kv_layer(layer), id.head / sizes.queries_per_kv(layer), /*key_value=*/true);
   }
   return {id, role};
 }

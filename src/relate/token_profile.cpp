@@ -44,15 +44,20 @@ void check(const Model& model, const HeadRole& subspace) {
   const HeadSizes& sizes = model.info().sizes;
   const HeadId id = subspace.head;
   const bool key_value = is_key_value(subspace.role) && sizes.kv_heads != sizes.heads;
-  const std::size_t heads = id.key_value ? sizes.heads_of(id.layer, Role::kK) : sizes.heads;
+  const std::size_t heads =
+      id.key_value ? sizes.heads_of(sizes.layer_of(id.place()).value_or(0), Role::kK) : sizes.heads;
   std::string trouble;
-  if (id.layer >= sizes.layers || id.head >= heads) {
-    trouble = fmt::format("the model has {} layers of {} {}heads", sizes.layers, heads, id.key_value ? "KV " : "");
+  if (!sizes.layer_of(id)) {
+    trouble = sizes.has_blocks() ? fmt::format("the model has {}", sizes.text())
+                                 : fmt::format("the model has {} layers of {} {}heads", sizes.layers, heads,
+                                               id.key_value ? "KV " : "");
   } else if (key_value && !id.key_value) {
-    const HeadId own{sizes.kv_layer(id.layer), id.head / sizes.queries_per_kv(id.layer), true};
+    const std::size_t layer = sizes.layer_of(id).value();
+    const HeadId own = sizes.head_of(sizes.kv_layer(layer), id.head / sizes.queries_per_kv(layer), /*key_value=*/true);
     trouble = fmt::format("it shares its {} with {}", letter(subspace.role), to_string(own));
   } else if (key_value != id.key_value) {
-    trouble = fmt::format("query heads have that role, such as {}", to_string(HeadId{id.layer, id.head}));
+    trouble =
+        fmt::format("query heads have that role, such as {}", to_string(HeadId{id.layer, id.head, false, id.block}));
   }
   if (trouble.empty()) return;
   throw Error(ErrorKind::kInvalidArgument,
@@ -82,7 +87,7 @@ class Profiler {
     for (TokenProfile& profile : profiles_) order.push_back(&profile);
     std::ranges::stable_sort(order, {}, [](const TokenProfile* profile) {
       const HeadRole& s = profile->subspace;
-      return std::tuple(s.head.layer, s.role, s.head.head);
+      return std::tuple(s.head.block, s.head.layer, s.role, s.head.head);
     });
     const std::size_t fitting = std::max<std::size_t>(1, context_.memory / ((d_ * h_ + rows.count()) * sizeof(float)));
     const std::size_t parts = divide_up(order.size(), fitting);
@@ -136,11 +141,13 @@ class Profiler {
       std::vector<std::size_t> heads;
       for (std::size_t i = begin; i < part.size(); ++i) {
         const HeadRole& next = part[i]->subspace;
-        if (next.head.layer != first.head.layer || next.role != first.role) break;
+        if (next.head.block != first.head.block || next.head.layer != first.head.layer || next.role != first.role)
+          break;
         heads.push_back(next.head.head);
       }
       const FactorKey key{Metric::kPk, first.role, Side::kSource};
-      const LayerFactors loaded = load_factors(model_, first.head.layer, key, options_.weights, heads);
+      const LayerFactors loaded =
+          load_factors(model_, model_.info().sizes.layer_of(first.head).value(), key, options_.weights, heads);
       const std::size_t own = loaded.values.size() / heads.size();  // narrower roles are filled up with zeros
       for (std::size_t i = 0; i < heads.size(); ++i) {
         const std::span<float> basis = bases.values().subspan((begin + i) * size, size);

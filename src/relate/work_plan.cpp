@@ -31,7 +31,12 @@ double flops_of(Metric metric, const HeadSizes& sizes, const HeadSelection& sele
     const bool by_half = pair.source == pair.target && !info(metric).angles();
     for (std::size_t s = 0; s < layers; ++s) {
       for (std::size_t t = 0; t < layers; ++t) {
-        if ((options.affinity.earlier_only && s >= t) || (by_half && s > t)) continue;
+        const BlockLayer source = sizes.place(selection.layers()[s]);
+        const BlockLayer target = sizes.place(selection.layers()[t]);
+        const bool earlier = precedes(source, pair.source, target, pair.target) ||
+                             (by_half && precedes(target, pair.target, source, pair.source));
+        const bool related = stream_of(source.block, pair.source) == stream_of(target.block, pair.target);
+        if (!related || (options.affinity.earlier_only && !earlier) || (by_half && s > t)) continue;
         const BlockId id{metric, pair.source, pair.target, selection.layers()[s], selection.layers()[t]};
         if (finished != nullptr && finished->has(id)) continue;
         head_pairs += static_cast<double>(heads(pair.source, s) * heads(pair.target, t));

@@ -89,13 +89,13 @@ std::optional<Gaussian> random_of(const RunContents& run, const AffinityFile& fi
 }
 
 // Histogram of the affinities from earlier to later layers; the bins also cover the range of random ones.
-Json histogram(std::span<const float> values, const std::vector<HeadId>& sources, const std::vector<HeadId>& targets,
-               const std::optional<Gaussian>& random) {
+Json histogram(std::span<const float> values, RolePair pair, const std::vector<HeadId>& sources,
+               const std::vector<HeadId>& targets, const std::optional<Gaussian>& random) {
   std::vector<double> observed;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     for (std::size_t j = 0; j < targets.size(); ++j) {
       const float value = values[i * targets.size() + j];
-      if (sources[i].layer < targets[j].layer && std::isfinite(value)) observed.push_back(value);
+      if (precedes(sources[i], pair.source, targets[j], pair.target) && std::isfinite(value)) observed.push_back(value);
     }
   }
   if (observed.empty()) return nullptr;
@@ -154,7 +154,7 @@ void add_affinities(PageData& page) {
                   {"pair", to_string(file.pair)},
                   {"rows", is_key_value(heads, file, file.pair.source) ? "kv" : "query"},
                   {"columns", is_key_value(heads, file, file.pair.target) ? "kv" : "query"},
-                  {"histogram", histogram(values, heads_of(heads, file, file.pair.source),
+                  {"histogram", histogram(values, file.pair, heads_of(heads, file, file.pair.source),
                                           heads_of(heads, file, file.pair.target), random_of(page.run, file))}};
     const std::size_t bytes = values.size() * static_cast<std::size_t>(bits / 8);
     if (used + bytes <= page.options.bytes) {

@@ -37,7 +37,8 @@ class Keeper {
       add_query_head(*id);
       return;
     }
-    for (std::size_t i = 0; i < queries_per_kv_; ++i) add_query_head({id->layer, id->head * queries_per_kv_ + i});
+    for (std::size_t i = 0; i < queries_per_kv_; ++i)
+      add_query_head({id->layer, id->head * queries_per_kv_ + i, false, id->block});
   }
 
   [[nodiscard]] std::vector<std::string> take() { return std::move(names_); }

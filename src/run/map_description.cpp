@@ -47,6 +47,16 @@ std::string head_name(JsonValue head, const std::string& where) {
   return printable(name);
 }
 
+std::vector<std::string> texts(JsonValue root, const char* key, const std::string& where) {
+  std::vector<std::string> all;
+  for (const JsonValue token : list_entry(root, key, where)) {
+    const auto text = token.find("text").as_string();
+    if (!text) fail(where, fmt::format("expected a 'text' in every one of '{}'", key));
+    all.emplace_back(*text);
+  }
+  return all;
+}
+
 // Numbers of tokens, one per layer.
 std::vector<std::size_t> sizes_entry(JsonValue root, const char* key, const std::string& where) {
   std::vector<std::size_t> sizes;
@@ -66,17 +76,15 @@ MapDescription parse_map_description(JsonValue root, const std::string& where) {
   maps.source = text_entry(root, "source", where);
   maps.name = text_entry(root, "name", where);
   maps.file = text_entry(root, "file", where);
+  maps.block = text_entry(root, "block", where);
   maps.causal = causal_entry(root, where);
   maps.windows = sizes_entry(root, "windows", where);
   maps.chunks = sizes_entry(root, "chunks", where);
   for (const JsonValue head : list_entry(root, "heads", where)) maps.heads.push_back(head_name(head, where));
   maps.first_query = count_entry(root, "first_query", where);
   maps.queries = count_entry(root, "queries", where);
-  for (const JsonValue token : list_entry(root, "tokens", where)) {
-    const auto text = token.find("text").as_string();
-    if (!text) fail(where, "expected a 'text' in every one of 'tokens'");
-    maps.tokens.emplace_back(*text);
-  }
+  maps.tokens = texts(root, "tokens", where);
+  maps.query_tokens = texts(root, "query_tokens", where);
   return maps;
 }
 

@@ -78,9 +78,9 @@ RunFile describe(const FileSchema& file, const Placeholders& placeholders, Shape
   return described;
 }
 
-RunFile describe_input(const FileSchema& file, std::size_t input, Shape shape) {
+RunFile describe_input(const FileSchema& file, std::size_t input, Shape shape, std::string_view block) {
   RunFile described = describe(file, {}, std::move(shape));
-  described.name = input_folder(input) + described.name;
+  described.name = block_folder(block) + input_folder(input) + described.name;
   return described;
 }
 

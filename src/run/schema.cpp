@@ -90,8 +90,11 @@ std::string_view placeholder(std::string_view pattern) {
   return pattern.substr(begin + 1, pattern.find('>', begin) - begin - 1);
 }
 
-// "inputs/3/pattern.npy" without its folder.
+// "inputs/3/pattern.npy" or "cross/inputs/3/pattern.npy" without its folders.
 std::string_view without_input_folder(std::string_view path) {
+  for (const std::string_view block : kBlockNames) {
+    if (path.starts_with(block) && path.substr(block.size()).starts_with('/')) path.remove_prefix(block.size() + 1);
+  }
   if (!path.starts_with(kInputs)) return path;
   const std::size_t slash = path.find('/', kInputs.size());
   const std::string_view number = path.substr(kInputs.size(), slash - kInputs.size());
@@ -179,6 +182,10 @@ std::optional<Placeholders> match(std::string_view pattern, std::string_view tex
 
 std::string input_folder(std::size_t input) {
   return input == 0 ? "" : fmt::format("{}{}/", kInputs, input);
+}
+
+std::string block_folder(std::string_view block) {
+  return block.empty() ? "" : fmt::format("{}/", block);
 }
 
 Table make_table(const FileSchema& file,

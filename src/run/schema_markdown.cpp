@@ -53,8 +53,12 @@ std::string input_lines(std::span<const FileSchema* const> files) {
     if (file->per_input) names.push_back(fmt::format("`{}`", file->path));
   }
   if (names.empty()) return {};
-  return fmt::format("\nOf the second input, {} are in `{}`, of the third in `{}`, and so on.\n",
-                     fmt::join(names, ", "), input_folder(1), input_folder(2));
+  return fmt::format(
+      "\nOf the second input, {} are in `{}`, of the third in `{}`, and so on. A model with an encoder and a decoder "
+      "has them once per block, in `{}`: each is a folder of maps by itself, with the inputs in it. Only the output is "
+      "not in them.\n",
+      fmt::join(names, ", "), input_folder(1), input_folder(2),
+      fmt::join({block_folder(kBlockNames[0]), block_folder(kBlockNames[1]), block_folder(kBlockNames[2])}, "`, `"));
 }
 
 }  // namespace

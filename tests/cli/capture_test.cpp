@@ -120,7 +120,7 @@ TEST(Capture, WritesTheFilesItPromisesAndSaysWhatTheyAre) {
   EXPECT_EQ(tokens["queries"], 7);
   EXPECT_EQ(tokens["tokens"].size(), 7u);
   EXPECT_EQ(tokens["tokens"][2]["id"], 3);
-  EXPECT_EQ(read(desk.run() / "attention.csv").substr(0, 46), "head,layer,index,entropy,first,self,previous\nL");
+  EXPECT_EQ(read(desk.run() / "attention.csv").substr(0, 52), "head,layer,index,entropy,first,self,previous,block\nL");
 }
 
 TEST(Capture, PutsFurtherInputsIntoFoldersOfTheirOwn) {
@@ -375,7 +375,7 @@ TEST(Capture, RefusesWrongPicturesInOneLine) {
   const std::string text = desk.folder.write("not.png", "this is no picture").string();
   expect_failure(desk.command({"--image", text}), 3, "not.png");
   expect_failure(desk.command({"--text", "hello"}), 3, "the model takes images; use --image or --pixels");
-  expect_failure(desk.command({"--ids", "x.npy"}), 3, "x.npy");
+  expect_failure(desk.command({"--ids", "x.npy"}), 3, "the model takes images");
   const fs::path array = desk.folder.path() / "pixels.npy";
   write_npy<float>(array, test::normals(3 * 16 * 20, 1), Shape{3, 16, 20});
   expect_failure(desk.command({"--pixels", array.string()}), 3, "the image is 16 x 20, but the model expects 16 x 16");

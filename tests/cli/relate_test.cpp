@@ -302,16 +302,17 @@ TEST(Relate, FailsWithOneLineAndTheRightCodeOnWrongInput) {
         {"relate", model, "-o", run, "--layers=" + std::string(word)}, 2,
         "--layers: expected a layer, counted from 0, or a range such as 3-5, found '" + std::string(word) + "'");
   }
-  expect_failure(
-      {"relate", model, "-o", run, "--heads", "L0"}, 2,
-      "--heads: expected an index, counted from 0, a range such as 3-5, or a query head such as L4H7, found 'L0'");
+  expect_failure({"relate", model, "-o", run, "--heads", "L0"}, 2,
+                 "--heads: expected an index, counted from 0, a range such as 3-5, or a query head such as L4H7 or "
+                 "cross.L4H7, found 'L0'");
   expect_failure({"relate", model, "-o", run, "--heads", "9.0"}, 2, "head L9H0 requested, but the model has 2 layers");
   expect_failure({"relate", model, "-o", run, "--memory", "lots"}, 2,
                  "--memory: expected a size such as 8G, 512M, 8GB or a number of bytes, found 'lots'");
   expect_failure({"relate", model, "-o", run, "--weights", "cooked"}, 2, "--weights");
   expect_failure({"relate", model, "-o", run, "--max-q", "2"}, 2, "--max-q");
   expect_failure({"relate", model, "-o", run, "--nodes", "heads,mlps"}, 2,
-                 "--nodes: unknown value 'mlps' (did you mean 'mlp'?); expected one of heads, rotary-key, mlp, embedding, position, unembedding");
+                 "--nodes: unknown value 'mlps' (did you mean 'mlp'?); expected one of heads, rotary-key, mlp, "
+                 "embedding, position, unembedding");
   expect_failure({"relate", model, "-o", run, "--nodes", "mlp"}, 2, "--nodes: expected heads among the nodes");
   expect_failure({"relate", "/no/such", "-o", run}, 3, "/no/such: no such file or folder");
   const auto labels = folder.write("labels.json", R"({"classes": {"previous": ["4.1"]}})");

@@ -157,6 +157,21 @@ def add_stablelm(writer: Writer, config: Config) -> None:
     writer.add_parallel_residual(config["use_parallel_residual"])
 
 
+def add_t5(writer: Writer, config: Config) -> None:
+    writer.add_context_length(16)
+    writer.add_embedding_length(config["d_model"])
+    writer.add_feed_forward_length(config["d_ff"])
+    writer.add_block_count(config["num_layers"])
+    writer.add_decoder_block_count(config["num_decoder_layers"])
+    writer.add_head_count(config["num_heads"])
+    writer.add_key_length(config["d_kv"])
+    writer.add_value_length(config["d_kv"])
+    writer.add_layer_norm_eps(config["layer_norm_epsilon"])
+    writer.add_relative_attn_buckets_count(config["relative_attention_num_buckets"])
+    writer.add_layer_norm_rms_eps(config["layer_norm_epsilon"])
+    writer.add_decoder_start_token_id(config["decoder_start_token_id"])
+
+
 def add_mixture(writer: Writer, config: Config) -> None:
     add_decoder(writer, config)
     writer.add_expert_count(first(config, "num_local_experts", "num_experts"))
@@ -302,6 +317,7 @@ CASES = {
     "bloom": Case("bloom", change=undo_bloom, strip="transformer."),
     "mpt": Case("mpt", add_mpt),
     "modernbert": Case("modern-bert", add_modernbert, strip="model.", drop=("head.", "decoder.")),
+    "t5": Case("t5", add_t5),
     "falcon": Case("falcon", change=split_groups),
     "falcon_groups": Case("falcon", change=split_groups),
     "mixtral": Case("llama", add_mixture, heads.permute_rope_rows, permuted=True, arrange=stack_experts),

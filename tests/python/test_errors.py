@@ -165,7 +165,7 @@ def test_messages_of_functions_name_their_own_parameters(model: headscope.Model,
         headscope.relate(model, top=10**21)
     with pytest.raises(headscope.ArgumentError, match=r"^earlier_only: expected true or false, found '1'$"):
         headscope.relate(model, earlier_only=1)  # type: ignore[arg-type, unused-ignore]
-    with pytest.raises(headscope.ArgumentError, match=r"give text, text_file, ids, image or pixels$"):
+    with pytest.raises(headscope.ArgumentError, match=r"give text, text_file, ids, image, pixels or features$"):
         headscope.capture(model)
     with pytest.raises(headscope.ArgumentError, match=r"^fraction: must not be given together with count$"):
         headscope.prune(model, ids=IDS, count=2, fraction=0.3)

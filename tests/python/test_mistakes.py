@@ -96,7 +96,7 @@ MISTAKES = [
     ("prune(m, IDS, labels=headscope.Detection)", "ArgumentError",
      "labels: expected integers, one per input, found the class Detection"),
     # Inputs.
-    ("capture(m)", "ArgumentError", "nothing to run the model on: give text, text_file, ids, image or pixels"),
+    ("capture(m)", "ArgumentError", "nothing to run the model on: give text, text_file, ids, image, pixels or features"),
     ("capture(m, '')", "ArgumentError", "text: is empty; there is nothing to run the model on"),
     ("capture(m, ['a', ''])", "ArgumentError", "text: text 1 is empty; there is nothing to run the model on"),
     ("capture(m, [])", "ArgumentError", "text: is empty; give at least one input"),

@@ -28,6 +28,7 @@ struct CaptureRequest {
 
   ModelSource model = {};
   InputSources inputs = {};
+  TargetSources targets = {};
   std::vector<MapKind> what = {MapKind::kPattern, MapKind::kScores};
   RunFloat dtype = RunFloat::kF32;  ///< Of the maps; the model's output is always float32.
   HeadSelection selection = {};

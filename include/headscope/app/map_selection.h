@@ -21,7 +21,8 @@ struct MapSelection {
   ArrayInput source = {};
   /// Of a folder with the maps of several inputs: all of them, or the name, the file or the number of one.
   std::string input = std::string(kAllInputs);
-  std::string description = {};  ///< Of an array in memory: the text of its tokens.json; may be empty.
+  std::optional<Block> block = {};  ///< Of a folder with the maps of a model with an encoder and a decoder.
+  std::string description = {};     ///< Of an array in memory: the text of its tokens.json; may be empty.
   MapKind what = MapKind::kPattern;
   std::string axes = "hqk";  ///< Of an array: hqk, lhqk, qkh or qk. A folder has hqk.
   std::string array = {};    ///< Name of the array in a file with several.
@@ -34,7 +35,7 @@ struct MapSelection {
   std::optional<IndexRange> keys = {};
   std::size_t skip_first = 0;  ///< Number of first tokens that are left out, as queries and as keys.
 };
-/// SOURCE, --input, --axes, --array, --mask, --skip-first, --layers, --heads, --queries, --keys
+/// SOURCE, --block, --input, --axes, --array, --mask, --skip-first, --layers, --heads, --queries, --keys
 void describe(MapSelection& maps, OptionList& options);
 /// Returns the fingerprint of an array as it is in the identity of a command that works on it, under the key "source".
 /// \throws Error  as reading the array.

@@ -65,7 +65,10 @@ void describe_precision(Resources& resources, OptionList& options);
 struct HeadPick {
   std::optional<std::size_t> layer = {};
   std::size_t head = 0;
+  Block block = Block::kOnly;  ///< Of a single head.
 
+  /// The head; only if `layer` is set.
+  [[nodiscard]] HeadId head_id() const noexcept { return {*layer, head, false, block}; }
   friend bool operator==(const HeadPick&, const HeadPick&) = default;
 };
 

@@ -30,7 +30,7 @@ struct HeadAttention {
   HeadId head;
   double entropy = 0;   ///< Mean over queries of -sum A ln A, in nats.
   double first = 0;     ///< Mean attention on the first token.
-  double itself = 0;    ///< Mean attention on the query's own token.
+  double itself = 0;    ///< Mean attention on the query's own token. For cross-attention, it and `previous` are 0.
   double previous = 0;  ///< Mean attention on the previous token, over queries that have one.
   double sink = 0;      ///< Mean share of the head's sink, if the family has sinks.
 };
@@ -38,8 +38,8 @@ struct HeadAttention {
 /// What was captured for one input.
 struct CapturedInput {
   std::string folder;  ///< Inside the RUN folder: "" for the first input, "inputs/1/" and so on for the others.
-  std::size_t tokens = 0;
-  std::size_t queries = 0;
+  TokenCounts tokens = {};
+  std::size_t queries = 0;  ///< Rows of the maps; of the target's if there is one.
   /// The most likely outputs at the last token (or for the image), as index and probability, best first; at most 5.
   /// Empty for models without a head, or if the output was not requested.
   std::vector<std::pair<std::size_t, double>> likeliest = {};
@@ -54,9 +54,10 @@ struct CaptureResult {
 
 /// Runs the model on the inputs and adds to the RUN, for each input: pattern.npy and scores.npy [head, query, key],
 /// tokens.json, output.npy (logits [token, vocabulary], class logits, or the last hidden state). The first input's
-/// files are at the top level, those of input i in inputs/i/. For images also thumbnail.npy, if the model's
-/// preprocessing is known. For families with sinks also sinks.npy [head, query], with the maps. attention.csv
-/// summarizes every head.
+/// files are at the top level, those of input i in inputs/i/. Of a model with an encoder and a decoder, the maps of
+/// each block and their tokens.json are in a folder of its own: cross/pattern.npy, cross/inputs/1/pattern.npy. For
+/// images also thumbnail.npy, if the model's preprocessing is known. For families with sinks also sinks.npy
+/// [head, query], with the maps. attention.csv summarizes every head.
 ///
 /// Maps are written to the files as they are computed; no map is ever held whole. The forward pass counts against the
 /// memory budget, as in `run_forward`.

@@ -42,6 +42,8 @@ struct DescribedInput {
   std::string file;    ///< Name of the file it came from, without its folder; empty if there is none.
   std::string name;    ///< Unique among the inputs of a run, see `name_inputs`.
   std::vector<InputToken> tokens;
+  std::string target_source = {};  ///< Of what the decoder reads; empty if there is none.
+  std::vector<InputToken> target_tokens = {};
   ImageSize picture;  ///< For images: size before preprocessing.
 };
 
@@ -52,6 +54,9 @@ struct DescribedInput {
 /// Names inputs by their files, by `source` if they are rows of an array, or else "input 0", "input 1", ... If several
 /// have the same name, all but the first get a number: "cat.png", "cat.png (2)".
 void name_inputs(std::span<DescribedInput> inputs);
+
+/// Gives each input the target of the same place. \throws Error  kInvalidArgument unless there are as many.
+void add_targets(std::span<DescribedInput> inputs, std::span<const DescribedInput> targets);
 
 struct InputOptions {
   SpecialTokens special = SpecialTokens::kAdd;
@@ -73,6 +78,17 @@ class InputReader {
   /// Reads an npy file of integers, [tokens] or [inputs, tokens].
   [[nodiscard]] std::vector<DescribedInput> ids(const std::filesystem::path& path);
   [[nodiscard]] DescribedInput ids(std::vector<std::uint32_t> ids, std::string source);
+  /// Reads an npy file of log-mel features of audio, [bands, frames] or [inputs, bands, frames].
+  [[nodiscard]] std::vector<DescribedInput> features(const std::filesystem::path& path);
+
+  /// What the decoder reads for a text: the token that decoding starts with (`decoder_start_token_id` of config.json,
+  /// unless the tokenizer puts it there itself), then the text's tokens without the one that ends it, as in training.
+  /// \throws Error  kUnsupported if the model has no decoder or no tokenizer, or does not say how decoding starts.
+  [[nodiscard]] DescribedInput target(std::string_view utf8);
+  /// Reads what the decoder reads, npy files as for `ids`, unchanged.
+  [[nodiscard]] std::vector<DescribedInput> target_ids(const std::filesystem::path& path);
+  [[nodiscard]] DescribedInput target_ids(std::vector<std::uint32_t> ids, std::string source);
+
   /// Reads a PNG or JPEG file.
   [[nodiscard]] DescribedInput image(const std::filesystem::path& path);
   /// Prepares an image that is in memory as one from a file: as gray for models that take one channel.
@@ -83,6 +99,10 @@ class InputReader {
 
  private:
   void expect(Modality modality) const;
+  void expect_decoder() const;
+  [[nodiscard]] DescribedInput encoded(std::string_view utf8);
+  [[nodiscard]] DescribedInput listed(std::vector<std::uint32_t> ids, std::string source);
+  [[nodiscard]] std::vector<DescribedInput> read_ids(const std::filesystem::path& path);
   [[nodiscard]] std::string token_text(std::uint32_t id);
   [[nodiscard]] DescribedInput described(PreprocessedImage image, std::string source) const;
 

@@ -14,6 +14,7 @@ struct MapsDescription {
   std::size_t first_query = 0;    ///< Token of the maps' first row.
   std::size_t queries = 0;        ///< Rows per map.
   bool causal = true;
+  Block block = Block::kOnly;
   std::vector<std::size_t> windows = {};  ///< By layer of the model; 0: none.
   std::vector<std::size_t> chunks = {};   ///< The same: a query sees only keys of its own chunk of that many tokens.
 };

@@ -12,19 +12,43 @@
 #include "headscope/base/matrix.h"
 #include "headscope/image/pixels.h"
 #include "headscope/model/model.h"
+#include "headscope/model/network.h"
 
 namespace headscope {
 
-/// Input of a model: token ids, or an image.
+/// Log-mel features of audio: one row per band, one column per frame.
+struct AudioFeatures {
+  std::size_t bands = 0;
+  std::size_t frames = 0;
+  std::vector<float> values = {};
+};
+
+/// Input of a model: token ids, an image or audio; and the ids that the decoder reads, if the model has one.
 struct ModelInput {
   std::vector<std::uint32_t> ids = {};
   Pixels pixels = {};
+  AudioFeatures audio = {};
+  std::vector<std::uint32_t> target = {};
+};
+
+/// Tokens of an input, including class tokens and registers.
+struct TokenCounts {
+  std::size_t source = 0;  ///< Of the only stack, or of the encoder.
+  std::size_t target = 0;  ///< Of the decoder; 0 if there is none.
+
+  /// Rows and columns of the maps of a block.
+  [[nodiscard]] std::size_t queries(Block block) const noexcept {
+    return block == Block::kDecoder || block == Block::kCross ? target : source;
+  }
+  [[nodiscard]] std::size_t keys(Block block) const noexcept { return block == Block::kDecoder ? target : source; }
+  /// Rows of the output.
+  [[nodiscard]] std::size_t outputs() const noexcept { return target > 0 ? target : source; }
 };
 
 /// Some rows of one head's map.
 struct MapRows {
-  std::size_t input;  ///< Index of the input.
-  std::size_t layer;
+  std::size_t input;        ///< Index of the input.
+  std::size_t layer;        ///< Counted through all blocks, as everywhere here, see `HeadSizes`.
   std::size_t head;         ///< Query head.
   std::size_t first_query;  ///< Index among the input's tokens.
   MatrixView values;        ///< One row per query, one column per key; valid only during the call.
@@ -117,6 +141,8 @@ struct ForwardOptions {
 /// per token, one matrix if weights are not float32, and one block of maps per thread, never a whole map. All of this
 /// counts against the budget: as many inputs run together as fit. Not collective: `context.ranks` is not used.
 ///
+/// A model with an encoder and a decoder runs all of the decoder unless `end_layer` is in the encoder.
+///
 /// The result does not depend on the number of threads.
 ///
 /// \throws Error  kUnsupported and kFormat as `resolve_network`; kFormat if an input is empty, of the wrong kind or
@@ -126,9 +152,14 @@ struct ForwardOptions {
 void run_forward(const Model& model, std::span<const ModelInput> inputs, const ForwardOptions& options,
                  const Context& context = {});
 
-/// Returns the number of tokens of an input, including class tokens and registers.
+/// Returns the number of tokens of an input, including class tokens and registers; of both stacks together.
 /// \throws Error  as `run_forward`.
 [[nodiscard]] std::size_t token_count(const Model& model, const ModelInput& input);
+/// The same of each stack.
+[[nodiscard]] TokenCounts token_counts(const Model& model, const ModelInput& input);
+
+/// Number of tokens that a model makes of that many frames of audio.
+[[nodiscard]] std::size_t frames_to_tokens(const NetworkInput& in, std::size_t frames);
 
 /// Returns the memory that a pass needs at least if its longest input has this many tokens.
 /// \throws Error  as `resolve_network`.

@@ -37,11 +37,14 @@ enum class PositionKind {
   kNone,
   kDisentangled,  ///< Scores also compare queries and keys with relative positions (DeBERTa).
   kRelativeBias,  ///< Learned positions, and a learned bias of the scores by distance (MPNet).
+  kDistanceBias,  ///< That bias alone (T5).
+  kSinusoidal,    ///< Sines and cosines of fixed frequencies are added to the input (Marian).
   kRotaryGrid,    ///< Rotary by row and column of a patch (DINOv3, Pixtral).
   kGridBias,      ///< A learned bias of the scores by distance in rows and columns (BEiT); a table may be added, too.
 };
 
-enum class Modality { kText, kImage };
+/// What the first layer reads. A model with a decoder also takes the text of the target.
+enum class Modality { kText, kImage, kAudio };
 
 /// A condition on config.json: the key, which may be "object.key", is true or false.
 struct ConfigSwitch {
@@ -108,6 +111,9 @@ struct Layout {
   std::vector<std::string> always_has = {};
   std::vector<std::string> never_has = {};
   ForwardNames forward = {};
+  /// Of a model with an encoder and a decoder: this layout describes the encoder, these two the self-attention of the
+  /// decoder, with its input and output, and the cross-attention with the MLP that follows it.
+  std::vector<Layout> decoder = {};
 };
 
 /// How llama.cpp's converter writes a family.
@@ -127,6 +133,9 @@ struct ConfigKeys {
   std::vector<std::string> heads = {"num_attention_heads"};
   std::vector<std::string> kv_heads = {"num_key_value_heads"};
   std::vector<std::string> head_dim = {"head_dim"};
+  // Of the decoder, if there are two stacks; if absent, as in the encoder.
+  std::vector<std::string> decoder_layers = {"decoder_layers"};
+  std::vector<std::string> decoder_heads = {};
 };
 
 /// Defaults of the family's configuration class, used if neither config.json nor the tensors give the value; 0 for

@@ -52,11 +52,12 @@ struct ForwardNames {
   /// frequent ones first; {i} is the number of the table (Transformer-XL).
   std::string embedding_tables = {};
   std::string embedding_projections = {};
-  std::string embedding_norm = {};  ///< Norm of the embedded tokens.
-  std::string project_in = {};      ///< From the embedding width to d_model, if they differ.
-  bool narrow_embedding = false;    ///< Positions, token types and norm have the embedding width, too (ELECTRA).
-  std::string relative_bias = {};   ///< kRelativeBias: full name of the table [buckets, heads].
-  std::string project_out = {};     ///< From d_model back to the embedding width.
+  std::vector<std::string> convolutions = {};  ///< Over the time of audio features; each but the first halves it.
+  std::string embedding_norm = {};             ///< Norm of the embedded tokens.
+  std::string project_in = {};                 ///< From the embedding width to d_model, if they differ.
+  bool narrow_embedding = false;   ///< Positions, token types and norm have the embedding width, too (ELECTRA).
+  std::string relative_bias = {};  ///< kRelativeBias: full name of the table [buckets, heads].
+  std::string project_out = {};    ///< From d_model back to the embedding width.
 
   /// kDisentangled: full name of the table of relative positions, and the norm of its rows.
   std::string relative_table = {};
@@ -152,19 +153,22 @@ struct ForwardRules {
   std::vector<std::string> epsilon_keys = {"layer_norm_eps"};
   double epsilon = 1e-5;
 
-  bool parallel = false;          ///< Attention and MLP both read the stream as it was before the block.
-  std::string parallel_key = {};  ///< Config key that overrides `parallel`.
-  bool scaled_embedding = false;  ///< Embeddings are multiplied by sqrt(d_model).
-  double query_scalar = 0;        ///< Default of query_pre_attn_scalar; scores are divided by its square root. 0: by
-                                  ///< sqrt(d_head), and the key is not read.
-  double score_cap = 0;           ///< Default of attn_logit_softcapping; 0: none.
-  double logit_cap = 0;           ///< Default of final_logit_softcapping; 0: none.
-  bool caps = false;  ///< Whether the family has these two keys; if not, they are not read and nothing is capped.
+  bool parallel = false;                  ///< Attention and MLP both read the stream as it was before the block.
+  std::string parallel_key = {};          ///< Config key that overrides `parallel`.
+  bool scaled_embedding = false;          ///< Embeddings are multiplied by sqrt(d_model).
+  std::string scaled_embedding_key = {};  ///< Config key that, when true, has the same effect.
+  double query_scalar = 0;  ///< Default of query_pre_attn_scalar; scores are divided by its square root. 0: by
+                            ///< sqrt(d_head), and the key is not read.
+  double score_cap = 0;     ///< Default of attn_logit_softcapping; 0: none.
+  double logit_cap = 0;     ///< Default of final_logit_softcapping; 0: none.
+  bool caps = false;        ///< Whether the family has these two keys; if not, they are not read and nothing is capped.
   bool scaled_alibi = false;  ///< ALiBi's slopes are divided by sqrt(d_head), too (Falcon).
   bool unscaled = false;      ///< Scores are not divided by sqrt(d_head) (GPT-Neo).
   std::string clip_key = {};  ///< Limit of the absolute values of queries, keys and values (OLMo, MPT).
   FactorKeys factors = {};
   double logit_factor = 1;  ///< Default of `factors.logits`.
+  /// Logits are divided by sqrt(d_model), unless `scale_decoder_outputs` or `tie_word_embeddings` is false (T5).
+  bool scaled_output = false;
   bool token_dropout =
       false;  ///< ESM: mask tokens embed as 0, and embeddings are scaled by the fraction of the others.
   Windows windows = Windows::kNone;

@@ -51,10 +51,18 @@ struct LatentTensors {
 struct LayerTensors {
   std::array<HeadSlice, 4> slices;  ///< Indexed by Role; in latent attention of the second factors.
   std::optional<LatentTensors> latent = {};
-  bool normed = true;                          ///< Whether Q, K and V read a norm's output.
-  const StoredTensor* norm_gain = nullptr;     ///< nullptr if there is no norm, or if norms have no gain.
+  bool normed = true;                       ///< Whether Q, K and V read a norm's output.
+  const StoredTensor* norm_gain = nullptr;  ///< nullptr if there is no norm, or if norms have no gain.
+  /// In cross-attention: the gain of the norm at the end of the encoder, whose output K and V read.
+  const StoredTensor* memory_gain = nullptr;
   const StoredTensor* output_scale = nullptr;  ///< nullptr if the family has none.
   std::vector<std::string> missing;            ///< Names of the family's tensors that the file lacks.
+  bool cross = false;                          ///< K and V read the output of the encoder.
+
+  /// The gain of the norm whose output Q, K or V reads.
+  [[nodiscard]] const StoredTensor* gain_for(Role role) const noexcept {
+    return cross && is_key_value(role) ? memory_gain : norm_gain;
+  }
 };
 
 /// Location of all heads of a model.

@@ -133,4 +133,7 @@ class Model {
   HeadMap map_;
 };
 
+/// \throws Error  kUnsupported if the model has an encoder and a decoder, which `what` does not take.
+void require_one_block(const Model& model, std::string_view what);
+
 }  // namespace headscope

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headscope/io/stored_tensor.h"
+#include "headscope/model/block.h"
 #include "headscope/model/experts.h"
 #include "headscope/model/family.h"
 #include "headscope/model/head_map.h"
@@ -40,8 +41,11 @@ struct TokenInput {
   StoredNorm norm;
 };
 
-/// One block: the tensors it reads, in order of use.
+/// One layer: the tensors it reads, in order of use.
 struct NetworkLayer {
+  Block block = Block::kOnly;
+  bool causal = true;
+  bool has_mlp = true;                 ///< The self-attention of a decoder has none: cross-attention comes first.
   std::optional<StoredNorm> norm;      ///< Before attention.
   std::array<StoredLinear, 4> linear;  ///< Indexed by Role; in fused families Q, K and V name the same tensor.
   std::array<HeadSlice, 4> slices;     ///< Location of each role's heads in the output of `linear`.
@@ -153,6 +157,7 @@ struct NetworkInput {
   std::optional<std::size_t> dropped_token;
   const StoredTensor* positions = nullptr;
   std::size_t position_offset = 0;
+  std::size_t sinusoids = 0;           ///< Number of positions with sines and cosines of fixed frequencies; 0: none.
   std::optional<std::size_t> padding;  ///< RoBERTa: tokens with this id do not count as positions.
   const StoredTensor* token_types = nullptr;
   /// The tokens' inputs for each layer are (norm(projection(x) / sqrt(d_model)) + table sqrt(width)) / sqrt(2), where x
@@ -162,6 +167,8 @@ struct NetworkInput {
   std::optional<StoredNorm> token_norm;
   /// Weight [d_model, channels, patch, patch], or [d_model, channels, frames, patch, patch], of equal frames.
   StoredLinear patches;
+  std::vector<StoredLinear> convolutions;    ///< Of audio features, weights [d_model, channels, width]; each but the
+                                             ///< first has stride 2.
   std::vector<const StoredTensor*> leading;  ///< Tokens before the patches, [.., k, d_model].
   const StoredTensor* registers = nullptr;
   bool interpolate = false;
@@ -208,8 +215,13 @@ struct Network {
   Rotary rotary;        ///< Width 0: none.
   Rotary local_rotary;  ///< For layers with `local_rotary`.
   NetworkInput input;
-  std::vector<NetworkLayer> layers;
-  std::vector<MixerLayer> mixers;  ///< In order; empty unless the model is a hybrid.
+  std::vector<NetworkLayer> layers;  ///< In the order of `HeadSizes`.
+  std::vector<MixerLayer> mixers;    ///< In order; empty unless the model is a hybrid.
+  /// Of a model with an encoder and a decoder: what the decoder reads, the norm at the end of the encoder, and the bias
+  /// of the decoder's self-attention. Cross-attention has no bias.
+  std::optional<NetworkInput> target;
+  std::optional<StoredNorm> memory_norm;
+  ScoreBias target_bias;
   NetworkOutput output;
 };
 

@@ -32,20 +32,27 @@ struct Affinities {
   RolePair pair = {};
   AffinitySide source = {};
   AffinitySide target = {};
-  Matrix values = {};  ///< Rows are sources, columns are targets. NaN where not requested.
+  Matrix values = {};  ///< Rows are sources, columns are targets. NaN where not requested or not defined.
 };
 
 struct AffinityOptions {
   WeightProcessing weights = WeightProcessing::kFolded;
   /// Weights processed in another way, in place of `weights`; null for `weights`. Used by `sensitivity`.
   std::shared_ptr<const WeightVariant> variant = {};
-  /// Only pairs whose source layer is before the target layer; other pairs cost nothing.
+  /// Only pairs whose source precedes the target; other pairs cost nothing. Pairs in different residual streams are
+  /// never computed.
   bool earlier_only = false;
-  std::vector<std::size_t> layers = {};  ///< Only these; all if empty.
+  std::vector<std::size_t> layers = {};  ///< Only these, in every block; all if empty.
   /// Only these query heads of each layer, and the KV heads they use. All if this and `named_heads` are empty.
   std::vector<std::size_t> heads = {};
   std::vector<HeadId> named_heads = {};  ///< Individual query heads, in addition to `heads`.
 };
+
+/// Whether the source of a pair, given by its row and column, precedes its target.
+[[nodiscard]] inline bool is_later(const Affinities& affinities, std::size_t row, std::size_t column) noexcept {
+  return precedes(affinities.source.heads[row], affinities.pair.source, affinities.target.heads[column],
+                  affinities.pair.target);
+}
 
 /// \throws Error  kInvalidArgument if the metric is not defined for the model: rope-cs needs rotary positions.
 void check_metric(const Model& model, Metric metric);

@@ -21,10 +21,14 @@ struct ComponentId {
   ComponentKind kind = ComponentKind::kQueryHead;
   std::size_t layer = 0;  ///< 0 for components outside of the layers.
   std::size_t head = 0;   ///< Number of the head or the expert; 0 for other components.
+  Block block = Block::kOnly;
 
   ComponentId() = default;
   ComponentId(HeadId id) noexcept  // NOLINT(google-explicit-constructor): every head is a component
-      : kind(id.key_value ? ComponentKind::kKvHead : ComponentKind::kQueryHead), layer(id.layer), head(id.head) {}
+      : kind(id.key_value ? ComponentKind::kKvHead : ComponentKind::kQueryHead),
+        layer(id.layer),
+        head(id.head),
+        block(id.block) {}
   /// A component that is not a head.
   explicit ComponentId(ComponentKind other, std::size_t in_layer = 0) noexcept : kind(other), layer(in_layer) {}
 
@@ -41,13 +45,13 @@ struct ComponentId {
   [[nodiscard]] bool is_mlp() const noexcept { return kind == ComponentKind::kMlp || kind == ComponentKind::kExpert; }
   [[nodiscard]] bool is_in_layer() const noexcept { return is_head() || is_mlp() || kind == ComponentKind::kRotaryKey; }
   /// The head; only if `is_head`.
-  [[nodiscard]] HeadId head_id() const noexcept { return {layer, head, kind == ComponentKind::kKvHead}; }
+  [[nodiscard]] HeadId head_id() const noexcept { return {layer, head, kind == ComponentKind::kKvHead, block}; }
   /// 0 before the first layer, 1 in it, ...; the largest number after the last layer.
   [[nodiscard]] std::size_t depth() const noexcept;
 
   friend bool operator==(const ComponentId&, const ComponentId&) = default;
-  /// Orders by depth; within a layer query heads, KV heads, rotary key, MLP; then by number. Heads are ordered as
-  /// HeadId.
+  /// Orders by block, then by depth; within a layer query heads, KV heads, rotary key, MLP; then by number. Heads are
+  /// ordered as HeadId.
   friend std::strong_ordering operator<=>(const ComponentId& a, const ComponentId& b) noexcept;
 };
 

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <limits>
-#include <utility>
 #include <vector>
 
 #include "headscope/relate/affinity.h"
@@ -15,14 +14,20 @@ namespace headscope {
 class LaterValues {
  public:
   LaterValues() = default;
-  /// The heads on both sides must be in layer order, as in every `Affinities`.
+  /// The heads on both sides must be in the order of HeadId, as in every `Affinities`.
   explicit LaterValues(const Affinities& affinities, float value = std::numeric_limits<float>::quiet_NaN()) {
-    const std::vector<HeadId>& targets = affinities.target.heads;
     std::size_t count = 0;
-    for (const HeadId& source : affinities.source.heads) {
-      const auto later = std::ranges::upper_bound(targets, source.layer, {}, &HeadId::layer);
-      rows_.push_back({count, static_cast<std::size_t>(later - targets.begin())});
-      count += static_cast<std::size_t>(targets.end() - later);
+    for (std::size_t i = 0; i < affinities.source.heads.size(); ++i) {
+      Row row;
+      std::size_t run = 0;
+      for (std::size_t j = 0; j < affinities.target.heads.size(); ++j) {
+        if (!is_later(affinities, i, j)) continue;
+        if (row[run].end > 0 && row[run].end != j) ++run;
+        if (row[run].end == 0) row[run] = {j, j, count};
+        ++row[run].end;
+        ++count;
+      }
+      rows_.push_back(row);
     }
     values_.assign(count, value);
   }
@@ -35,13 +40,19 @@ class LaterValues {
   [[nodiscard]] const std::vector<float>& values() const noexcept { return values_; }
 
  private:
-  struct Row {
-    std::size_t begin = 0;         // index of the row's first value
-    std::size_t first_column = 0;  // its column
+  // Consecutive columns; those of a row end with a block of the model.
+  struct Run {
+    std::size_t first = 0;
+    std::size_t end = 0;    // 0: there is no such run
+    std::size_t begin = 0;  // index of its first value
   };
+  using Row = std::array<Run, kNamedBlocks.size()>;
 
   [[nodiscard]] std::size_t index(std::size_t i, std::size_t j) const noexcept {
-    return rows_[i].begin + j - rows_[i].first_column;
+    const Row& row = rows_[i];
+    std::size_t run = 0;
+    while (j >= row[run].end) ++run;
+    return row[run].begin + j - row[run].first;
   }
 
   std::vector<Row> rows_;
@@ -51,9 +62,8 @@ class LaterValues {
 /// Number of earlier-to-later pairs of heads.
 [[nodiscard]] inline std::size_t count_later(const Affinities& affinities) {
   std::size_t count = 0;
-  for (const HeadId& source : affinities.source.heads) {
-    const auto later = std::ranges::upper_bound(affinities.target.heads, source.layer, {}, &HeadId::layer);
-    count += static_cast<std::size_t>(affinities.target.heads.end() - later);
+  for (std::size_t i = 0; i < affinities.source.heads.size(); ++i) {
+    for (std::size_t j = 0; j < affinities.target.heads.size(); ++j) count += is_later(affinities, i, j) ? 1 : 0;
   }
   return count;
 }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -57,8 +58,8 @@ enum class NullLaw {
 /// What a null says about one pair, apart from its affinity.
 struct PairNull {
   NullLaw law = NullLaw::kNone;
-  /// On the scale of the affinity. For metrics that are roots the law is that of the square: the mean is then the root of
-  /// its mean, and the deviation is that of the root to first order. NaN without a law.
+  /// On the scale of the affinity. For metrics that are roots the law is that of the square: the mean is then the root
+  /// of its mean, and the deviation is that of the root to first order. NaN without a law.
   double mean = std::numeric_limits<double>::quiet_NaN();
   double deviation = std::numeric_limits<double>::quiet_NaN();
 };
@@ -82,6 +83,7 @@ struct PairNull {
 struct MatchedOptions {
   std::size_t draws = 32;  ///< Subspaces per side; each source draw is paired with each target draw.
   std::uint64_t seed = 0;
+  std::optional<Stream> stream = {};  ///< Only matrices of this residual stream; all if not set.
 };
 
 /// The heads of one side of a matched law.
@@ -97,9 +99,11 @@ struct MatchedLaw {
   MatchedSide target = {};
   /// Drawn values, standardized so that larger is closer, ascending. Empty for pk, whose law is a fitted Beta law.
   std::vector<float> sample = {};
+  /// The law of pairs in the stream of the encoder, if the model has one; this one is then that of the decoder's.
+  std::shared_ptr<const MatchedLaw> of_encoder = {};
 };
 
-/// Computes the matched law of every role pair.
+/// Computes the matched law of every role pair, or both laws if the model has two residual streams.
 ///
 /// With P_S and P_T the mean projectors of the two roles, the mean of pk is tr(P_S P_T): exactly the mean over all
 /// pairs of heads. For a role with itself it is (N tr P^2 - r) / (N - 1) for N heads of mean rank r, because a head is

@@ -37,8 +37,9 @@ struct RunFile {
 
 /// Describes a file of the schema in the manifest. `shape` is that of an array, or of a tree the number of elements.
 [[nodiscard]] RunFile describe(const FileSchema& file, const Placeholders& placeholders = {}, Shape shape = {});
-/// The same for a file that is written once per input.
-[[nodiscard]] RunFile describe_input(const FileSchema& file, std::size_t input, Shape shape = {});
+/// The same for a file that is written once per input, or per input and block.
+[[nodiscard]] RunFile describe_input(const FileSchema& file, std::size_t input, Shape shape = {},
+                                     std::string_view block = {});
 
 /// Something that a command read and whose fingerprint is in its identity: a model, an input.
 struct RunOrigin {

@@ -42,7 +42,8 @@ struct FileSchema {
   std::string_view dtype = {};
   std::array<std::string_view, 3> axes = {};  ///< Of an array; unused ones are empty.
   std::span<const ColumnSchema> columns = {};
-  /// Written once per input: at the top level for the first one, in inputs/1/, inputs/2/, ... for the others.
+  /// Written once per input: at the top level for the first one, in inputs/1/, inputs/2/, ... for the others. What
+  /// there is per block, too, is in the folder of the block: cross/pattern.npy, cross/inputs/1/pattern.npy.
   bool per_input = false;
 };
 
@@ -53,8 +54,14 @@ using Placeholders = std::vector<std::pair<std::string_view, std::string>>;
 /// Returns the values of the placeholders if the text fits the pattern. A value is not empty and contains no slash.
 [[nodiscard]] std::optional<Placeholders> match(std::string_view pattern, std::string_view text);
 
+/// The blocks of a model with an encoder and a decoder, as in model/block.h.
+inline constexpr std::array<std::string_view, 3> kBlockNames = {"encoder", "decoder", "cross"};
+
 /// Folder of an input: "" for the first one, then "inputs/1/" and so on.
 [[nodiscard]] std::string input_folder(std::size_t input);
+/// Folder of the maps of a block: "cross/"; "" for the only one. Each is a folder of maps by itself: the folders of its
+/// inputs are in it.
+[[nodiscard]] std::string block_folder(std::string_view block);
 
 /// Returns an empty table with the columns of a file. `repeated` lists the values of a placeholder in column names.
 [[nodiscard]] Table make_table(const FileSchema& file,
@@ -88,7 +95,7 @@ inline constexpr std::string_view kMainInput = "input_folder";
 // relate
 
 inline constexpr std::array kHeadColumns = std::to_array<ColumnSchema>({
-    {"head", ColumnType::kText, "Name, e.g. L4H7 or L4KV1"},
+    {"head", ColumnType::kText, "Name, e.g. L4H7, L4KV1 or cross.L4H7"},
     {"layer", ColumnType::kInteger, "Layer, from 0"},
     {"index", ColumnType::kInteger, "Index within the layer, from 0", false, "number"},
     {"kind", ColumnType::kText, "query or kv"},
@@ -100,6 +107,7 @@ inline constexpr std::array kHeadColumns = std::to_array<ColumnSchema>({
     {.name = "uses",
      .about = "The KV head that a query head uses, e.g. L4KV1; empty if it has its own K and V",
      .since = 2},
+    {"block", ColumnType::kText, "encoder, decoder or cross, if the model has such blocks", false, "", 2},
 });
 inline constexpr FileSchema kHeads = {
     .command = "relate",
@@ -496,12 +504,13 @@ inline constexpr FileSchema kThumbnail = {
     .per_input = true};
 inline constexpr std::array kAttentionColumns = std::to_array<ColumnSchema>({
     {"head", ColumnType::kText, "Name"},
-    {"layer", ColumnType::kInteger, "Layer, from 0"},
+    {"layer", ColumnType::kInteger, "Layer, from 0, of its block"},
     {"index", ColumnType::kInteger, "Index within the layer, from 0"},
     {"entropy", ColumnType::kDouble, "Mean over queries of -sum A ln A, in nats"},
     {"first", ColumnType::kDouble, "Mean attention on the first token"},
     {"self", ColumnType::kDouble, "Mean attention on the query's own token"},
     {"previous", ColumnType::kDouble, "Mean attention on the token before"},
+    {"block", ColumnType::kText, "encoder, decoder or cross, if the model has such blocks", false, "", 2},
 });
 inline constexpr FileSchema kAttention = {
     .command = "capture",
