@@ -73,7 +73,7 @@ def test_damaged_files(tmp_path: Path, model_path: str) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"x" * 4)
     with pytest.raises(headscope.FormatError):
         headscope.load(tmp_path)
-    with pytest.raises(headscope.FileError, match=r"manifest\.json"):
+    with pytest.raises(headscope.FileError, match="is a model, not a folder of results"):
         headscope.open(tmp_path)
     (tmp_path / "manifest.json").write_text("[]")
     with pytest.raises(headscope.FormatError, match="is not a manifest"):
@@ -155,7 +155,7 @@ def test_messages_name_parameters(said: str, expected: str) -> None:
 
 
 def test_messages_of_functions_name_their_own_parameters(model: headscope.Model, tmp_path: Path) -> None:
-    with pytest.raises(headscope.ArgumentError, match=r"^max_q: expected a number from 0 to 1, found '2'$"):
+    with pytest.raises(headscope.ArgumentError, match=r"^max_q: expected a number greater than 0 and at most 1, found '2'$"):
         headscope.relate(model, max_q=2)
     with pytest.raises(headscope.ArgumentError, match=r"^tokens_for: unknown value 'x'; expected one of edges, all"):
         headscope.relate(model, tokens_for="x")  # type: ignore[arg-type, unused-ignore]

@@ -65,7 +65,7 @@ MISTAKES = [
     ("relate(m, top='5')", "ArgumentError", f"top: {INTEGER}, found '5'"),
     ("relate(m, top=2.5)", "ArgumentError", f"top: {INTEGER}, found '2.5'"),
     ("relate(m, top=[5])", "ArgumentError", f"top: {INTEGER}, found '5'"),
-    ("relate(m, max_q=float('nan'))", "ArgumentError", "max_q: expected a number from 0 to 1, found 'nan'"),
+    ("relate(m, max_q=float('nan'))", "ArgumentError", "max_q: expected a number greater than 0 and at most 1, found 'nan'"),
     ("relate(m, pairs=[])", "ArgumentError", "relate: expected at least one metric and one pair of roles"),
     ("relate(m, pairs=5)", "ArgumentError",
      "pairs: expected a pair of the roles Q, K, V, O such as OQ, or all, found '5'"),
