@@ -124,8 +124,9 @@ TEST_F(AffinityOptionsTest, SelectsLayersAndHeadsWithTheKeyValueHeadsTheyUse) {
   const auto part = compute_affinities(model_, Metric::kPk, pairs_, {.layers = {1}, .heads = {3, 2}}).value();
   EXPECT_EQ(part[0].source.heads, (std::vector<HeadId>{{1, 2, false}, {1, 3, false}}));
   EXPECT_EQ(part[1].target.heads, (std::vector<HeadId>{{1, 1, true}}));
-  EXPECT_EQ(part[1].values(1, 0), whole[1].values(7, 3));
-  EXPECT_EQ(part[2].values(0, 1), whole[2].values(6, 7));
+  // Tiles of another shape may take another kernel of BLAS, which adds in another order.
+  EXPECT_FLOAT_EQ(part[1].values(1, 0), whole[1].values(7, 3));
+  EXPECT_FLOAT_EQ(part[2].values(0, 1), whole[2].values(6, 7));
 }
 
 // Different numbers of heads in each layer, so that nothing can count on a grid.
