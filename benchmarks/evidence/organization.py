@@ -20,7 +20,8 @@ def run() -> str:
         ranges = [f"{min(values):.2f} to {max(values):.2f}" for values in (gains, keys)]
         alpha = found["network"]["alpha"]["found"]
         rows.append([title, str(len(gains)), *ranges, f"{gaining} of {found['heads']}", f"{alpha:+.2f}"])
-        said.append(f"- {title}: {found['verdict'][-1]}")
+        agreement = next(sentence for sentence in found["verdict"] if sentence.startswith("The trees of heads agree"))
+        said.append(f"- {title}: {agreement}")
     header = ["model", "texts", "gain over maps with the same mask and row values",
               "gain over maps that also keep the mean attention to each key", "heads that gain", "alpha"]  # fmt: skip
     count = {len(texts) for texts in TEXTS.values()}
