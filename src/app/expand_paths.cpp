@@ -24,7 +24,8 @@ char lower(char c) noexcept {
 
 // Removes the number at the beginning of a text and returns its digits without leading zeros.
 std::string_view take_number(std::string_view& text) noexcept {
-  const auto end = std::min(text.size(), static_cast<std::size_t>(std::ranges::find_if_not(text, is_digit) - text.begin()));
+  const auto end =
+      std::min(text.size(), static_cast<std::size_t>(std::ranges::find_if_not(text, is_digit) - text.begin()));
   std::string_view digits = text.substr(0, end);
   text.remove_prefix(end);
   while (digits.size() > 1 && digits.front() == '0') digits.remove_prefix(1);
@@ -86,17 +87,15 @@ std::vector<fs::path> expand(const fs::path& path, const FileKind& kind) {
     std::vector<fs::path> files =
         files_in(path, kind, [&](const std::string& name) { return has_extension(name, kind); });
     if (!files.empty()) return files;
-    throw Error(ErrorKind::kIo, fmt::format("{}: the folder has no {} for {}", printable(path.string(), 4096),
-                                            kind.name, kind.option));
+    throw Error(ErrorKind::kIo,
+                fmt::format("{}: the folder has no {} for {}", printable(path.string(), 4096), kind.name, kind.option));
   }
   const std::string pattern = path.filename().string();
   if (fs::exists(path, ignored) || pattern.find_first_of("*?") == std::string::npos) return {path};
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  std::vector<fs::path> files =
-      files_in(folder, kind, [&](const std::string& name) { return matches(pattern, name); });
+  std::vector<fs::path> files = files_in(folder, kind, [&](const std::string& name) { return matches(pattern, name); });
   if (!files.empty()) return files;
-  throw Error(ErrorKind::kIo,
-              fmt::format("{}: matches no file for {}", printable(path.string(), 4096), kind.option));
+  throw Error(ErrorKind::kIo, fmt::format("{}: matches no file for {}", printable(path.string(), 4096), kind.option));
 }
 
 }  // namespace

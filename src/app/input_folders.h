@@ -22,8 +22,8 @@ struct InputFolders {
 /// single input have one. Collective. \throws Error  kBackend if ranks see different numbers of inputs.
 [[nodiscard]] InputFolders find_input_folders(const MapSelection& selection, std::size_t most, Ranks& ranks);
 
-/// Returns the selection with the folder of the input that `MapSelection::input` names as its source; unchanged if that is
-/// "all". \throws Error  kInvalidArgument if there is no such input; kIo, kFormat if a tokens.json cannot be read.
+/// Returns the selection with the folder of the input that `MapSelection::input` names as its source; unchanged if that
+/// is "all". \throws Error  kInvalidArgument if there is no such input; kIo, kFormat if a tokens.json cannot be read.
 [[nodiscard]] MapSelection with_chosen_input(MapSelection selection);
 
 /// Records which inputs a command used, and in which folder of the source the first one is (`kMainInput`).

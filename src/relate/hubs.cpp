@@ -69,8 +69,8 @@ std::string describe(const Side& side, Direction direction, bool noun, std::size
   const bool out = direction == Direction::kOut;
   const char* verb = side.from_output ? (out ? "writes to" : "reads from") : (out ? "points to" : "is pointed to by");
   const std::size_t heads = side.partners.size();
-  return fmt::format("{} {}{} ({}){}", verb, heads, !noun ? "" : (heads == 1 ? singular : plural),
-                     describe_pairs(side), describe_partners(side, direction, partners));
+  return fmt::format("{} {}{} ({}){}", verb, heads, !noun ? "" : (heads == 1 ? singular : plural), describe_pairs(side),
+                     describe_partners(side, direction, partners));
 }
 
 std::string reason_for(const Side& out, const Side& in, std::size_t partners) {

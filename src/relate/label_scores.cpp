@@ -97,7 +97,8 @@ ClassCounts count_heads(const HeadGraph& graph, const HeadLabels& labels, std::s
     nodes.insert(graph.edges()[i].target);
   }
   ClassCounts counts;
-  for (const std::size_t node : nodes) ++(labels.is_in_class(graph.nodes()[node].head_id()) ? counts.inside : counts.outside);
+  for (const std::size_t node : nodes)
+    ++(labels.is_in_class(graph.nodes()[node].head_id()) ? counts.inside : counts.outside);
   return counts;
 }
 

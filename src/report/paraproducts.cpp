@@ -25,8 +25,8 @@ Json packed_panel(PageData& page, const NpyView& array, const std::string& where
   const std::size_t rows = array.shape[0];
   const std::size_t columns = array.shape[1];
   const std::size_t side = (std::max(rows, columns) + kMaxSideLength - 1) / kMaxSideLength;
-  const std::vector<float> pooled = pooled_map({values.data(), rows, columns, columns},
-                                               uniform_starts(rows, side), uniform_starts(columns, side));
+  const std::vector<float> pooled =
+      pooled_map({values.data(), rows, columns, columns}, uniform_starts(rows, side), uniform_starts(columns, side));
   Json entry = {{"rows", rows}, {"columns", columns}, {"side", side}};
   entry["array"] = page.add_quantized(pooled, {(rows + side - 1) / side, (columns + side - 1) / side}, 16);
   return entry;

@@ -8,9 +8,9 @@
 
 namespace headscope::report {
 
-/// Returns the means of a map over blocks of rows and columns, after selecting rows and columns in the given order (empty:
-/// all, unchanged). `row_starts` and `column_starts` say where blocks begin in that order, ascending from 0. NaN entries
-/// are ignored; a block of only NaN is NaN. O(size).
+/// Returns the means of a map over blocks of rows and columns, after selecting rows and columns in the given order
+/// (empty: all, unchanged). `row_starts` and `column_starts` say where blocks begin in that order, ascending from 0.
+/// NaN entries are ignored; a block of only NaN is NaN. O(size).
 [[nodiscard]] std::vector<float> pooled_map(MatrixView map, std::span<const std::size_t> row_starts,
                                             std::span<const std::size_t> column_starts,
                                             std::span<const std::size_t> rows = {},

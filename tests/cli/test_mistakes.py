@@ -150,7 +150,11 @@ MISTAKES = [
     ("report RUN -o empty", 2, "empty is a folder; give the name of a page"),
     ("report RUN -o story.txt", 2, "exists and is not a report; choose another name, or --force"),
     # Inputs
-    ("capture MODEL -o x", 2, "nothing to run the model on: give --text, --text-file, --ids, --image, --pixels or --features"),
+    (
+        "capture MODEL -o x",
+        2,
+        "nothing to run the model on: give --text, --text-file, --ids, --image, --pixels or --features",
+    ),
     ("capture MODEL -o x --text ''", 2, "the text is empty; give at least one word"),
     ("capture MODEL -o x --text-file blank.txt", 3, "blank.txt: has no text in it"),
     ("capture MODEL -o x --text-file nothing", 3, "nothing: "),

@@ -64,14 +64,16 @@ CASES = {
     "t5": Case("T5ForConditionalGeneration", "T5Config", T5, "rms", 24),
     "t5_gated": Case(
         "T5ForConditionalGeneration", "T5Config",
-        T5 | {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False, "num_layers": 1, "num_decoder_layers": 2},
+        T5 | {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False, "num_layers": 1,
+            "num_decoder_layers": 2},
         "rms",
     ),
     "mt5": Case(
         "MT5ForConditionalGeneration", "MT5Config", T5 | {"feed_forward_proj": "gated-gelu", "num_layers": 1}, "rms"
     ),
     "bart": Case("BartForConditionalGeneration", "BartConfig", BART, "post"),
-    "mbart": Case("MBartForConditionalGeneration", "MBartConfig", BART | {"scale_embedding": True, "encoder_layers": 1}, "layer"),
+    "mbart": Case("MBartForConditionalGeneration", "MBartConfig", BART | {"scale_embedding": True,
+        "encoder_layers": 1}, "layer"),
     "marian": Case(
         "MarianMTModel", "MarianConfig",
         BART | {"decoder_layers": 1, "share_encoder_decoder_embeddings": False, "decoder_vocab_size": 18,

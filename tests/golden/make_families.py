@@ -43,7 +43,7 @@ import transformers as hf
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from make_hf_checkpoints import BASE_SEED, Layer, expected_arrays, fill, reading_heads, to_numpy
+from make_hf_checkpoints import BASE_SEED, Layer, expected_arrays, fill, to_numpy
 
 TOKENS = 12
 QK = re.compile(r"(q_b_proj|[qk](uery|ey)?(_proj|_lin)?|c_attn|query_key_value|qkv_proj|Wqkv)\.weight")
@@ -267,7 +267,13 @@ HYBRID |= {"linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_h
 QWEN = split(offset=1.0, gated=True)
 LATENT = TEXT | {"num_key_value_heads": 2, "kv_lora_rank": 6, "q_lora_rank": 7, "qk_nope_head_dim": 4}
 LATENT |= {"qk_rope_head_dim": 4, "v_head_dim": 3, "tie_word_embeddings": False}
-LATENT_MIX = {"first_k_dense_replace": 1, "n_routed_experts": 6, "n_group": 3, "topk_group": 2, "num_experts_per_tok": 2}
+LATENT_MIX = {
+    "first_k_dense_replace": 1,
+    "n_routed_experts": 6,
+    "n_group": 3,
+    "topk_group": 2,
+    "num_experts_per_tok": 2,
+}
 LATENT_MIX |= {"moe_intermediate_size": 4, "n_shared_experts": 2}
 YARN_SCORES = rope("yarn", mscale=0.7, mscale_all_dim=1.2, **YARN)
 GEMMA4 = GROUPED | {"num_hidden_layers": 4, "head_dim": 4, "global_head_dim": 8, "vocab_size_per_layer_input": 20}
@@ -365,10 +371,12 @@ CASES: dict[str, Case] = {
         "DeepseekV2", LATENT | LATENT_MIX | {"rms_norm_eps": 1e-5, "topk_method": "group_limited_greedy"} | YARN_SCORES,
         latent,
     ),
-    "glm4_moe_lite": causal("Glm4MoeLite", LATENT | LATENT_MIX | {"n_group": 1, "topk_group": 1}, latent, correction=0.3),
+    "glm4_moe_lite": causal("Glm4MoeLite", LATENT | LATENT_MIX | {"n_group": 1, "topk_group": 1}, latent,
+        correction=0.3),
     "youtu": causal("Youtu", LATENT | {"pad_token_id": None}, latent),
     "mistral4": causal(
-        "Mistral4", LATENT | LATENT_MIX | rope("yarn", llama_4_scaling_beta=0.5, mscale=1.0, mscale_all_dim=1.0, **YARN), latent
+        "Mistral4", LATENT | LATENT_MIX | rope("yarn", llama_4_scaling_beta=0.5, mscale=1.0,
+            mscale_all_dim=1.0, **YARN), latent
     ),
     "gemma4": Case(
         "Gemma4ForCausalLM", "Gemma4TextConfig",
@@ -378,7 +386,8 @@ CASES: dict[str, Case] = {
     ),
     "gemma4_keys": Case(
         "Gemma4ForCausalLM", "Gemma4TextConfig",
-        GEMMA4 | {"num_hidden_layers": 2, "layer_types": ["sliding_attention", "full_attention"], "num_attention_heads": 4, "num_key_value_heads": 2, "num_global_key_value_heads": 1,
+        GEMMA4 | {"num_hidden_layers": 2, "layer_types": ["sliding_attention", "full_attention"],
+            "num_attention_heads": 4, "num_key_value_heads": 2, "num_global_key_value_heads": 1,
                   "attention_k_eq_v": True, "hidden_size_per_layer_input": 0, "final_logit_softcapping": 3.0},
         gemma_layers,
     ),
@@ -422,7 +431,8 @@ CASES: dict[str, Case] = {
         "Ministral3", SMALL | rope("yarn", llama_4_scaling_beta=0.5, mscale=1.0, mscale_all_dim=1.0, **YARN)
     ),
     "arcee": causal("Arcee", SMALL | {"hidden_act": "relu2"}),
-    "cwm": causal("Cwm", SMALL | {"sliding_window": 4, "layer_types": ["full_attention", "sliding_attention"]} | rope()),
+    "cwm": causal("Cwm", SMALL | {"sliding_window": 4, "layer_types": ["full_attention",
+        "sliding_attention"]} | rope()),
     "exaone4": causal(
         "Exaone4", SMALL | LAYERS | {"sliding_window_pattern": 2},
         split(norm="", scale="post_attention_layernorm.weight"),
@@ -443,7 +453,8 @@ CASES: dict[str, Case] = {
         split("roberta_prelayernorm.encoder.layer", BERT, "attention.LayerNorm"), "layer",
     ),
     "megatron_bert": Case(
-        "MegatronBertForMaskedLM", "MegatronBertConfig", TEXT, split("bert.encoder.layer", BERT, "attention.ln"), "layer",
+        "MegatronBertForMaskedLM", "MegatronBertConfig", TEXT, split("bert.encoder.layer", BERT,
+            "attention.ln"), "layer",
     ),
     "gpt_neo": causal(
         "GPTNeo",

@@ -260,7 +260,9 @@ def compressed(form: str, dtype: torch.dtype, **arguments: object) -> Callable[.
         if not args.symmetric:
             stored = parts["weight_zero_point"]
             if stored.dtype == torch.int32:
-                points = nibbles(stored.T.contiguous(), args.num_bits).reshape(stored.shape[1], -1)[:, :outputs].T - half
+                points = (
+                    nibbles(stored.T.contiguous(), args.num_bits).reshape(stored.shape[1], -1)[:, :outputs].T - half
+                )
             else:
                 points = stored.numpy().astype(np.int64).reshape(outputs // rows, -1)
             offset = np.repeat(np.repeat(points, rows, 0), columns, 1)
@@ -269,8 +271,13 @@ def compressed(form: str, dtype: torch.dtype, **arguments: object) -> Callable[.
         return parts, (values, np.abs(step))
 
     weights_config = {"num_bits": 4, "type": "int", "symmetric": True, **arguments}
-    pack.config = {"quant_method": "compressed-tensors", "format": form, "quantization_status": "compressed",
-                   "config_groups": {"group_0": {"targets": ["Linear"], "weights": weights_config}}, "ignore": ["lm_head"]}
+    pack.config = {
+        "quant_method": "compressed-tensors",
+        "format": form,
+        "quantization_status": "compressed",
+        "config_groups": {"group_0": {"targets": ["Linear"], "weights": weights_config}},
+        "ignore": ["lm_head"],
+    }
     return pack
 
 
@@ -360,7 +367,7 @@ def main() -> int:
         try:
             make(name, options.out / name)
             print("PASS", name)
-        except Exception as error:  # noqa: BLE001 - the next case may still work
+        except Exception as error:
             failed += 1
             print("FAIL", name, type(error).__name__, error)
     return 1 if failed else 0

@@ -125,7 +125,8 @@ CASES: dict[str, Case] = {
     ),
     "dinov3_gated": Case(
         "DINOv3ViTModel", "DINOv3ViTConfig",
-        V | {"num_register_tokens": 1, "use_gated_mlp": True, "hidden_act": "silu", "key_bias": True, "value_bias": False},
+        V | {"num_register_tokens": 1, "use_gated_mlp": True, "hidden_act": "silu", "key_bias": True,
+            "value_bias": False},
         Tower("", split("model.layer", VIT, "norm1", scale="layer_scale1.lambda1")),
     ),
     "vit_mae": Case(

@@ -155,7 +155,9 @@ def test_messages_name_parameters(said: str, expected: str) -> None:
 
 
 def test_messages_of_functions_name_their_own_parameters(model: headscope.Model, tmp_path: Path) -> None:
-    with pytest.raises(headscope.ArgumentError, match=r"^max_q: expected a number greater than 0 and at most 1, found '2'$"):
+    with pytest.raises(
+        headscope.ArgumentError, match=r"^max_q: expected a number greater than 0 and at most 1, found '2'$"
+    ):
         headscope.relate(model, max_q=2)
     with pytest.raises(headscope.ArgumentError, match=r"^tokens_for: unknown value 'x'; expected one of edges, all"):
         headscope.relate(model, tokens_for="x")  # type: ignore[arg-type, unused-ignore]

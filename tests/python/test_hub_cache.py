@@ -51,7 +51,9 @@ def test_errors_are_those_of_the_command_line(cache: Path, model_path: str, cli:
         assert cli("inspect", name, "--revision", revision, code=3) == f"headscope: {caught.value}\n"
     with pytest.raises(headscope.ArgumentError, match="only models of the Hugging Face cache have revisions"):
         headscope.load(model_path, revision="main")
-    with pytest.raises(headscope.ArgumentError, match="unknown family 'gpt3' .did you mean 'gpt2'.*expected one of albert"):
+    with pytest.raises(
+        headscope.ArgumentError, match=r"unknown family 'gpt3' .did you mean 'gpt2'.*expected one of albert"
+    ):
         headscope.load(model_path, family="gpt3")
     with pytest.raises(headscope.UnsupportedError, match="was requested as family llama, but there is no"):
         headscope.load(model_path, family="llama")

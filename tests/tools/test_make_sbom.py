@@ -106,7 +106,9 @@ def test_python_requirements_are_those_of_the_project(bill: dict[str, Any]) -> N
         return {re.split(r"[<>=]", requirement)[0] for requirement in requirements}
 
     found = of_part(bill, "environment")
-    assert {name for name, one in found.items() if one["scope"] == "required"} == names_of(project["project"]["dependencies"])
+    assert {name for name, one in found.items() if one["scope"] == "required"} == names_of(
+        project["project"]["dependencies"]
+    )
     for extra in project["project"]["optional-dependencies"].values():
         assert names_of(extra) <= set(found)
     built_in = names_of(project["build-system"]["requires"])

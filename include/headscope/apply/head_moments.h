@@ -17,10 +17,10 @@ struct HeadMoments {
   /// 10). o includes factors on the branch: a scale per channel, or a norm after attention with the factor it had. In
   /// post-norm models o is what is added to x before the norm.
   std::vector<double> energy;
-  /// The same with ||x_t - ||x_t|| m||^2 in place of ||x_t||^2, where m is the mean of x / ||x|| over tokens: which part
-  /// of what distinguishes tokens the head writes. In late layers of large models most of x is the same for all tokens,
-  /// which makes energies there too small. The mean of x itself is that of a few tokens with enormous x: with it, 81
-  /// heads of SmolLM2-135M cost 0.65 nats instead of 0.30.
+  /// The same with ||x_t - ||x_t|| m||^2 in place of ||x_t||^2, where m is the mean of x / ||x|| over tokens: which
+  /// part of what distinguishes tokens the head writes. In late layers of large models most of x is the same for all
+  /// tokens, which makes energies there too small. The mean of x itself is that of a few tokens with enormous x: with
+  /// it, 81 heads of SmolLM2-135M cost 0.65 nats instead of 0.30.
   std::vector<double> variation;
 };
 

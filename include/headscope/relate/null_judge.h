@@ -22,8 +22,8 @@ struct Judged {
   NullMoments moments = {};
 };
 
-/// The score of a projection kernel of ranks p and q in n dimensions under a Beta law with the given mean and deviation,
-/// on [max(0, p + q - n), min(p, q)].
+/// The score of a projection kernel of ranks p and q in n dimensions under a Beta law with the given mean and
+/// deviation, on [max(0, p + q - n), min(p, q)].
 [[nodiscard]] Judged judge_pk(double value, std::size_t p, std::size_t q, std::size_t n, const NullMoments& moments);
 
 /// The score of an earlier-to-later pair, given by its row and column. Takes up to a microsecond, and gives the same

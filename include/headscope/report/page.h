@@ -15,14 +15,14 @@ struct PageOptions {
   std::string program = {};  ///< The program that made the page, e.g. "headscope 1.0.0".
   /// Maximum size in bytes, before compression, of the affinity matrices and, separately, of the attention maps.
   /// Affinities are stored in 16 bits if they all fit, otherwise in 8, and the last ones are dropped if even those do
-  /// not fit. Maps are stored in 8 bits, averaged over blocks of 2, 4, 8, ... tokens until they fit: neighbors in a text
-  /// or in a row of patches, never special tokens such as [class]. If they do not fit even so, the last inputs are
+  /// not fit. Maps are stored in 8 bits, averaged over blocks of 2, 4, 8, ... tokens until they fit: neighbors in a
+  /// text or in a row of patches, never special tokens such as [class]. If they do not fit even so, the last inputs are
   /// dropped. The page states what was done.
   std::size_t bytes = std::size_t{8} << 20;
   /// Show images behind their patches. They get at most a quarter of `bytes` on top of it; larger ones are reduced.
   bool thumbnails = true;
-  /// If maps are averaged, these heads also keep theirs as they are, and after them significant hubs, ends of the circuit
-  /// and detected heads: as many as fit in a quarter of the room for maps.
+  /// If maps are averaged, these heads also keep theirs as they are, and after them significant hubs, ends of the
+  /// circuit and detected heads: as many as fit in a quarter of the room for maps.
   std::vector<HeadId> keep = {};
 };
 

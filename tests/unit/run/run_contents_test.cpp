@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-
 #include "headscope/run/run_folder.h"
 #include "headscope/run/schema.h"
 #include "support/expect_error.h"
