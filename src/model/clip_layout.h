@@ -37,6 +37,6 @@ namespace headscope {
 }
 
 inline constexpr const char* kNoAttentionPooling =
-    "the head that pools the patches by attention is none of the layers, so its maps and weights are not shown";
+    "the head that pools the patches by attention is not one of the layers, so its maps and weights are not shown";
 
 }  // namespace headscope
