@@ -12,6 +12,7 @@
 #include "forward/pass/project_heads.h"
 #include "forward/pass/read_edits.h"
 #include "forward/relative_scores.h"
+#include "headscope/base/parallel.h"
 #include "headscope/model/read_weights.h"
 
 namespace headscope {
@@ -63,7 +64,30 @@ class BatchAttention {
     if (layer_.sinks != nullptr) sinks_ = read_vector(pass.checkpoint, *layer_.sinks);
   }
 
-  void run(std::size_t k) {
+  // Runs all inputs. Many short ones are distributed among the threads, because one is too little work to share. Maps
+  // are passed on input by input.
+  void run() {
+    constexpr std::size_t kPerThread = 4;
+    const std::size_t count = stack_.members.size();
+    const bool many = count >= kPerThread * thread_count() && pass_.plan.max_blocks >= thread_count();
+    const bool asked = pass_.options.on_scores || pass_.options.on_pattern;
+    if (many && !asked && pass_.network.relative.empty()) {  // relative scores decode into the scratch memory
+      parallel_for(count, [&](std::size_t k) { run_input(k); });
+      pass_.progress.report(kAttended);
+    } else {
+      for (std::size_t k = 0; k < count; ++k) {
+        run_input(k);
+        pass_.progress.report(kAttended);
+      }
+    }
+    if (!pass_.options.on_heads) return;
+    for (const Member& member : stack_.members) {
+      pass_.options.on_heads({member.input, index_, Stack::rows(stack_.heads, member).view()});
+    }
+  }
+
+ private:
+  void run_input(std::size_t k) {
     const Member& member = stack_.members[k];
     const Member& source = layer_.block == Block::kCross ? stack_.memory.members[k] : member;
     const std::array<HeadColumns, 3> columns = columns_of(member, source);
@@ -81,11 +105,8 @@ class BatchAttention {
     }
     attend(one);
     if (layer_.gated_output) gate_outputs(pass_, index_, columns[0], one.out);
-    if (pass_.options.on_heads) pass_.options.on_heads({member.input, index_, one.out.view()});
-    pass_.progress.report(kAttended);
   }
 
- private:
   [[nodiscard]] std::array<HeadColumns, 3> columns_of(const Member& member, const Member& source) const {
     std::array<HeadColumns, 3> columns = heads_.columns;
     columns[0].data += member.first * columns[0].row_stride;
@@ -143,7 +164,7 @@ void run_attention(Pass& pass, Stack& stack, std::size_t index, const std::optio
     apply_read_edits(pass, stack, layer, norm, heads.columns);
   }
   BatchAttention attention(pass, stack, index, heads);
-  for (std::size_t k = 0; k < stack.members.size(); ++k) attention.run(k);
+  attention.run();
   stack.lent_keys.keep(pass.sizes, index, std::move(heads));
   if (index + 1 == pass.sizes.layers) stack.keep_requested_rows(pass);
   apply_linear(pass.checkpoint, layer.linear[3], stack.heads.view(), stack.written.span(), pass.scratch);

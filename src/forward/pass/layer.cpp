@@ -102,7 +102,7 @@ void run_layer(Pass& pass, Stack& stack, std::size_t index) {
   if (layer.has_mlp) add_mlp(pass, stack, index);
   if (layer.token_input) add_layer_input(pass, stack, index);
   if (layer.block_scale != nullptr) scale_stream(pass.checkpoint, *layer.block_scale, stack.stream);
-  pass.require_finite(stack.stream.values(), tensors_of(layer), fmt::format("layer {}", index));
+  pass.require_finite(stack.stream.view(), tensors_of(layer), fmt::format("layer {}", index));
   pass.release(tensors_of(layer));
 }
 
@@ -110,7 +110,7 @@ void run_mixers(Pass& pass, Stack& stack, std::size_t before) {
   for (const MixerLayer& mixer : pass.network.mixers) {
     if (mixer.before != before) continue;
     run_mixer(pass, stack, mixer);
-    pass.require_finite(stack.stream.values(), tensors_of(mixer), fmt::format("what precedes layer {}", before));
+    pass.require_finite(stack.stream.view(), tensors_of(mixer), fmt::format("what precedes layer {}", before));
     pass.release(tensors_of(mixer));
   }
 }

@@ -16,14 +16,14 @@ Activation gate_activation(const Network& network) {
   return network.input.embedding == nullptr ? Activation::kSilu : network.activation;
 }
 
-// The neurons' activations, for all rows of x: the last columns of the result.
-Matrix run_neurons(Pass& pass, const NetworkLayer& layer, MatrixView x) {
+// The neurons' activations, for all rows of x.
+MatrixView run_neurons(Pass& pass, const NetworkLayer& layer, MatrixView x) {
   const Network& network = pass.network;
   const std::size_t neurons = layer.down.in();
-  Matrix up(x.rows(), layer.up.out());
-  apply_linear(pass.checkpoint, layer.up, x, up.span(), pass.scratch);
-  Matrix gate(layer.gate ? x.rows() : 0, layer.gate ? neurons : 0);
-  if (layer.gate) apply_linear(pass.checkpoint, *layer.gate, x, gate.span(), pass.scratch);
+  const MatrixSpan up = pass.up.sized(x.rows(), layer.up.out());
+  apply_linear(pass.checkpoint, layer.up, x, up, pass.scratch);
+  const MatrixSpan gate = pass.gate.sized(layer.gate ? x.rows() : 0, neurons);
+  if (layer.gate) apply_linear(pass.checkpoint, *layer.gate, x, gate, pass.scratch);
   parallel_for_rows(x.rows(), [&](std::size_t i) {
     const std::span<float> row = up.row(i);
     if (layer.gate) {
@@ -34,7 +34,7 @@ Matrix run_neurons(Pass& pass, const NetworkLayer& layer, MatrixView x) {
       activate(network.activation, row);
     }
   });
-  return up;
+  return up.view().block(0, up.rows(), up.columns() - neurons, neurons);
 }
 
 }  // namespace
@@ -46,11 +46,9 @@ void run_mlp(Pass& pass, const NetworkLayer& layer, MatrixView x, MatrixSpan out
     run_experts(pass.checkpoint, *layer.experts, run, x, out, pass.scratch);
     return;
   }
-  const std::size_t neurons = layer.down.in();
   for (std::size_t first = 0; first < x.rows(); first += kMlpRows) {
     const std::size_t count = std::min(kMlpRows, x.rows() - first);
-    const Matrix up = run_neurons(pass, layer, x.block(first, count, 0, x.columns()));
-    const MatrixView hidden = up.view().block(0, count, up.columns() - neurons, neurons);
+    const MatrixView hidden = run_neurons(pass, layer, x.block(first, count, 0, x.columns()));
     apply_linear(pass.checkpoint, layer.down, hidden, out.block(first, count, 0, out.columns()), pass.scratch);
     poll();
   }

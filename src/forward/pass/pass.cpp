@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "forward/finite.h"
 #include "headscope/base/error.h"
-#include "headscope/io/decode.h"
 #include "headscope/io/mapped_file.h"
 #include "headscope/model/read_weights.h"
 
@@ -70,9 +70,9 @@ void Pass::release(const std::vector<const StoredTensor*>& tensors) const {
 }
 
 // Bad weights are more likely than overflow, but they are searched only after something went wrong.
-void Pass::require_finite(std::span<const float> stream, const std::vector<const StoredTensor*>& tensors,
+void Pass::require_finite(MatrixView stream, const std::vector<const StoredTensor*>& tensors,
                           const std::string& after) const {
-  if (!find_non_finite(stream)) return;
+  if (all_finite(stream)) return;
   for (const StoredTensor* tensor : tensors) {
     if (tensor != nullptr) reject_non_finite(checkpoint, *tensor);
   }

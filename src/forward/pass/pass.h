@@ -7,6 +7,7 @@
 
 #include "forward/pass/batch.h"
 #include "forward/pass/progress.h"
+#include "forward/work_matrix.h"
 #include "headscope/base/buffer.h"
 #include "headscope/forward/forward.h"
 #include "headscope/model/model.h"
@@ -30,6 +31,8 @@ struct Pass {
   BatchPlan plan;
   Progress progress;
   Buffer<float> scratch;  ///< One decoded matrix of weights.
+  WorkMatrix up;          ///< What an MLP computes of some rows.
+  WorkMatrix gate;
 
   /// By head of a layer: its replacement, or empty.
   [[nodiscard]] std::span<const std::vector<float>> replacements_of(std::size_t layer) const;
@@ -37,7 +40,7 @@ struct Pass {
   void release(const std::vector<const StoredTensor*>& tensors) const;
   /// \throws Error  kNumeric if values of the stream are NaN or infinite, naming the tensor that is, or else what was
   ///                computed last.
-  void require_finite(std::span<const float> stream, const std::vector<const StoredTensor*>& tensors,
+  void require_finite(MatrixView stream, const std::vector<const StoredTensor*>& tensors,
                       const std::string& after) const;
 };
 

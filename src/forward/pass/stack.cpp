@@ -59,7 +59,7 @@ Stack::Stack(Pass& pass, const NetworkInput& in, const ScoreBias& bias, bool cau
     }
   }
   const StoredTensor* project = in.project ? in.project->weight : nullptr;
-  pass.require_finite(stream.values(), {in.embedding, in.positions, in.token_types, project, in.patches.weight},
+  pass.require_finite(stream.view(), {in.embedding, in.positions, in.token_types, project, in.patches.weight},
                       "the embedding");
   if (in.token_inputs == nullptr) return;
   layer_inputs = Matrix(stream.rows(), in.token_inputs->shape[1]);
