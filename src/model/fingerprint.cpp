@@ -38,8 +38,8 @@ void add_sample(Hash& hash, std::span<const std::byte> bytes, std::size_t pieces
   for (std::size_t i = 0; i < pieces; ++i) hash.add(bytes.subspan((bytes.size() - kPiece) / (pieces - 1) * i, kPiece));
 }
 
-// Adds 1 kB in each of up to 1024 rows at even intervals. Heads lie along rows or along columns: multiples of the golden
-// ratio, modulo 1, place the pieces evenly along the columns, whatever the interval of the rows is.
+// Adds 1 kB in each of up to 1024 rows at even intervals. Heads lie along rows or along columns: multiples of the
+// golden ratio, modulo 1, place the pieces evenly along the columns, whatever the interval of the rows is.
 void add_rows(Hash& hash, std::span<const std::byte> bytes, std::size_t rows) {
   constexpr std::size_t kRows = 1024;
   constexpr std::size_t kPiece = 1024;
@@ -100,7 +100,9 @@ std::set<const StoredTensor*> head_tensors(const HeadMap& map) {
   return tensors;
 }
 
-std::size_t rows_of(const StoredTensor& tensor) { return tensor.shape.empty() ? 1 : tensor.shape.front(); }
+std::size_t rows_of(const StoredTensor& tensor) {
+  return tensor.shape.empty() ? 1 : tensor.shape.front();
+}
 
 // The number of samples of one tensor: `most`, unless there are so many tensors that all samples would take minutes.
 std::size_t samples_per_tensor(const Checkpoint& checkpoint, std::size_t most) {
@@ -147,8 +149,7 @@ std::string fingerprint(const Model& model) {
 
 std::string sampled_fingerprint(const Checkpoint& checkpoint) {
   const std::size_t samples = samples_per_tensor(checkpoint, 16);
-  return hash_of(checkpoint,
-                 [&](Hash& hash, const StoredTensor& tensor) { add_sample(hash, tensor.bytes, samples); });
+  return hash_of(checkpoint, [&](Hash& hash, const StoredTensor& tensor) { add_sample(hash, tensor.bytes, samples); });
 }
 
 }  // namespace headscope

@@ -66,7 +66,8 @@ TEST(Fingerprint, ChangesWithEveryNumberOfTheHeads) {
 class LargeModel {
  public:
   LargeModel() {
-    static_cast<void>(folder_.write("config.json", R"({"model_type": "llama", "hidden_size": 8192, "num_hidden_layers": 1,
+    static_cast<void>(
+        folder_.write("config.json", R"({"model_type": "llama", "hidden_size": 8192, "num_hidden_layers": 1,
         "num_attention_heads": 64, "num_key_value_heads": 64, "vocab_size": 4})"));
     std::string header = "{";
     for (std::size_t i = 0; i < kNames.size(); ++i) {
@@ -78,8 +79,8 @@ class LargeModel {
     header.resize((header.size() + 7) / 8 * 8, ' ');
     const std::uint64_t size = header.size();
     begin_ = sizeof size + header.size();
-    const std::filesystem::path path = folder_.write(
-        "model.safetensors", std::string(reinterpret_cast<const char*>(&size), sizeof size) + header);
+    const std::filesystem::path path =
+        folder_.write("model.safetensors", std::string(reinterpret_cast<const char*>(&size), sizeof size) + header);
     std::filesystem::resize_file(path, begin_ + kNames.size() * kBytes);
     file_.open(path, std::ios::in | std::ios::out | std::ios::binary);
   }
