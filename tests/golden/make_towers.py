@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 import torch
 import transformers as hf
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 import golden_cases
@@ -62,6 +63,7 @@ class Case:
     vision: Tower | None = None
     text: Tower | None = None
     stages: tuple[Tower, ...] = ()
+    transposed: bool = False  # stacked experts are [in, out], as in the files on the hub
 
 
 V = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 8}
@@ -220,6 +222,17 @@ CASES: dict[str, Case] = {
         {"vision_config": SMALL, "text_config": G | {"model_type": "llama"}, "image_token_id": 3, "scale_factor": 2},
         Tower("model.vision_model", clip_blocks, image=(6, 6), masked=True),
         Tower("model.text_model", llama_blocks, "rms", head="lm_head"),
+    ),
+    "qwen3_vl_moe": Case(
+        "Qwen3VLMoeForConditionalGeneration", "Qwen3VLMoeConfig",
+        {"vision_config": QWEN_VISION | {"hidden_size": 8, "out_hidden_size": 8, "intermediate_size": 8,
+                                         "num_position_embeddings": 16, "deepstack_visual_indexes": []},
+         "text_config": G | {"head_dim": 6, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 4,
+                             "hidden_size": 16,
+                             "rope_parameters": ROPE | {"mrope_section": [1, 1, 1]}}, "image_token_id": 3},
+        None,
+        text(),
+        transposed=True,
     ),
     "glm4v": Case(
         "Glm4vForConditionalGeneration", "Glm4vConfig",
@@ -433,6 +446,10 @@ def make_case(name: str, case: Case, folder: Path) -> str:
     model, factor = sharp_model(name, case)
     shutil.rmtree(folder, ignore_errors=True)
     model.half().save_pretrained(folder)
+    if case.transposed:
+        tensors = load_file(folder / "model.safetensors")
+        turned = {k: v.mT.contiguous() if "mlp.experts." in k else v for k, v in tensors.items()}
+        save_file(turned, folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "generation_config.json").unlink(missing_ok=True)
     options = {"dtype": torch.float32, "attn_implementation": "eager"}
     runner = type(model).from_pretrained(folder, **options).eval()

@@ -43,6 +43,10 @@ TEST(Towers, AModelLikeClipIsItsImageTowerUnlessTheOtherIsNamed) {
   EXPECT_EQ(opened("siglip", "text").family, "siglip_text");
 }
 
+TEST(Towers, TheTextTowerOfAMixtureIsTheDefaultToo) {
+  EXPECT_EQ(opened("qwen3_vl_moe").family, "qwen3_vl_moe");
+}
+
 TEST(Towers, EachIsOfTheFamilyThatItsOwnModelTypeNames) {
   EXPECT_EQ(opened("mistral3").family, "mistral");
   EXPECT_EQ(opened("mistral3", "vision").family, "pixtral");
@@ -98,6 +102,7 @@ TEST(Towers, PrefixesOfAnotherTowerAreRecognized) {
   EXPECT_TRUE(names_other_tower("model.language_model.", Modality::kImage));
   EXPECT_TRUE(names_other_tower("vision_tower.vision_model.", Modality::kText));
   EXPECT_TRUE(names_other_tower("model.visual.", Modality::kText));
+  EXPECT_TRUE(names_other_tower("model.connector.perceiver_resampler.", Modality::kText));
   EXPECT_FALSE(names_other_tower("model.", Modality::kText));
   EXPECT_FALSE(names_other_tower("vision_model.", Modality::kImage));
 }
