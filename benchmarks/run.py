@@ -29,6 +29,10 @@ HEADSCOPE_MPI = ROOT / "build/mpi/headscope"
 PEER_PYTHON = ROOT / ".venv-bench/bin/python"
 RESULTS = ROOT / "benchmarks/results.md"
 
+# Every library, ours and those of the peers, chooses the instructions that it uses on this processor.
+for variable in [name for name in os.environ if name.startswith("OPENBLAS_")]:
+    del os.environ[variable]
+
 
 def run(*command: str | Path) -> str:
     return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True).stdout

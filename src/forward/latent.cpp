@@ -17,10 +17,10 @@ Matrix mapped(const Checkpoint& checkpoint, const StoredLinear& linear, MatrixVi
 
 }  // namespace
 
-LatentHeads project_latent(const Checkpoint& checkpoint, const NetworkLayer& layer, const HeadSizes& sizes,
-                           MatrixView x, Buffer<float>& scratch) {
+LayerHeads project_latent(const Checkpoint& checkpoint, const NetworkLayer& layer, const HeadSizes& sizes, MatrixView x,
+                          Buffer<float>& scratch) {
   const LatentProjections& latent = *layer.latent;
-  LatentHeads heads;
+  LayerHeads heads;
   heads.held.reserve(3);
   const auto columns = [](Matrix& matrix, const HeadSlice& slice) {
     return HeadColumns{matrix.values().data(), matrix.columns(), slice};

@@ -1,25 +1,20 @@
 #pragma once
 
-#include <array>
-#include <vector>
+#include <cstddef>
 
-#include "forward/attention.h"
+#include "forward/head_columns.h"
+#include "headscope/base/buffer.h"
+#include "headscope/io/checkpoint.h"
 #include "headscope/model/head_sizes.h"
 #include "headscope/model/network.h"
 
 namespace headscope {
 
-/// Queries, keys and values of a layer, and the matrices that hold them.
-struct LatentHeads {
-  std::vector<Matrix> held = {};
-  std::array<HeadColumns, 3> columns = {};  ///< Q, K and V.
-};
-
 /// Computes the queries, keys and values of latent attention from the normalized stream: the latents, their norms, and
 /// from these the heads. The key of a head is its own, followed by the rotary key that all heads share, not yet
 /// rotated.
-[[nodiscard]] LatentHeads project_latent(const Checkpoint& checkpoint, const NetworkLayer& layer,
-                                         const HeadSizes& sizes, MatrixView x, Buffer<float>& scratch);
+[[nodiscard]] LayerHeads project_latent(const Checkpoint& checkpoint, const NetworkLayer& layer, const HeadSizes& sizes,
+                                        MatrixView x, Buffer<float>& scratch);
 
 /// Floats per token that `project_latent` needs.
 [[nodiscard]] std::size_t latent_width(const NetworkLayer& layer, const HeadSizes& sizes);

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "forward/finite.h"
 #include "forward/parallel_rows.h"
 #include "forward/weights.h"
+#include "forward/work_matrix.h"
 #include "headscope/base/error.h"
 #include "headscope/forward/row_kernels.h"
 #include "headscope/io/decode.h"
@@ -21,7 +23,7 @@ constexpr std::size_t kLogits = std::size_t{16} << 20;
 // If the output is NaN or infinite, a weight of the head is broken or a value is out of float's range.
 void check_finite(const Model& model, const Network& network, MatrixView values) {
   const Checkpoint& checkpoint = model.checkpoint();
-  if (!find_non_finite({values.data(), values.rows() * values.columns()})) return;
+  if (all_finite(values)) return;
   std::vector<StoredLinear> head = network.output.classifiers;
   for (const auto* one : {&network.output.transform, &network.output.project, &network.output.unembedding}) {
     if (*one) head.push_back(**one);
@@ -79,7 +81,8 @@ class Unembedding {
     if (out_.unembedding->bias != nullptr) bias_ = read_vector(checkpoint_, *out_.unembedding->bias);
   }
 
-  Matrix apply(MatrixView rows) {
+  /// Valid until the next call.
+  MatrixSpan apply(MatrixView rows) {
     Matrix hidden(out_.transform ? rows.rows() : 0, out_.transform ? out_.transform->out() : 0);
     if (out_.transform) {
       apply_linear(checkpoint_, *out_.transform, rows, hidden.span(), small_scratch_);
@@ -92,15 +95,14 @@ class Unembedding {
       apply_linear(checkpoint_, *out_.project, rows, projected.span(), small_scratch_);
       rows = projected.view();
     }
-    Matrix logits(rows.rows(), weights_.columns());
+    const MatrixSpan logits = logits_.sized(rows.rows(), weights_.columns());
     for (std::size_t i = 0; i < (bias_.empty() ? 0 : rows.rows()); ++i) std::ranges::copy(bias_, logits.row(i).begin());
-    parallel_multiply(rows, weights_, logits.span(), 1, bias_.empty() ? 0.0F : 1.0F);
-    if (out_.logit_factor != 1) {
-      for (float& logit : logits.values()) logit *= out_.logit_factor;
-    }
-    if (out_.logit_cap > 0) {
-      parallel_for_rows(logits.rows(), [&](std::size_t i) { soft_cap(logits.row(i), out_.logit_cap); });
-    }
+    parallel_multiply(rows, weights_, logits, 1, bias_.empty() ? 0.0F : 1.0F);
+    if (out_.logit_factor == 1 && out_.logit_cap <= 0) return logits;
+    parallel_for_rows(logits.rows(), [&](std::size_t i) {
+      for (float& logit : logits.row(i)) logit *= out_.logit_factor;
+      if (out_.logit_cap > 0) soft_cap(logits.row(i), out_.logit_cap);
+    });
     return logits;
   }
 
@@ -108,6 +110,7 @@ class Unembedding {
   const Checkpoint& checkpoint_;
   const NetworkOutput& out_;
   Buffer<float> small_scratch_;
+  WorkMatrix logits_;
   std::optional<Norm> transform_norm_;
   MatrixView weights_;
   std::vector<float> bias_;
@@ -139,10 +142,10 @@ class RowGroups {
 
   void finish() {
     if (used_ == 0) return;
-    const Matrix logits = unembedding_.apply(rows_.view().block(0, used_, 0, rows_.columns()));
-    check_finite(model_, network_, logits.view());
+    const MatrixView logits = unembedding_.apply(rows_.view().block(0, used_, 0, rows_.columns())).view();
+    check_finite(model_, network_, logits);
     for (const Piece& one : pieces_) {
-      receiver_({one.input, one.first_row, one.rows, logits.view().block(one.at, one.count, 0, logits.columns())});
+      receiver_({one.input, one.first_row, one.rows, logits.block(one.at, one.count, 0, logits.columns())});
     }
     pieces_.clear();
     used_ = 0;

@@ -1,0 +1,88 @@
+#include "model/network/mlp.h"
+
+#include <string>
+
+#include "model/expert_tensors.h"
+#include "model/layer_names.h"
+
+namespace headscope {
+namespace {
+
+// The router's module; empty if the layer has none.
+std::string find_router(const BlockSource& block, std::size_t stored) {
+  for (const std::string& pattern : block.names.experts.routers) {
+    const std::string module = layer_name(pattern, stored);
+    if (block.tensors.find(module + ".weight") != nullptr) return module;
+  }
+  return "";
+}
+
+SharedExpert resolve_shared_expert(const BlockSource& block, std::size_t stored) {
+  const ExpertNames& names = block.names.experts;
+  const NetworkTensors& tensors = block.tensors;
+  SharedExpert shared;
+  shared.up = tensors.linear(layer_name(names.shared_up, stored), block.width, 0);
+  shared.gate = tensors.linear(layer_name(names.shared_gate, stored), block.width, shared.up.out());
+  shared.down = tensors.linear(layer_name(names.shared_down, stored), shared.up.out(), block.width);
+  if (names.shared_switch.empty()) return shared;
+  shared.switched = tensors.readable(layer_name(names.shared_switch, stored) + ".weight");
+  const Shape row = {1, block.width};
+  if (shared.switched != nullptr && shared.switched->shape != row && shared.switched->shape != Shape{block.width}) {
+    tensors.wrong_shape(*shared.switched, to_string(row));
+  }
+  return shared;
+}
+
+StoredExperts resolve_experts(const BlockSource& block, const std::string& router, std::size_t stored) {
+  const ExpertNames& names = block.names.experts;
+  const NetworkTensors& tensors = block.tensors;
+  StoredExperts result = block.experts;
+  result.router.linear = tensors.linear(router, block.width, 0);
+  const std::size_t count = result.router.linear.out();
+  check_router(block.checkpoint, result.router, count);
+  if (!names.correction.empty()) {
+    result.router.correction = tensors.vector(layer_name(names.correction, stored), count);
+  }
+  find_experts({.checkpoint = block.checkpoint,
+                .named = [&](const std::string& pattern) { return layer_name(pattern, stored); },
+                .find = [&](const std::string& name) { return tensors.readable(name); },
+                .lacks = [&](const std::string& name) { tensors.lacks(name); }},
+               names, count, block.width, result);
+  const bool shares =
+      !names.shared_up.empty() && tensors.find(layer_name(names.shared_up, stored) + ".weight") != nullptr;
+  if (shares) result.shared = resolve_shared_expert(block, stored);
+  return result;
+}
+
+// The first of the family's forms that the file has.
+const MlpNames& find_form(const BlockSource& block, std::size_t stored) {
+  const auto weight = [&](const std::string& pattern) { return layer_name(pattern, stored) + ".weight"; };
+  if (block.names.mlp.empty()) block.tensors.lacks(weight(block.names.experts.routers.front()));
+  for (const MlpNames& form : block.names.mlp) {
+    if (block.tensors.find(weight(form.gate.empty() ? form.up : form.gate)) != nullptr) return form;
+  }
+  block.tensors.lacks(weight(block.names.mlp.front().up));
+}
+
+}  // namespace
+
+void resolve_mlp(const BlockSource& block, std::size_t stored, NetworkLayer& layer) {
+  if (const std::string router = find_router(block, stored); !router.empty()) {
+    layer.experts = resolve_experts(block, router, stored);
+    return;
+  }
+  const MlpNames& form = find_form(block, stored);
+  const auto linear = [&](const std::string& pattern, std::size_t in, std::size_t out) {
+    return block.tensors.linear(layer_name(pattern, stored), in, out, block.layout.storage);
+  };
+  layer.up = linear(form.up, block.width, 0);
+  layer.gate_in_up = form.fused;
+  if (form.fused && layer.up.out() % 2 != 0) {
+    block.tensors.wrong_shape(*layer.up.weight, "an even number of outputs");
+  }
+  const std::size_t hidden = form.fused ? layer.up.out() / 2 : layer.up.out();
+  if (!form.gate.empty()) layer.gate = linear(form.gate, block.width, hidden);
+  layer.down = linear(form.down, hidden, block.width);
+}
+
+}  // namespace headscope
