@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Write image towers of make_towers.py as llama.cpp's converter writes them (mmproj).
+"""Write image towers of make_towers.py and make_forward.py as llama.cpp's converter writes them (mmproj).
 
 Tensors have the names that the gguf package gives them, matrices as F16 (exact: the values
 are float16), the rest as F32, with the keys that the converter writes. In the case "older",
 the two tensors of the MLP have the names that the first converter gave them.
 
-Input:   TOWERS/<case>/{config.json, model.safetensors, expected_vision.npz}
-Output:  OUT/gguf_<case>/{model.gguf, case.json}; case.json names the case whose arrays hold.
+Input:   GOLDEN/{towers,forward}/<case>/{config.json, model.safetensors}
+Output:  GOLDEN/forward/gguf_<case>/{model.gguf, case.json}; case.json names the case whose arrays hold.
 
 No randomness here. Made with gguf 0.19.
 
-    python make_towers_gguf.py TOWERS OUT
+    python make_towers_gguf.py GOLDEN
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ import gguf
 import numpy as np
 from safetensors.numpy import load_file
 
-# case of make_towers.py, activation is a GELU, older names
+# case, its arrays, whether the activation is a GELU, older names
 CASES = {
-    "gguf_clip": ("clip_both", False, False),
-    "gguf_clip_older": ("clip_both", False, True),
-    "gguf_siglip": ("siglip", True, False),
+    "gguf_clip": ("towers/clip_both", "expected_vision.npz", False, False),
+    "gguf_clip_older": ("forward/clip_vision", "expected.npz", False, True),
+    "gguf_siglip": ("towers/siglip", "expected_vision.npz", True, False),
 }
 NOT_WRITTEN = ("position_ids", "vision_model.head.")
 
@@ -58,13 +58,15 @@ def add_keys(writer: gguf.GGUFWriter, vision: dict[str, Any], gelu: bool) -> Non
 
 
 def write(source: Path, folder: Path, gelu: bool, older_names: bool) -> None:
-    vision = json.loads((source / "config.json").read_text())["vision_config"]
+    config = json.loads((source / "config.json").read_text())
+    vision = config.get("vision_config", config)
     names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.MMPROJ, vision["num_hidden_layers"])
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     writer = gguf.GGUFWriter(folder / "model.gguf", "clip")
     add_keys(writer, vision, gelu)
-    for name, data in load_file(source / "model.safetensors").items():
+    for stored, data in load_file(source / "model.safetensors").items():
+        name = stored if "vision_config" in config else "vision_model." + stored
         if not name.startswith("vision_model.") or any(part in name for part in NOT_WRITTEN):
             continue
         new_name = names.get_name("vision_tower." + name, try_suffixes=(".weight", ".bias"))
@@ -80,14 +82,13 @@ def write(source: Path, folder: Path, gelu: bool, older_names: bool) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("towers", type=Path, help="folder written by make_towers.py")
-    parser.add_argument("out", type=Path)
-    arguments = parser.parse_args()
-    for name, (source, gelu, older_names) in CASES.items():
-        folder = arguments.out / name
-        write(arguments.towers / source, folder, gelu, older_names)
-        about = {"input": "pixels", "output": "hidden", "expected": f"../towers/{source}"}
-        (folder / "case.json").write_text(json.dumps(about | {"arrays": "expected_vision.npz"}) + "\n")
+    parser.add_argument("golden", type=Path, help="folder with towers/ and forward/")
+    golden = parser.parse_args().golden
+    for name, (source, arrays, gelu, older_names) in CASES.items():
+        folder = golden / "forward" / name
+        write(golden / source, folder, gelu, older_names)
+        about = {"input": "pixels", "output": "hidden", "expected": f"../{source}", "arrays": arrays}
+        (folder / "case.json").write_text(json.dumps(about) + "\n")
         print(name, (folder / "model.gguf").stat().st_size)
 
 
