@@ -122,7 +122,7 @@ std::vector<double> CutMeter::measure(std::span<const PatchEdge> edges, const Co
 }
 
 std::vector<double> CutMeter::measure_components(std::span<const ComponentCut> edges, const Context& context,
-                                      FinishedWork* finished) const {
+                                                 FinishedWork* finished) const {
   const bool parallel = resolve_network(record_.model()).parallel;
   std::vector<Cut> cuts;
   for (const ComponentCut& edge : edges) {

@@ -51,7 +51,7 @@ class CutMeter {
   [[nodiscard]] std::vector<double> measure(std::span<const PatchEdge> edges, const Context& context = {},
                                             FinishedWork* finished = nullptr) const;
   [[nodiscard]] std::vector<double> measure_components(std::span<const ComponentCut> cuts, const Context& context = {},
-                                            FinishedWork* finished = nullptr) const;
+                                                       FinishedWork* finished = nullptr) const;
 
  private:
   // What of its layer reads the changed stream.
