@@ -5,11 +5,12 @@ Makes OUT/config.json and OUT/model.safetensors, or shards with an index. Matric
 biases are normal with standard deviation 0.02, norm gains and layer scales the same
 around one. Every tensor has its own Philox stream, keyed by the seed (default 0) and its
 name, so its values depend on nothing else. With --sparse the data is a hole in the file:
-zeros that take no disk. Needs Python 3.11 and numpy.
+zeros that take no disk; --except REGEX gives the tensors whose names match their values.
+Needs Python 3.11 and numpy.
 
     python tools/make_checkpoint.py OUT --family llama --layers 4 --d-model 64 --heads 8 --kv-heads 2
     python tools/make_checkpoint.py OUT --preset gpt2-small --seed 7
-    python tools/make_checkpoint.py OUT --preset llama-3-8b --sparse
+    python tools/make_checkpoint.py OUT --preset llama-3-8b --sparse --except 'layers\\.[0-3]\\.self_attn'
 """
 
 from __future__ import annotations
@@ -161,16 +162,24 @@ def safetensors_header(tensors: list[Tensor], dtype: str) -> bytes:
     return len(text).to_bytes(8, "little") + text
 
 
-def write_shard(path: Path, tensors: list[Tensor], dtype: str, seed: int, sparse: bool) -> None:
+def write_shard(path: Path, tensors: list[Tensor], options: argparse.Namespace) -> None:
+    dtype = options.dtype
     tensors = sorted(tensors)  # by name, the library's order for one dtype
     with path.open("wb") as file:
         header = safetensors_header(tensors, dtype)
         file.write(header)
-        if sparse:
-            file.truncate(len(header) + sum(byte_count(tensor, dtype) for tensor in tensors))
-        else:
-            for chunk in tensor_chunks(tensors, dtype, seed):
+        if not options.sparse:
+            for chunk in tensor_chunks(tensors, dtype, options.seed):
                 file.write(chunk.data)
+            return
+        end = len(header)
+        for tensor in tensors:
+            if options.filled is not None and options.filled.search(tensor.name):
+                file.seek(end)
+                for chunk in tensor_chunks([tensor], dtype, options.seed):
+                    file.write(chunk.data)
+            end += byte_count(tensor, dtype)
+        file.truncate(end)
 
 
 def shard_names(count: int) -> list[str]:
@@ -186,7 +195,7 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 def write_checkpoint(folder: Path, shards: list[list[Tensor]], options: argparse.Namespace) -> None:
     names = shard_names(len(shards))
     for name, shard in zip(names, shards, strict=True):
-        write_shard(folder / name, shard, options.dtype, options.seed, options.sparse)
+        write_shard(folder / name, shard, options)
     if len(shards) > 1:
         places = {tensor.name: name for name, shard in zip(names, shards, strict=True) for tensor in shard}
         total = sum(byte_count(tensor, options.dtype) for shard in shards for tensor in shard)
@@ -262,6 +271,13 @@ def parse_size(text: str) -> int:
     return size
 
 
+def parse_pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a regular expression: {error}") from error
+
+
 SIZE_OPTIONS = {
     "layers": "number of layers", "d_model": "residual width", "heads": "query heads a layer",
     "kv_heads": "key/value heads a layer", "head_dim": "head width", "d_mlp": "width of the MLP",
@@ -289,6 +305,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--config-style", choices=("v4", "v5"), default="v4", help="config keys of which transformers")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--sparse", action="store_true", help="all zeros, as holes that take no disk")
+    parser.add_argument("--except", dest="filled", type=parse_pattern, metavar="REGEX",
+                        help="with --sparse: tensors that have values, by name")  # fmt: skip
     parser.add_argument("--force", action="store_true", help="replace a checkpoint that is already there")
     return parser
 
@@ -310,6 +328,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = build_parser().parse_args(arguments)
     try:
         chosen = apply_preset(options)
+        if options.filled is not None and not options.sparse:
+            raise UsageError("--except needs --sparse: without it every tensor has values")
         extra = chosen.pop("config", {})
         asked = {name: getattr(options, name) for name in (*SIZE_OPTIONS, "tied")}
         sizes = resolve(options.family, chosen | {k: v for k, v in asked.items() if v is not None})
@@ -321,7 +341,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"make_checkpoint: {error}", file=sys.stderr)
         return 1
     if options.sparse:
-        print("sparse: every value is zero and takes no disk")
+        others = "every value" if options.filled is None else "what --except does not match"
+        print(f"sparse: {others} is zero and takes no disk")
     return 0
 
 

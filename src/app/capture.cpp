@@ -17,6 +17,7 @@
 #include "headscope/model/fingerprint.h"
 #include "headscope/model/vocabulary.h"
 #include "headscope/run/schema.h"
+#include "headscope/run/schema/capture.h"
 
 namespace headscope {
 namespace {

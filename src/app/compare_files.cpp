@@ -14,6 +14,7 @@
 #include "headscope/app/compare.h"
 #include "headscope/base/error.h"
 #include "headscope/run/schema.h"
+#include "headscope/run/schema/compare.h"
 #include "headscope/tree/tree_json.h"
 
 namespace headscope {

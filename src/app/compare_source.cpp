@@ -14,6 +14,7 @@
 #include "headscope/io/path_exists.h"
 #include "headscope/io/recognize.h"
 #include "headscope/run/schema.h"
+#include "headscope/run/schema/relate.h"
 
 namespace headscope::app {
 namespace {

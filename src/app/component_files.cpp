@@ -11,6 +11,8 @@
 
 #include "headscope/relate/mib_graph.h"
 #include "headscope/run/schema.h"
+#include "headscope/run/schema/components.h"
+#include "headscope/run/schema/relate.h"
 
 namespace headscope::app {
 namespace {

@@ -14,6 +14,7 @@
 #include "app/run_output.h"
 #include "headscope/model/fingerprint.h"
 #include "headscope/run/schema.h"
+#include "headscope/run/schema/detect.h"
 
 namespace headscope {
 namespace {

@@ -14,6 +14,7 @@
 #include "headscope/io/json.h"
 #include "headscope/run/map_description.h"
 #include "headscope/run/schema.h"
+#include "headscope/run/schema/capture.h"
 
 namespace headscope::app {
 

@@ -20,6 +20,7 @@
 #include "headscope/model/head_id.h"
 #include "headscope/organize/distance_memory.h"
 #include "headscope/run/schema.h"
+#include "headscope/run/schema/capture.h"
 
 namespace headscope::app {
 namespace {

@@ -19,6 +19,7 @@
 #include "headscope/io/json.h"
 #include "headscope/organize/tensor_haar.h"
 #include "headscope/run/schema.h"
+#include "headscope/run/schema/organize.h"
 #include "headscope/tree/haar.h"
 #include "headscope/tree/tree_json.h"
 

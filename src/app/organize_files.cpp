@@ -15,6 +15,7 @@
 #include "headscope/app/organize.h"
 #include "headscope/base/error.h"
 #include "headscope/run/schema.h"
+#include "headscope/run/schema/organize.h"
 #include "headscope/tree/tree_json.h"
 
 namespace headscope {

@@ -10,6 +10,7 @@
 #include "headscope/app/patch.h"
 #include "headscope/patch/circuit_export.h"
 #include "headscope/run/schema.h"
+#include "headscope/run/schema/patch.h"
 
 namespace headscope {
 namespace {

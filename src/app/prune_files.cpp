@@ -10,6 +10,7 @@
 #include "headscope/base/error.h"
 #include "headscope/base/median.h"
 #include "headscope/run/schema.h"
+#include "headscope/run/schema/prune.h"
 
 namespace headscope {
 namespace {

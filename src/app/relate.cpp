@@ -315,7 +315,7 @@ std::optional<RelateOutcome> run(const RelateRequest& request, const Context& ca
     check_overlaps(model, components, reading_roles(request), top, outcome.options.affinity, after);
   }
   // Ranks compare a sample; the whole is read once.
-  check_same_everywhere(ranks, "model", sampled_fingerprint(model.checkpoint()));
+  if (ranks.size() > 1) check_same_everywhere(ranks, "model", sampled_fingerprint(model.checkpoint()));
   const std::string seen = broadcast_text(ranks, ranks.is_root() ? fingerprint(model) : "");
   if (has_labels(request) && ranks.is_root()) outcome.options.labels = read_labels(request);
   std::optional<RunOutput> output;

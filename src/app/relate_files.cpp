@@ -15,6 +15,7 @@
 #include "headscope/app/relate.h"
 #include "headscope/relate/graph_export.h"
 #include "headscope/run/schema.h"
+#include "headscope/run/schema/relate.h"
 #include "headscope/tree/tree_json.h"
 
 namespace headscope {

@@ -11,7 +11,7 @@
 #include "app/run_output.h"
 #include "headscope/base/error.h"
 #include "headscope/base/median.h"
-#include "headscope/run/schema.h"
+#include "headscope/run/schema/softmax.h"
 
 namespace headscope {
 namespace {

@@ -13,6 +13,7 @@
 #include "app/run_output.h"
 #include "headscope/app/softmax.h"
 #include "headscope/run/schema.h"
+#include "headscope/run/schema/softmax.h"
 
 namespace headscope {
 namespace {

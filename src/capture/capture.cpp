@@ -16,6 +16,7 @@
 #include "headscope/image/thumbnail.h"
 #include "headscope/model/network.h"
 #include "headscope/run/schema.h"
+#include "headscope/run/schema/capture.h"
 
 namespace headscope {
 namespace {

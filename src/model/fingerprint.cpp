@@ -13,6 +13,7 @@
 
 #include "headscope/base/hash.h"
 #include "headscope/base/parallel.h"
+#include "headscope/io/read_ahead.h"
 
 namespace headscope {
 namespace {
@@ -33,7 +34,26 @@ void add_json(Hash& hash, JsonValue value) {
 void add_sample(Hash& hash, std::span<const std::byte> bytes, std::size_t pieces) {
   constexpr std::size_t kPiece = 64;
   if (bytes.size() <= pieces * kPiece) return hash.add(bytes);
+  const WithoutReadAhead guard(bytes);
   for (std::size_t i = 0; i < pieces; ++i) hash.add(bytes.subspan((bytes.size() - kPiece) / (pieces - 1) * i, kPiece));
+}
+
+// Adds 1 kB in each of up to 1024 rows at even intervals. Heads lie along rows or along columns: multiples of the
+// golden ratio, modulo 1, place the pieces evenly along the columns, whatever the interval of the rows is.
+void add_rows(Hash& hash, std::span<const std::byte> bytes, std::size_t rows) {
+  constexpr std::size_t kRows = 1024;
+  constexpr std::size_t kPiece = 1024;
+  constexpr std::uint64_t kGolden = 0x9E3779B9U;  // 2^32 / golden ratio
+  if (rows == 0 || bytes.size() <= kRows * kPiece) return hash.add(bytes);
+  const WithoutReadAhead guard(bytes);
+  const std::size_t pitch = bytes.size() / rows;
+  const std::size_t sampled = std::min(rows, kRows);
+  const std::size_t size = std::min(pitch, kPiece);
+  for (std::size_t i = 0; i < sampled; ++i) {
+    const std::uint64_t place = i * kGolden & 0xFFFFFFFFU;
+    const std::size_t column = (place * (pitch - size)) >> 32U;
+    hash.add(bytes.subspan(i * rows / sampled * pitch + column, size));
+  }
 }
 
 // Adds all bytes. Chunks are hashed on all threads, 32 bytes at a time: a byte at a time, the hash would take as long
@@ -80,6 +100,16 @@ std::set<const StoredTensor*> head_tensors(const HeadMap& map) {
   return tensors;
 }
 
+std::size_t rows_of(const StoredTensor& tensor) {
+  return tensor.shape.empty() ? 1 : tensor.shape.front();
+}
+
+// The number of samples of one tensor: `most`, unless there are so many tensors that all samples would take minutes.
+std::size_t samples_per_tensor(const Checkpoint& checkpoint, std::size_t most) {
+  const std::size_t in_all = 512 * most;
+  return std::clamp<std::size_t>(in_all / std::max<std::size_t>(checkpoint.tensors().size(), 1), 2, most);
+}
+
 template <typename AddBytes>
 std::string hash_of(const Checkpoint& checkpoint, const AddBytes& add_bytes) {
   Hash hash;
@@ -103,17 +133,23 @@ std::string hash_of(const Checkpoint& checkpoint, const AddBytes& add_bytes) {
 }  // namespace
 
 std::string fingerprint(const Model& model) {
-  constexpr std::size_t kMaxRows = 256;
-  const std::set<const StoredTensor*> whole = head_tensors(model.head_map());
+  constexpr std::size_t kMaxWhole = std::size_t{1} << 30;
+  const std::set<const StoredTensor*> heads = head_tensors(model.head_map());
+  std::size_t bytes_of_heads = 0;
+  for (const StoredTensor* tensor : heads) bytes_of_heads += tensor == nullptr ? 0 : tensor->bytes.size();
+  const std::size_t most = samples_per_tensor(model.checkpoint(), 256);
   return hash_of(model.checkpoint(), [&](Hash& hash, const StoredTensor& tensor) {
-    if (whole.contains(&tensor)) return add_all(hash, tensor.bytes);
-    const std::size_t rows = tensor.shape.empty() ? 1 : tensor.shape.front();
-    add_sample(hash, tensor.bytes, std::clamp<std::size_t>(rows, 16, kMaxRows));
+    if (!heads.contains(&tensor)) {
+      return add_sample(hash, tensor.bytes, std::clamp(rows_of(tensor), std::min<std::size_t>(16, most), most));
+    }
+    if (bytes_of_heads <= kMaxWhole) return add_all(hash, tensor.bytes);
+    add_rows(hash, tensor.bytes, rows_of(tensor));
   });
 }
 
 std::string sampled_fingerprint(const Checkpoint& checkpoint) {
-  return hash_of(checkpoint, [](Hash& hash, const StoredTensor& tensor) { add_sample(hash, tensor.bytes, 16); });
+  const std::size_t samples = samples_per_tensor(checkpoint, 16);
+  return hash_of(checkpoint, [&](Hash& hash, const StoredTensor& tensor) { add_sample(hash, tensor.bytes, samples); });
 }
 
 }  // namespace headscope

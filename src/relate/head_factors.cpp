@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -113,6 +114,13 @@ HeadWeights load_role(const Model& model, std::size_t layer, Role role, Metric m
   return {role, d, width, std::move(values)};
 }
 
+// Heads that read a latent lie in the span of the map to it.
+std::size_t joint_rank(const Model& model, std::size_t layer, const FactorKey& key) {
+  const std::optional<LatentTensors>& latent = model.head_map().layers[layer].latent;
+  if (!latent || key.role == Role::kO || info(key.metric).products()) return 0;
+  return latent->of(key.role).rank;
+}
+
 }  // namespace
 
 FactorWeights load_weights(const Model& model, std::size_t layer, const FactorKey& key, WeightProcessing weights,
@@ -133,6 +141,7 @@ FactorWeights load_weights(const Model& model, std::size_t layer, const FactorKe
   }
   loaded.queries_per_kv = sizes.queries_per_kv(layer);
   loaded.rank_tolerance = rank_tolerance(model.stored_type(layer, key.role), sizes.d_model, loaded.outer.d_head());
+  loaded.joint_rank = joint_rank(model, layer, key);
   model.release_layer(layer);  // read once, in any order of layers; the file may be larger than memory
   return loaded;
 }

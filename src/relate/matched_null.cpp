@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "headscope/base/message.h"
@@ -13,6 +14,7 @@
 #include "relate/angle_affinity.h"
 #include "relate/head_factors.h"
 #include "relate/head_selection.h"
+#include "relate/joint_span.h"
 #include "relate/layer_owner.h"
 #include "relate/matched_cost.h"
 
@@ -133,31 +135,41 @@ class MatchedNull {
       if (owner == ranks_.rank()) {
         weights = load_weights(model_, layer, {Metric::kPk, role, Side::kSource}, affinity_options_.weights,
                                heads.of(i), std::move(weights));
-        bases = prepare_factors(weights, std::move(bases));
+        const std::optional<WeightsInSpan> inside = in_joint_span(weights);
+        bases = prepare_factors(inside ? inside->weights : weights, std::move(bases));
+        const JointSpan none;
+        const JointSpan& span = inside ? inside->span : none;
         if (is_root()) {
-          add(sum, bases.ranks, bases.values.values());
+          add(sum, bases.ranks, span, bases.values.values());
         } else {
           MessageWriter message;
           message.put_all(std::span<const std::size_t>(bases.ranks));
+          message.put(span.rank);
+          message.put_all(span.basis());
           message.put_all(std::span<const float>(bases.values.values()));
           ranks_.send(0, message.bytes());
         }
       } else if (is_root()) {
         const std::vector<std::byte> bytes = ranks_.receive(owner);
         std::vector<std::size_t> found(heads.of(i).size());
-        Buffer<float> values(found.size() * sizes_.d_model * sizes_.width(selection_.layers()[i], role));
         MessageReader message(bytes);
         message.take_all(std::span(found));
+        JointSpan span{message.take<std::size_t>(), sizes_.d_model, {}};
+        span.vectors = Buffer<float>(span.rank * span.d);
+        message.take_all(span.vectors.values());
+        const std::size_t d = span.empty() ? span.d : span.rank;
+        Buffer<float> values(found.size() * d * sizes_.width(selection_.layers()[i], role));
         message.take_all(values.values());
-        add(sum, found, values.values());
+        add(sum, found, span, values.values());
       }
       report(static_cast<double>(heads.of(i).size()) * cost_.head);
     }
     return sum;
   }
 
-  void add(RoleHeads& sum, std::span<const std::size_t> ranks, std::span<const float> bases) const {
-    sum.projectors.add(bases, bases.size() / sizes_.d_model);
+  static void add(RoleHeads& sum, std::span<const std::size_t> ranks, const JointSpan& span,
+                  std::span<const float> bases) {
+    add_projectors(sum.projectors, span, bases);
     for (const std::size_t rank : ranks) {
       sum.heads += rank > 0 ? 1 : 0;
       sum.ranks += rank;

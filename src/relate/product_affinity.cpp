@@ -234,6 +234,7 @@ class ProductAffinity {
     const WeightProcessing weights = options_.variant ? WeightProcessing::kRaw : options_.weights;
     weights_ = load_weights(model_, selection_.layers()[layer], key, weights, chosen, std::move(weights_));
     if (options_.variant) {
+      weights_.joint_rank = 0;  // what a variant subtracts may be outside
       options_.variant->apply(model_, selection_.layers()[layer], weights_.outer);
       options_.variant->apply(model_, selection_.layers()[layer], weights_.inner);
     }

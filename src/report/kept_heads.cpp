@@ -9,6 +9,9 @@
 #include <string_view>
 
 #include "headscope/run/schema.h"
+#include "headscope/run/schema/detect.h"
+#include "headscope/run/schema/patch.h"
+#include "headscope/run/schema/relate.h"
 
 namespace headscope::report {
 namespace {

@@ -8,6 +8,7 @@
 #include "headscope/base/error.h"
 #include "headscope/run/map_description.h"
 #include "headscope/run/schema.h"
+#include "headscope/run/schema/capture.h"
 #include "report/kept_heads.h"
 #include "report/page_data.h"
 #include "report/pooled_map.h"

@@ -12,6 +12,7 @@
 #include "headscope/base/error.h"
 #include "headscope/base/memory.h"
 #include "headscope/run/schema.h"
+#include "headscope/run/schema/relate.h"
 #include "report/page_data.h"
 #include "report/template.h"
 

@@ -9,6 +9,9 @@
 #include "headscope/base/error.h"
 #include "headscope/io/csv.h"
 #include "headscope/run/schema.h"
+#include "headscope/run/schema/detect.h"
+#include "headscope/run/schema/prune.h"
+#include "headscope/run/schema/relate.h"
 #include "report/page_data.h"
 
 namespace headscope::report {

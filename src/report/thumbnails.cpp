@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "headscope/base/error.h"
-#include "headscope/run/schema.h"
+#include "headscope/run/schema/capture.h"
 #include "report/page_data.h"
 
 namespace headscope::report {

@@ -8,6 +8,15 @@
 
 #include "headscope/base/error.h"
 #include "headscope/io/csv.h"
+#include "headscope/run/schema/capture.h"
+#include "headscope/run/schema/compare.h"
+#include "headscope/run/schema/components.h"
+#include "headscope/run/schema/detect.h"
+#include "headscope/run/schema/organize.h"
+#include "headscope/run/schema/patch.h"
+#include "headscope/run/schema/prune.h"
+#include "headscope/run/schema/relate.h"
+#include "headscope/run/schema/softmax.h"
 
 namespace headscope {
 namespace {

@@ -16,11 +16,9 @@ Made with torch 2.15.0, transformers 5.22.2, safetensors 0.8.
 
 from __future__ import annotations
 
-import argparse
 import re
 import shutil
 import sys
-import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import attrgetter
@@ -32,8 +30,9 @@ import torch
 import transformers as hf
 from torch import Tensor
 
+import golden_cases
 from make_families import SHARPEN, compact, seed_of
-from make_hf_checkpoints import Layer, expected_arrays, fill, to_numpy
+from make_hf_checkpoints import Layer, expected_arrays, fill, start_torch, to_numpy
 
 SOURCE, TARGET = 14, 9
 BANDS = 6
@@ -204,24 +203,9 @@ def make_case(name: str, case: Case, folder: Path) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--only", action="append", choices=list(CASES), metavar="CASE")
-    arguments = parser.parse_args()
-    hf.utils.logging.set_verbosity_error()
-    hf.utils.logging.disable_progress_bar()
-    torch.set_num_threads(1)
-    print(f"torch {torch.__version__}, transformers {hf.__version__}, numpy {np.__version__}")
-    failed = []
-    for name in arguments.only or CASES:
-        try:
-            print(f"PASS {name}: {make_case(name, CASES[name], arguments.out / name)}", flush=True)
-        except Exception as error:  # one broken family must not hide the others
-            traceback.print_exc()
-            print(f"FAIL {name}: {error}", flush=True)
-            shutil.rmtree(arguments.out / name, ignore_errors=True)
-            failed.append(name)
-    return 1 if failed else 0
+    return golden_cases.main(
+        __doc__, CASES, lambda name, out: make_case(name, CASES[name], out / name), prepare=start_torch
+    )
 
 
 if __name__ == "__main__":

@@ -23,12 +23,10 @@ Made with torch 2.15.0, transformers 5.22.2, safetensors 0.8.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import shutil
 import sys
-import traceback
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -43,13 +41,13 @@ import transformers as hf
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from make_hf_checkpoints import BASE_SEED, Layer, expected_arrays, fill, to_numpy
+import golden_cases
+from make_hf_checkpoints import BASE_SEED, Layer, expected_arrays, fill, start_torch, to_numpy
 
 TOKENS = 12
 QK = re.compile(r"(q_b_proj|[qk](uery|ey)?(_proj|_lin)?|c_attn|query_key_value|qkv_proj|Wqkv)\.weight")
 QK_NORM = re.compile(r"[qk]_(layer)?norm(\.norms\.\d+)?\.weight")
 SHARPEN = (1.0, 1.4, 2.0, 0.7, 2.8, 4.0, 5.6, 8.0, 11.0, 16.0, 0.5, 0.35, 0.25)
-
 
 
 @dataclass
@@ -657,27 +655,9 @@ def make_case(name: str, case: Case, folder: Path) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--only", action="append", choices=list(CASES), metavar="CASE")
-    arguments = parser.parse_args()
-    hf.utils.logging.set_verbosity_error()
-    hf.utils.logging.disable_progress_bar()
-    torch.set_num_threads(1)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    print(f"torch {torch.__version__}, transformers {hf.__version__}, numpy {np.__version__}")
-    failed = []
-    for name in arguments.only or CASES:
-        try:
-            print(f"PASS {name}: {make_case(name, CASES[name], arguments.out / name)}", flush=True)
-        except Exception as error:  # one broken family must not hide the others
-            traceback.print_exc()
-            print(f"FAIL {name}: {error}", flush=True)
-            shutil.rmtree(arguments.out / name, ignore_errors=True)
-            failed.append(name)
-    total = sum(path.stat().st_size for path in arguments.out.rglob("*") if path.is_file())
-    print(f"{len(failed)} failed {failed or ''}; {total / 1e6:.2f} MB in {arguments.out}")
-    return 1 if failed else 0
+    return golden_cases.main(
+        __doc__, CASES, lambda name, out: make_case(name, CASES[name], out / name), prepare=start_torch
+    )
 
 
 if __name__ == "__main__":

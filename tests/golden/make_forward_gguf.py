@@ -17,12 +17,10 @@ No randomness here. Made with gguf 0.19.0, transformers 5.17.0, torch 2.11.0.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import shutil
 import sys
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,10 +32,12 @@ import torch
 import transformers as hf
 from safetensors.numpy import load_file
 
+import golden_cases
 import make_gguf_checkpoints as heads
 from make_forward import CASES as SOURCES
 from make_forward import run
 from make_gguf_checkpoints import Arrays, Config, head_width, rope
+from make_hf_checkpoints import start_torch
 
 Writer: TypeAlias = gguf.GGUFWriter
 
@@ -200,25 +200,13 @@ def make_case(name: str, case: Case, out: Path) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("out", type=Path, help="folder written by make_forward.py")
-    parser.add_argument("--only", action="append", choices=list(CASES), metavar="CASE")
-    arguments = parser.parse_args()
-    hf.utils.logging.set_verbosity_error()
-    hf.utils.logging.disable_progress_bar()
-    torch.set_num_threads(1)
-    failed = []
-    for name in arguments.only or CASES:
-        try:
-            print(f"PASS {name}: {make_case(name, CASES[name], arguments.out)}", flush=True)
-        except Exception as error:  # one broken family must not hide the others
-            traceback.print_exc()
-            print(f"FAIL {name}: {error}", flush=True)
-            shutil.rmtree(arguments.out / name, ignore_errors=True)
-            failed.append(name)
-    total = sum(path.stat().st_size for path in arguments.out.rglob("*") if path.is_file())
-    print(f"{len(failed)} failed {failed or ''}; {total / 1e6:.2f} MB in {arguments.out}")
-    return 1 if failed else 0
+    return golden_cases.main(
+        __doc__,
+        CASES,
+        lambda name, out: make_case(name, CASES[name], out),
+        about_out="folder written by make_forward.py",
+        prepare=start_torch,
+    )
 
 
 if __name__ == "__main__":

@@ -18,11 +18,9 @@ No randomness here. Made with gguf 0.19.0, safetensors 0.8, numpy 2.
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import sys
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +30,8 @@ import gguf
 import numpy as np
 from gguf.quants import dequantize, quantize
 from safetensors.numpy import load_file
+
+import golden_cases
 
 Config = dict[str, Any]
 Arrays = dict[str, np.ndarray]
@@ -332,22 +332,12 @@ def make_case(name: str, case: Case, out: Path) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("out", type=Path, help="folder written by make_hf_checkpoints.py")
-    parser.add_argument("--only", action="append", choices=list(CASES), metavar="CASE")
-    arguments = parser.parse_args()
-    failed = []
-    for name in arguments.only or CASES:
-        try:
-            print(f"PASS {name}: {make_case(name, CASES[name], arguments.out)}", flush=True)
-        except Exception as error:  # one broken family must not hide the others
-            traceback.print_exc()
-            print(f"FAIL {name}: {error}", flush=True)
-            shutil.rmtree(arguments.out / name, ignore_errors=True)
-            failed.append(name)
-    total = sum(path.stat().st_size for path in arguments.out.rglob("*") if path.is_file())
-    print(f"{len(failed)} failed {failed or ''}; {total / 1e6:.2f} MB in {arguments.out}")
-    return 1 if failed else 0
+    return golden_cases.main(
+        __doc__,
+        CASES,
+        lambda name, out: make_case(name, CASES[name], out),
+        about_out="folder written by make_hf_checkpoints.py",
+    )
 
 
 if __name__ == "__main__":

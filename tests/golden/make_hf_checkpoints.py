@@ -22,12 +22,10 @@ share their weights. Made with torch 2.11.0, transformers 5.17.0, safetensors 0.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import shutil
 import sys
-import traceback
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -40,6 +38,8 @@ import transformers as hf
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 from torch import Tensor, nn
+
+import golden_cases
 
 BASE_SEED = 2601
 ROLES = ("Q", "K", "V", "O")
@@ -463,35 +463,25 @@ def write_names(out: Path, names: list[str], target: Path) -> None:
     target.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
-def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--only", action="append", choices=list(CASES), metavar="CASE")
-    parser.add_argument("--names", type=Path, help="write tensor names and shapes as JSON")
-    return parser.parse_args()
+def start_torch() -> None:
+    """One thread, so that every run gives the same bytes."""
+    hf.utils.logging.set_verbosity_error()
+    hf.utils.logging.disable_progress_bar()
+    torch.set_num_threads(1)
+    print(f"torch {torch.__version__}, transformers {hf.__version__}, numpy {np.__version__}")
 
 
 def main() -> int:
-    arguments = parse_arguments()
-    hf.utils.logging.set_verbosity_error()
-    hf.utils.logging.disable_progress_bar()
+    parser = golden_cases.argument_parser(__doc__, CASES)
+    parser.add_argument("--names", type=Path, help="write tensor names and shapes as JSON")
+    arguments = parser.parse_args()
+    start_torch()
     arguments.out.mkdir(parents=True, exist_ok=True)
-    print(f"torch {torch.__version__}, transformers {hf.__version__}, numpy {np.__version__}")
-    passed, failed = [], []
-    for name in arguments.only or CASES:
-        try:
-            print(f"PASS {name}: {make_case(name, CASES[name], arguments.out / name)}", flush=True)
-            passed.append(name)
-        except Exception as error:  # one broken family must not hide the others
-            traceback.print_exc()
-            print(f"FAIL {name}: {error}", flush=True)
-            shutil.rmtree(arguments.out / name, ignore_errors=True)
-            failed.append(name)
+    names = arguments.only or list(CASES)
+    failed = golden_cases.make_each(names, lambda name, out: make_case(name, CASES[name], out / name), arguments.out)
     if arguments.names:
-        write_names(arguments.out, passed, arguments.names)
-    total = sum(path.stat().st_size for path in arguments.out.rglob("*") if path.is_file())
-    print(f"{len(passed)} passed, {len(failed)} failed {failed or ''}; {total / 1e6:.2f} MB in {arguments.out}")
-    return 1 if failed else 0
+        write_names(arguments.out, [name for name in names if name not in failed], arguments.names)
+    return golden_cases.report(failed, arguments.out)
 
 
 if __name__ == "__main__":

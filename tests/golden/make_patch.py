@@ -36,11 +36,9 @@ Made with torch 2.11.0, transformers 5.17.0, safetensors 0.8.
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import sys
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -52,7 +50,9 @@ import torch
 import transformers as hf
 from torch import Tensor, nn
 
+import golden_cases
 from make_forward import Case, build, rope, seed_of
+from make_hf_checkpoints import start_torch
 
 REPLACEMENTS = ("mean", "zero", "pair")
 ROLES = ("Q", "K", "V")
@@ -468,27 +468,7 @@ def make_case(name: str, folder: Path) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--only", action="append", choices=list(CASES), metavar="CASE")
-    arguments = parser.parse_args()
-    hf.utils.logging.set_verbosity_error()
-    hf.utils.logging.disable_progress_bar()
-    torch.set_num_threads(1)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    print(f"torch {torch.__version__}, transformers {hf.__version__}, numpy {np.__version__}")
-    failed = []
-    for name in arguments.only or CASES:
-        try:
-            print(f"PASS {name}: {make_case(name, arguments.out / name)}", flush=True)
-        except Exception as error:  # one broken family must not hide the others
-            traceback.print_exc()
-            print(f"FAIL {name}: {error}", flush=True)
-            shutil.rmtree(arguments.out / name, ignore_errors=True)
-            failed.append(name)
-    total = sum(path.stat().st_size for path in arguments.out.rglob("*") if path.is_file())
-    print(f"{len(failed)} failed {failed or ''}; {total / 1e6:.2f} MB in {arguments.out}")
-    return 1 if failed else 0
+    return golden_cases.main(__doc__, CASES, lambda name, out: make_case(name, out / name), prepare=start_torch)
 
 
 if __name__ == "__main__":

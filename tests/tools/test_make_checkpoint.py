@@ -250,6 +250,28 @@ def test_a_sparse_checkpoint_has_full_size_but_takes_no_disk(
         assert file.get_slice("model.embed_tokens.weight").get_shape() == [128256, 4096]
 
 
+def test_a_sparse_checkpoint_has_values_where_asked(tmp_path: Path) -> None:
+    shards = " --shard-size 20KB"
+    assert make(tmp_path / "whole", TINY_LLAMA + shards) == 0
+    assert make(tmp_path / "m", TINY_LLAMA + shards + r" --sparse --except layers\.1\.self_attn") == 0
+    filled = 0
+    for path in sorted((tmp_path / "m").glob("*.safetensors")):
+        whole = load_file(tmp_path / "whole" / path.name)
+        for name, values in load_file(path).items():
+            filled += "layers.1.self_attn" in name
+            expected = whole[name] if "layers.1.self_attn" in name else np.zeros_like(values)
+            np.testing.assert_array_equal(values, expected)
+    assert filled == 4
+
+
+def test_except_needs_sparse_and_a_regular_expression(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert make(tmp_path / "m", TINY_LLAMA + " --except layers") == 2
+    assert "needs --sparse" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        make(tmp_path / "m", TINY_LLAMA + " --sparse --except [")
+    assert "not a regular expression" in capsys.readouterr().err
+
+
 def test_an_existing_checkpoint_is_replaced_only_by_force(tmp_path: Path) -> None:
     make(tmp_path / "m", TINY_LLAMA)
     assert make(tmp_path / "m", TINY_LLAMA + " --layers 1") == 2

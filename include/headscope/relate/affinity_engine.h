@@ -22,6 +22,9 @@ struct FactorWeights {
   std::size_t queries_per_kv = 1;       ///< For products: query head h uses KV head h / queries_per_kv.
   /// Singular values below this fraction of the largest, or below `outer.noise(head)`, are treated as zero.
   double rank_tolerance = 0;
+  /// The dimension of a space that contains the columns of all heads of the layer, if the model bounds it; else 0. An
+  /// engine may use it to save work.
+  std::size_t joint_rank = 0;
   Rotary rotary = {};  ///< Rotations to average over, for FactorKind::kRotaryProduct; width 0 for none.
 
   /// The columns of one head's matrix in `part`, which is `outer` or `inner`.

@@ -1,6 +1,15 @@
 #include "headscope/model/fingerprint.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "support/temporary_folder.h"
 #include "support/tiny_gpt2.h"
@@ -49,6 +58,65 @@ TEST(Fingerprint, ChangesWithEveryNumberOfTheHeads) {
     test::TinyGpt2 other = wide;
     other.values["transformer.h.0.attn.c_attn.weight"] = values;
     EXPECT_NE(fingerprint_of(other), original) << changed;
+  }
+}
+
+// One layer of 64 heads, whose Q, K, V and O of 8192 x 8192 have 256 MB each: too much to read all of it. The file is a
+// hole, which takes no disk.
+class LargeModel {
+ public:
+  LargeModel() {
+    static_cast<void>(
+        folder_.write("config.json", R"({"model_type": "llama", "hidden_size": 8192, "num_hidden_layers": 1,
+        "num_attention_heads": 64, "num_key_value_heads": 64, "vocab_size": 4})"));
+    std::string header = "{";
+    for (std::size_t i = 0; i < kNames.size(); ++i) {
+      header += fmt::format(R"({}"model.layers.0.self_attn.{}.weight":{{"dtype":"F32","shape":[{},{}],)"
+                            R"("data_offsets":[{},{}]}})",
+                            i == 0 ? "" : ",", kNames[i], kWidth, kWidth, i * kBytes, (i + 1) * kBytes);
+    }
+    header += "}";
+    header.resize((header.size() + 7) / 8 * 8, ' ');
+    const std::uint64_t size = header.size();
+    begin_ = sizeof size + header.size();
+    const std::filesystem::path path =
+        folder_.write("model.safetensors", std::string(reinterpret_cast<const char*>(&size), sizeof size) + header);
+    std::filesystem::resize_file(path, begin_ + kNames.size() * kBytes);
+    file_.open(path, std::ios::in | std::ios::out | std::ios::binary);
+  }
+
+  // Writes ones over `rows` rows and `columns` columns of a tensor.
+  void fill(std::size_t tensor, std::size_t row, std::size_t rows, std::size_t column, std::size_t columns) {
+    const std::vector<float> ones(columns, 1.0F);
+    for (std::size_t i = row; i < row + rows; ++i) {
+      file_.seekp(static_cast<std::streamoff>(begin_ + tensor * kBytes + (i * kWidth + column) * sizeof(float)));
+      file_.write(reinterpret_cast<const char*>(ones.data()), static_cast<std::streamsize>(columns * sizeof(float)));
+    }
+    file_.flush();
+  }
+
+  [[nodiscard]] std::string print() const { return fingerprint(Model::open(folder_.path())); }
+
+  static constexpr std::size_t kWidth = 8192;
+
+ private:
+  static constexpr std::array<const char*, 4> kNames = {"k_proj", "o_proj", "q_proj", "v_proj"};
+  static constexpr std::size_t kBytes = kWidth * kWidth * sizeof(float);
+
+  test::TemporaryFolder folder_;
+  std::fstream file_;
+  std::size_t begin_ = 0;
+};
+
+TEST(Fingerprint, OfALargeModelChangesWithEveryHead) {
+  LargeModel model;
+  std::set<std::string> seen = {model.print()};
+  EXPECT_EQ(model.print(), *seen.begin());
+  for (const std::size_t head : {0U, 31U, 63U}) {
+    model.fill(0, head * 128, 128, 0, LargeModel::kWidth);  // rows of K
+    EXPECT_TRUE(seen.insert(model.print()).second) << "K of head " << head;
+    model.fill(1, 0, LargeModel::kWidth, head * 128, 128);  // columns of O
+    EXPECT_TRUE(seen.insert(model.print()).second) << "O of head " << head;
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "headscope/run/run_folder.h"
 #include "headscope/run/schema.h"
+#include "headscope/run/schema/organize.h"
 #include "support/expect_error.h"
 #include "support/read.h"
 #include "support/temporary_folder.h"

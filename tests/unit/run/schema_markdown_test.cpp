@@ -15,7 +15,7 @@ namespace headscope {
 namespace {
 
 const std::filesystem::path kPage = std::filesystem::path(HEADSCOPE_SOURCE_DIR) / "docs/files.md";
-constexpr std::string_view kBegin = "<!-- generated from include/headscope/run/schema.h: see HACKING.md -->\n";
+constexpr std::string_view kBegin = "<!-- generated from include/headscope/run/schema: see HACKING.md -->\n";
 constexpr std::string_view kEnd = "<!-- end -->\n";
 
 TEST(SchemaMarkdown, ListsEveryFileAndColumn) {

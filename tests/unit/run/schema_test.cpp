@@ -1,4 +1,8 @@
 #include "headscope/run/schema.h"
+#include "headscope/run/schema/capture.h"
+#include "headscope/run/schema/compare.h"
+#include "headscope/run/schema/organize.h"
+#include "headscope/run/schema/relate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
