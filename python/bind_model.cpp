@@ -28,13 +28,13 @@ Role parse_role(const std::string& name) {
   for (const Role role : kRoles) {
     if (name.size() == 1 && letter(role) == name[0]) return role;
   }
-  throw Error(ErrorKind::kInvalidArgument, "role '" + printable(name, 60) + "' is none of Q, K, V, O");
+  throw Error(ErrorKind::kInvalidArgument, "role: found '" + printable(name, 60) + "', expected one of Q, K, V, O");
 }
 
 WeightProcessing parse_processing(const std::string& name) {
   if (name == "folded") return WeightProcessing::kFolded;
   if (name == "raw") return WeightProcessing::kRaw;
-  throw Error(ErrorKind::kInvalidArgument, "weights '" + printable(name, 60) + "' are neither folded nor raw");
+  throw Error(ErrorKind::kInvalidArgument, "weights: found '" + printable(name, 60) + "', expected one of folded, raw");
 }
 
 DType dtype_of(const ArrayIn& array, const std::string& name) {

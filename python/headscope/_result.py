@@ -108,7 +108,7 @@ class Result:
             raise ArgumentError(f"there is no picture of the result of '{self.command}'")
         chosen = kind if kind is not None else next(iter(drawn))
         if chosen not in drawn:
-            raise ArgumentError(f"plot: '{chosen}' is none of {', '.join(drawn)}")
+            raise ArgumentError(f"plot: found '{chosen}', expected one of {', '.join(drawn)}")
         if ax is not None and not hasattr(ax, "add_collection"):
             raise ArgumentError(f"ax: expected axes of matplotlib, found {kind_of(ax)}")
         draw = getattr(_plots, drawn[chosen])

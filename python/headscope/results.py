@@ -279,7 +279,7 @@ class Detection(Result):
     def heads(self, detector: str) -> list[str]:
         """Heads that pass the threshold of a detector at all lengths, best first."""
         if detector not in self.detectors:
-            raise ArgumentError(f"detector '{detector}' is none of {', '.join(self.detectors)}")
+            raise ArgumentError(f"detector: found '{detector}', expected one of {', '.join(self.detectors)}")
         score = np.nan_to_num(np.asarray(self.scores[detector], dtype=float), nan=-1.0)
         detected = [str(names).split() for names in self.scores["detected"]]
         passed = [i for i in np.argsort(-score, kind="stable") if detector in detected[i]]

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
 
@@ -17,27 +18,36 @@
 namespace headscope::report {
 namespace {
 
-/// One input of capture: at the top level, or in inputs/N.
+/// The maps of one input of capture, at the top level or in inputs/N. With an encoder and a decoder, those of one
+/// block.
 struct Input {
-  std::string prefix;  // "" or "inputs/1/"
+  std::size_t number = 0;
+  std::string prefix;  // "", "inputs/1/" or "cross/inputs/1/"
   std::vector<std::string> arrays;
   MapDescription about = {};
-  Json tokens = {};                      // the whole description, for the page
-  std::vector<std::size_t> groups = {};  // by token, see token_groups
+  Json tokens = {};                            // the whole description, for the page
+  std::vector<std::size_t> groups = {};        // by key, see token_groups
+  std::vector<std::size_t> query_groups = {};  // the same by token of the queries
 
   [[nodiscard]] std::size_t heads() const noexcept { return about.heads.size(); }
   [[nodiscard]] std::size_t first_query() const noexcept { return about.first_query.value_or(0); }
 };
 
+// The only block, then the named ones.
+constexpr std::array<std::string_view, 4> kBlocks = {"", kBlockNames[0], kBlockNames[1], kBlockNames[2]};
+
 std::vector<Input> find_inputs(const RunContents& run) {
   std::vector<Input> inputs;
   for (std::size_t number = 0;; ++number) {
-    Input input{input_folder(number), {}};
-    for (const FileSchema* file : {&run_files::kPattern, &run_files::kScores}) {
-      if (run.has(input.prefix + std::string(file->path))) input.arrays.emplace_back(file->path);
+    const std::size_t before = inputs.size();
+    for (const std::string_view block : kBlocks) {
+      Input input{number, block_folder(block) + input_folder(number), {}};
+      for (const FileSchema* file : {&run_files::kPattern, &run_files::kScores}) {
+        if (run.has(input.prefix + std::string(file->path))) input.arrays.emplace_back(file->path);
+      }
+      if (!input.arrays.empty()) inputs.push_back(std::move(input));
     }
-    if (!input.arrays.empty()) inputs.push_back(std::move(input));
-    if (inputs.size() <= number && number > 0) return inputs;
+    if (inputs.size() == before && number > 0) return inputs;
   }
 }
 
@@ -56,7 +66,8 @@ void read_tokens(const RunContents& run, Input& input) {
   }
   if (input.about.heads.empty() || input.about.tokens.empty()) fail(where, "expected lists 'heads' and 'tokens'");
   input.tokens = as_json(document.root());
-  input.groups = token_groups(input.tokens);
+  input.groups = token_groups(input.tokens, "tokens");
+  input.query_groups = token_groups(input.tokens, input.about.query_tokens.empty() ? "tokens" : "query_tokens");
 }
 
 std::size_t number_of_patches(const Json& tokens) {
@@ -64,10 +75,11 @@ std::size_t number_of_patches(const Json& tokens) {
       std::ranges::count_if(tokens["tokens"], [](const Json& token) { return token.contains("row"); }));
 }
 
-// The input without its maps. Names are unique in the page.
+// The input without its maps. Names are unique among the inputs of a block.
 Json described(const Input& input) {
-  const std::string number = input.prefix.empty() ? "0" : input.prefix.substr(7, input.prefix.size() - 8);
-  Json entry = {{"name", input.about.name.empty() ? "input " + number : input.about.name}, {"folder", input.prefix}};
+  Json entry = {{"name", input.about.name.empty() ? fmt::format("input {}", input.number) : input.about.name},
+                {"number", input.number},
+                {"folder", input.prefix}};
   if (!input.about.file.empty()) entry["file"] = input.about.file;
   if (input.about.kind == "image") entry["patches"] = number_of_patches(input.tokens);
   entry["tokens"] = input.tokens;
@@ -76,11 +88,13 @@ Json described(const Input& input) {
 
 void check_shape(const RunContents& run, const Input& input, const std::string& name, const Shape& shape) {
   const std::string where = run.where(input.prefix + name);
-  const std::size_t tokens = input.about.tokens.size();
-  if (shape[0] != input.heads() || shape[2] != tokens || input.first_query() >= tokens ||
-      shape[1] > tokens - input.first_query()) {
-    fail(where, fmt::format("is {}, expected [{} heads, queries from token {} on, {} tokens] to match tokens.json",
-                            to_string(shape), input.heads(), input.first_query(), tokens));
+  const std::size_t keys = input.about.tokens.size();
+  const std::size_t rows = input.about.row_tokens().size();
+  if (shape[0] != input.heads() || shape[2] != keys || input.first_query() >= rows ||
+      shape[1] > rows - input.first_query()) {
+    const std::string of = rows == keys ? "" : fmt::format(" of {}", rows);
+    fail(where, fmt::format("is {}, expected [{} heads, queries from token {}{} on, {} tokens] to match tokens.json",
+                            to_string(shape), input.heads(), input.first_query(), of, keys));
   }
 }
 
@@ -106,9 +120,10 @@ void hide_masked(std::vector<float>& map, std::size_t keys, const Input& input, 
 }
 
 // The folder of the input whose trees and tables a command wrote.
-std::string_view main_input(const RunContents& run, const char* command) {
+std::string main_input(const RunContents& run, const char* command) {
   const JsonValue circumstances = run.manifest().find("commands").find(command).find("circumstances");
-  return circumstances.find(run_files::kMainInput).as_string().value_or("");
+  return block_folder(run.identity(command, "block").value_or("")) +
+         std::string(circumstances.find(run_files::kMainInput).as_string().value_or(""));
 }
 
 // The same for folders of schema version 1, whose identity has the selection of the maps as one text.
@@ -153,7 +168,7 @@ struct MapFile {
   [[nodiscard]] bool pattern() const noexcept { return name == run_files::kPattern.path; }
   [[nodiscard]] bool organized() const noexcept { return !rows.empty() && !columns.empty(); }
   [[nodiscard]] std::span<const std::size_t> query_groups() const noexcept {
-    return std::span(input.groups).subspan(input.first_query(), queries());
+    return std::span(input.query_groups).subspan(input.first_query(), queries());
   }
   // Bytes of all heads, averaged over blocks. Averages in one order cannot be computed from averages in another, so
   // there are two of them if there is an order.
@@ -203,9 +218,9 @@ std::size_t fitting_files(std::span<const MapFile> files, std::size_t budget) {
   while (true) {
     const auto fits = [&](const MapFile& file) { return file.bytes(file.longest()) <= budget / kept; };
     if (std::ranges::all_of(files.first(kept), fits)) return kept;
-    const Input* last = &files[kept - 1].input;
+    const std::size_t last = files[kept - 1].input.number;
     std::size_t fewer = kept;
-    while (fewer > 0 && &files[fewer - 1].input == last) --fewer;
+    while (fewer > 0 && files[fewer - 1].input.number == last) --fewer;
     if (fewer == 0) return kept;
     kept = fewer;
   }
@@ -374,13 +389,15 @@ void add_maps(PageData& page) {
   }
   note_blocks(page, std::span(files).first(fitting));
   note_asked_heads(page, std::span(files).first(fitting));
-  if (entries.size() < inputs.size()) {
+  const std::size_t all = inputs.back().number + 1;
+  const std::size_t shown = files[fitting - 1].input.number + 1;
+  if (shown < all) {
     page.notes.push_back(fmt::format("The maps of {} of {} inputs are left out for their size (--max-data makes room).",
-                                     inputs.size() - entries.size(), inputs.size()));
+                                     all - shown, all));
   }
   for (const char* command : {"organize", "softmax"}) {
     if (page.run.manifest().find("commands").find(command).is_null()) continue;
-    const std::string_view folder = main_input(page.run, command);
+    const std::string folder = main_input(page.run, command);
     for (std::size_t i = 0; i < entries.size(); ++i) {
       if (entries[i]["folder"] == folder) page.root["main_input"][command] = i;
     }

@@ -11,8 +11,6 @@
 
 #include "headscope/base/error.h"
 #include "headscope/base/memory.h"
-#include "headscope/run/schema.h"
-#include "headscope/run/schema/relate.h"
 #include "report/page_data.h"
 #include "report/template.h"
 
@@ -60,27 +58,6 @@ std::vector<std::string> commands_of(JsonValue manifest) {
   return names;
 }
 
-// The page draws heads by layer and index, which do not tell heads of several blocks apart.
-void reject_blocks(const RunContents& run) {
-  const auto is_of_block = [](std::string_view name) {
-    return std::ranges::any_of(kBlockNames,
-                               [&](std::string_view block) { return name.starts_with(block_folder(block)); });
-  };
-  bool found = std::ranges::any_of(run.names(), is_of_block);
-  const std::string heads(run_files::kHeads.path);
-  if (!found && run.has(heads)) {
-    const CsvRows table = run.text_table(heads);
-    const auto block = table.find("block");
-    found = block && table.rows() > 0 && !table.cell(0, *block).empty();
-  }
-  if (!found) return;
-  throw Error(
-      ErrorKind::kUnsupported,
-      fmt::format("{}: holds heads of an encoder and a decoder, which the page does not show; its tables, graph "
-                  "files and arrays have them",
-                  run.where("manifest.json")));
-}
-
 // The main block as JSON. Takes the text of the tables.
 std::string main_text(PageData& page) {
   constexpr std::string_view kTables = "{\"tables\":";
@@ -109,7 +86,6 @@ std::string assemble(PageData& page, report::Blocks& blocks) {
 Page build_page(const std::filesystem::path& run, const PageOptions& options, const Context& context) {
   constexpr std::size_t kMaxText = std::size_t{64} << 20;
   const RunContents contents(run, kMaxText);
-  reject_blocks(contents);
   require_memory(context, page_memory(contents, options), fmt::format("{}: a page of it", run.string()));
   PageData page{contents, options, context};
   report::add_tables(page);

@@ -21,8 +21,8 @@ void for_each_block(std::span<const std::size_t> groups, std::size_t side, Funct
 
 }  // namespace
 
-std::vector<std::size_t> token_groups(const Json& tokens) {
-  const Json& list = tokens["tokens"];
+std::vector<std::size_t> token_groups(const Json& tokens, const char* name) {
+  const Json& list = tokens[name];
   const bool is_image = tokens.value("kind", Json()) == "image";
   const bool has_places = std::ranges::any_of(list, [](const Json& token) { return token.contains("begin"); });
   std::vector<std::size_t> groups;

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import json
 import os
+import re
 import subprocess
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -71,7 +74,32 @@ def test_maps_of_one_block_are_organized(tmp_path: Path) -> None:
     done("organize", run, "--block", "cross", "-o", tmp_path / "cross", "--controls", "0")
     tree = json.loads((tmp_path / "cross/trees/query.json").read_text())
     assert tree["n"] == np.load(run / "cross/pattern.npy").shape[1]
-    refused(3, "which the page does not show", "report", run, "-o", tmp_path / "page.html")
+
+
+def page_of(run: Path, page: Path, *options: object) -> dict[str, object]:
+    """Returns the main data of the page of a run."""
+    done("report", run, "-o", page, *options)
+    html = page.read_text()
+    blocks = re.findall(r'<script type="application/octet-stream" id="block-\d+">([^<]*)</script>', html)
+    number = int(re.search(r'name="headscope-main" content="(\d+)"', html).group(1))
+    return json.loads(zlib.decompress(base64.b64decode(blocks[number])))
+
+
+@pytest.mark.parametrize("name", ["t5", "whisper"])
+def test_the_page_has_the_maps_of_every_block(name: str, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    done("relate", FAMILIES / name, "-o", run, "--tokens-for", "none")
+    done("capture", FAMILIES / name, "-o", run, *inputs_of(name, tmp_path))
+    done("organize", run, "--block", "cross", "-o", run, "--controls", "0")
+    main = page_of(run, tmp_path / "page.html", "--keep", "cross.L0H1")
+    assert [part["folder"] for part in main["inputs"]] == [f"{block}/" for block in BLOCKS]
+    for part, block in zip(main["inputs"], BLOCKS, strict=True):
+        shape = np.load(run / block / "pattern.npy").shape
+        assert part["pattern"]["maps"]["shape"] == list(shape)
+        assert ("rows" in part["pattern"]) == (block == "cross")
+        assert len(part["summary"]["entropy"]) == shape[0]
+    assert main["main_input"] == {"organize": 2}
+    refused(2, "cross.L7H0 is not among the heads", "report", run, "-o", tmp_path / "x.html", "--keep", "cross.L7H0")
 
 
 def test_inputs_and_targets_are_paired(tmp_path: Path) -> None:

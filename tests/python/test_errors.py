@@ -117,7 +117,7 @@ def test_arguments_that_are_none_of_the_words(model: headscope.Model, captured: 
         headscope.patch(model, ids=IDS, edges=[("OK", "L0H0", "L1H3"), ("OQ", "L1H0", "L0H2")])
     with pytest.raises(headscope.ArgumentError, match=r"^edges: edge 0: expected pair OQ, OK or OV, found 'QK'"):
         headscope.patch(model, ids=IDS, edges=[("QK", "L0H0", "L1H3")])
-    with pytest.raises(headscope.ArgumentError, match="plot: 'x' is none of"):
+    with pytest.raises(headscope.ArgumentError, match="plot: found 'x', expected one of map"):
         captured.plot("x")
     with pytest.raises(TypeError, match=r"^relate: there is no parameter 'qqqqqq'; there are model, revision, "):
         headscope.relate(model, qqqqqq=1)  # type: ignore[call-arg, unused-ignore]

@@ -59,7 +59,8 @@ MISTAKES = [
     ("capture_torch(m, IDS)", "ArgumentError", "capture_torch: expected a Hugging Face module, found a Model"),
     ("m.weights('0', 'Q')", "ArgumentError", f"layer: {INTEGER}, found a str"),
     ("m.weights(-1, 'Q')", "ArgumentError", f"layer: {INTEGER}, found -1"),
-    ("m.weights(0, 5)", "ArgumentError", "role '5' is none of Q, K, V, O"),
+    ("m.weights(0, 5)", "ArgumentError", "role: found '5', expected one of Q, K, V, O"),
+    ("m.weights(0, 'Q', weights='x')", "ArgumentError", "weights: found 'x', expected one of folded, raw"),
     # Options.
     ("relate(m, top=-5)", "ArgumentError", f"top: {INTEGER}, found '-5'"),
     ("relate(m, top='5')", "ArgumentError", f"top: {INTEGER}, found '5'"),
@@ -180,7 +181,7 @@ MISTAKES = [
     ("open(path)", "FileError",
      "MODEL: is a model, not a folder of results; 'headscope capture' and 'headscope relate' make one of it"),
     ("headscope.Capture.open(run)", "ArgumentError", "RUN: holds no result of 'capture'"),
-    ("r.plot('wirng')", "ArgumentError", "plot: 'wirng' is none of wiring, matrix, tree, informativeness"),
+    ("r.plot('wirng')", "ArgumentError", "plot: found 'wirng', expected one of wiring, matrix, tree, informativeness"),
     ("r.plot('wiring', pair='OK')", "ParameterError",
      "plot('wiring'): there is no parameter 'pair'; did you mean pairs?"),
     ("r.plot('wiring', pairs=['XX'])", "ArgumentError", "pairs: there is no edge of 'XX', only of OQ, OK, OV"),

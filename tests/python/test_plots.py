@@ -158,7 +158,7 @@ def test_curves_of_pruning_and_comparison(results: list[headscope.Result]) -> No
     for line in axes.get_lines():
         assert line.get_ydata()[0] == 0  # type: ignore[index]
     pruning.plot("ranking", criterion="pk")
-    with pytest.raises(headscope.ArgumentError, match="measure 'taste' is none of loss"):
+    with pytest.raises(headscope.ArgumentError, match="measure: found 'taste', expected one of loss"):
         pruning.plot(measure="taste")
     with pytest.raises(headscope.ArgumentError, match="criterion 'greedy' was not requested"):
         pruning.plot("ranking", criterion="greedy")

@@ -27,11 +27,14 @@ class RunFiles {
     write_npy<T>(folder_.path() / name, values, shape);
     names_.push_back(name);
   }
+  /// Adds a command with this identity.
+  void command(const std::string& name, const nlohmann::json& identity) { identities_[name] = identity; }
   /// Writes a manifest that lists everything and returns the folder.
   const std::filesystem::path& finish() const {
     nlohmann::json manifest = {{"files", nlohmann::json::object()}, {"commands", nlohmann::json::object()}};
     for (const std::string& name : names_) manifest["files"][name] = {{"kind", "test"}, {"about", "A test."}};
     manifest["commands"]["relate"] = {{"arguments", {"relate"}}};
+    for (const auto& [name, identity] : identities_.items()) manifest["commands"][name] = {{"identity", identity}};
     folder_.write("manifest.json", manifest.dump());
     return folder_.path();
   }
@@ -40,6 +43,7 @@ class RunFiles {
  private:
   TemporaryFolder folder_;
   std::vector<std::string> names_;
+  nlohmann::json identities_ = nlohmann::json::object();
 };
 
 }  // namespace headscope::test

@@ -761,9 +761,9 @@ test("MLPs are in the wiring of a run that compared them, and can be hidden", as
   const { page, faults, close } = await open(pages.mlp, { hash: "#tab=circuit" });
   const figure = await show(page, "wiring");
   const svg = async () => readFileSync((await download(page, figure, "svg")).path, "utf8");
-  assert.match(await svg(), />from or to an MLP</);
+  assert.match(await svg(), />from or to MLPs</);
   await figure.locator("fieldset:has-text('MLPs') label:text-is('hide')").click();
-  assert.doesNotMatch(await svg(), />from or to an MLP</);
+  assert.doesNotMatch(await svg(), />from or to MLPs</);
   assert.deepEqual(faults, []);
   await close();
 });

@@ -23,7 +23,7 @@ export const headscope = (...args) =>
     stdio: ["ignore", "pipe", "pipe"],
   });
 
-/** Writes the page of a synthetic run, or of a run on a bundled model (relate, mlp, vision). Returns its path. */
+/** Writes the page of a synthetic run, or of a run on a real model (relate, mlp, vision, encoder-decoder). Returns its path. */
 export function makePage(kind) {
   const run = join(folder, kind);
   const model = (name) => join(root, "models", name);
@@ -32,6 +32,12 @@ export function makePage(kind) {
   else if (kind === "vision") {
     headscope("capture", model("demo-vit"), "-o", run, "--image", join(model("demo-vit"), "samples"), "--quiet");
     headscope("relate", model("demo-vit"), "-o", run, "--quiet");
+  } else if (kind === "encoder-decoder") {
+    const bart = join(root, "tests/golden/families/bart");
+    const ids = ["--ids", "3,5,7,9,11,3", "--ids", "4,6,8", "--target-ids", "2,0,4,6", "--target-ids", "2,5"];
+    headscope("relate", bart, "-o", run, "--tokens-for", "none", "--quiet");
+    headscope("capture", bart, "-o", run, ...ids, "--quiet");
+    headscope("organize", run, "-o", run, "--block", "cross", "--controls", "0", "--quiet");
   } else makeRun(run, kind);
   const page = join(folder, `${kind}.html`);
   headscope("report", run, "-o", page, "--quiet");

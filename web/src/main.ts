@@ -90,7 +90,7 @@ async function start(): Promise<void> {
     hasHead: (name) => run.hasHead(name),
     pairs: [...new Set(run.edges.map((edge) => edge.pair))],
     nulls: run.nulls,
-    inputs: run.doc.inputs?.length ?? 0,
+    inputs: run.inputs.length,
     tabOf: (section) => shown.tabOf(section),
   };
   applyTheme(store.state.theme);

@@ -5,6 +5,7 @@ import type { Doc, Input } from "../src/data/doc";
 import { parseHead } from "../src/data/head";
 import { headFacts } from "../src/data/head_facts";
 import { HeadMaps } from "../src/data/head_maps";
+import { Layers } from "../src/data/layers";
 import { Run } from "../src/data/run";
 import { findTerm, splitTerms, terms } from "../src/data/terms";
 import { treePath } from "../src/data/tree_path";
@@ -58,6 +59,7 @@ describe("small maps", () => {
   const array = new NumberArray({ block: 0, type: "f32", shape: [1, 2, 2] }, bytes);
   const input: Input = {
     name: "x",
+    number: 0,
     folder: "",
     tokens: { mask: "causal", heads: ["L0H0"], tokens: [] },
     pattern: { side: 1, queries: 2, keys: 2, maps: { block: 0, type: "f32", shape: [1, 2, 2] } },
@@ -110,21 +112,22 @@ describe("facts of heads", () => {
 
 describe("grid of heads", () => {
   const heads = Array.from({ length: 64 }, (_, i) => parseHead(`L${i >> 5}H${i & 31}`)!);
+  const layers = new Layers(heads);
   it("wraps layers that do not fit", () => {
-    const wide = layoutGrid(heads, 2, 1400);
+    const wide = layoutGrid(heads, layers, 1400);
     expect([wide.cell, wide.perLine]).toEqual([42, 32]);
-    const narrow = layoutGrid(heads, 2, 390);
+    const narrow = layoutGrid(heads, layers, 390);
     expect([narrow.cell, narrow.perLine]).toEqual([24, 14]);
     const { x, y } = cellPlace(narrow, 15);
     expect(headAt(narrow, 1, x + 1, y + 1)?.name).toBe("L1H15");
   });
   it("labels its columns, those of KV heads too", () => {
     const names = ["L0H0", "L0H1", "L0KV0", "L1H0"].map((name) => parseHead(name)!);
-    expect(columnLabels(layoutGrid(names, 2, 900))).toEqual(["0", "1", "kv0"]);
-    expect(columnLabels(layoutGrid(heads, 2, 390)).at(-1)).toBe("13");
+    expect(columnLabels(layoutGrid(names, new Layers(names), 900))).toEqual(["0", "1", "kv0"]);
+    expect(columnLabels(layoutGrid(heads, layers, 390)).at(-1)).toBe("13");
   });
   it("moves by arrow keys and stays inside", () => {
-    const layout = layoutGrid(heads, 2, 1400);
+    const layout = layoutGrid(heads, layers, 1400);
     expect(moveInGrid(layout, heads[0]!, "ArrowDown")?.name).toBe("L1H0");
     expect(moveInGrid(layout, heads[0]!, "ArrowLeft")?.name).toBe("L0H0");
     expect(moveInGrid(layout, heads[0]!, "x")).toBeNull();

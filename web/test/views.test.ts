@@ -86,11 +86,11 @@ describe("edges", () => {
     ...{ layers: null, minZ: null, maxQ: null, detector: "", class_: "", name: "", linked: false },
   };
   it("are filtered by pair, rank and significance; those that stand out are last", () => {
-    expect(filterEdges(run.edges, filter).map((edge) => edge.score)).toEqual([1, 3, 2]);
-    expect(filterEdges(run.edges, { ...filter, top: 1 })).toHaveLength(2);
-    expect(filterEdges(run.edges, { ...filter, pairs: ["OK"] })).toHaveLength(2);
-    expect(filterEdges(run.edges, { ...filter, shown: "beyond" }).map((edge) => edge.score)).toEqual([3, 2]);
-    expect(filterEdges(run.edges, { ...filter, shown: "out" }).map((edge) => edge.pair)).toEqual(["OQ"]);
+    expect(filterEdges(run, run.edges, filter).map((edge) => edge.score)).toEqual([1, 3, 2]);
+    expect(filterEdges(run, run.edges, { ...filter, top: 1 })).toHaveLength(2);
+    expect(filterEdges(run, run.edges, { ...filter, pairs: ["OK"] })).toHaveLength(2);
+    expect(filterEdges(run, run.edges, { ...filter, shown: "beyond" }).map((edge) => edge.score)).toEqual([3, 2]);
+    expect(filterEdges(run, run.edges, { ...filter, shown: "out" }).map((edge) => edge.pair)).toEqual(["OQ"]);
   });
   it("fade only if the chosen head has a visible edge", () => {
     expect(chosenIn(run.edges, { hover: null, head: "L1H0" })).toBe("L1H0");

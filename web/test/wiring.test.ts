@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { Blocks } from "../src/data/blocks";
-import { mlpEdges } from "../src/data/components";
+import { componentEdges, componentTitle, otherNames, parseComponent } from "../src/data/components";
 import type { Doc } from "../src/data/doc";
 import { parseHead } from "../src/data/head";
+import { Layers } from "../src/data/layers";
 import { Run, type Edge } from "../src/data/run";
 import type { EdgeFilter } from "../src/ui/store";
 import { columnPixels, wrapText } from "../src/ui/export_column";
@@ -70,8 +71,9 @@ const filter: EdgeFilter = {
   maxQ: null,
   ...{ detector: "", class_: "", name: "", linked: false },
 };
+const layersOf = (count: number) => new Layers([{ block: "", layer: count - 1 }]);
 const targets = (part: Partial<EdgeFilter>) =>
-  filterEdges(run.edges, { ...filter, ...part }, wantedHeads(run, { ...filter, ...part }))
+  filterEdges(run, run.edges, { ...filter, ...part }, wantedHeads(run, { ...filter, ...part }))
     .map((edge) => edge.target)
     .sort();
 
@@ -91,7 +93,7 @@ describe("the filter of edges", () => {
     expect(targets({ detector: "nothing" })).toEqual([]);
   });
   it("is stated in words", () => {
-    expect(filterNote({ ...filter, layers: [1, 2], maxQ: 0.05, shown: "out" })).toBe(
+    expect(filterNote(run, { ...filter, layers: [1, 2], maxQ: 0.05, shown: "out" })).toBe(
       "Null: matched; roles OQ, OK; edges that stand out, at most 2 per pair of roles; layers 1 to 2; q \u2264 0.05",
     );
   });
@@ -118,8 +120,50 @@ describe("the width of an edge", () => {
   });
 });
 
+describe("the rotary key that heads share", () => {
+  const wired: Doc = {
+    ...doc,
+    tables: {
+      ...doc.tables,
+      component_edges: {
+        rows: 3,
+        columns: [
+          column("pair", ["OR", "MR", "ER"]),
+          column("source", ["L0H0", "L0M", "E"]),
+          column("target", ["L1R", "L1R", "L0R"]),
+          column("overlap", [2, 3, 4]),
+          column("rank", [1, 1, 1]),
+          column("beyond_chance", ["yes", "yes", "yes"]),
+          column("stands_out", ["no", "no", "no"]),
+        ],
+      },
+    },
+  };
+  it("is an end of edges, and no MLP", () => {
+    const edges = componentEdges(new Run(wired, new Blocks({} as Document)));
+    expect(edges.map((edge) => `${edge.source} ${edge.target}`)).toEqual(["L0H0 L1R", "L0M L1R"]);
+    expect(parseComponent("L1R")).toEqual({ layer: 1, kind: "R" });
+    expect(componentTitle("L1R")).toBe("Rotary key that the heads of layer 1 share");
+    expect(componentTitle("L1M")).toBe("MLP of layer 1");
+    expect(otherNames(["L0H0", "L1R"])).toBe("shared rotary keys");
+    expect(otherNames(["L0M", "L1R"])).toBe("MLPs and shared rotary keys");
+    for (const name of ["L1M3", "E", "L1H0", "L1X"]) expect(parseComponent(name)).toBeNull();
+  });
+  it("has a row of its own below that of the MLP", () => {
+    const layout = new WiringLayout([parseHead("L0H0")!], ["L1R", "L0M"], layersOf(2), false);
+    expect([...layout.componentRows]).toEqual([
+      ["M", 2],
+      ["R", 3],
+    ]);
+    expect(layout.places.get("L1R")).toEqual({ column: 1, row: 3 });
+    expect(layout.units).toBe(4);
+    const keys = new WiringLayout([parseHead("L0H0")!], ["L1R"], layersOf(2), false);
+    expect(keys.places.get("L1R")).toEqual({ column: 1, row: 2 });
+  });
+});
+
 describe("edges of MLPs", () => {
-  const found = mlpEdges(run);
+  const found = componentEdges(run);
   it("are those between heads and MLPs", () => {
     expect(found.map((edge) => [edge.pair, edge.source, edge.target, edge.standing])).toEqual([
       ["OM", "L0H0", "L0M", "out"],
@@ -185,7 +229,7 @@ describe("routes", () => {
         const edges = randomEdges(layers, heads, count);
         const ends = new Set(edges.flatMap((edge) => [edge.source, edge.target]));
         const all = headsOf(layers, heads).filter((head) => !folded || ends.has(head.name));
-        const layout = new WiringLayout(all, [], layers, folded);
+        const layout = new WiringLayout(all, [], layersOf(layers), folded);
         const box = { left: 0, top: 0, width: 1100, height: layout.units * 15 };
         const begin = performance.now();
         const routes = routeEdges(edges, layout, box);
@@ -194,7 +238,7 @@ describe("routes", () => {
       });
     }
   }
-  const layout = new WiringLayout(headsOf(4, 3), ["L0M", "L1M"], 4, false);
+  const layout = new WiringLayout(headsOf(4, 3), ["L0M", "L1M"], layersOf(4), false);
   const box = { left: 0, top: 0, width: 800, height: 300 };
   it("of the same two heads are apart all the way", () => {
     const routes = routeEdges(Array(3).fill({ source: "L0H1", target: "L3H1" }), layout, box).map((route) => route!);
@@ -211,7 +255,7 @@ describe("routes", () => {
     const free = new WiringLayout(
       ["L0H0", "L9H9"].map((name) => parseHead(name)!),
       [],
-      10,
+      layersOf(10),
       false,
     );
     const all = { left: 0, top: 0, width: 1000, height: 300 };
@@ -229,7 +273,7 @@ describe("routes", () => {
   });
   it("are found by the pointer in less than 5 ms", () => {
     const edges = randomEdges(64, 80, 3000);
-    const large = new WiringLayout(headsOf(64, 80), [], 64, false);
+    const large = new WiringLayout(headsOf(64, 80), [], layersOf(64), false);
     const all = { left: 0, top: 0, width: 1100, height: 1200 };
     const routes = routeEdges(edges, large, all);
     const index = new RouteIndex(routes, 64, all);
@@ -246,7 +290,7 @@ describe("folded heads", () => {
   const layout = new WiringLayout(
     ["L0H7", "L0H30", "L2H5"].map((name) => parseHead(name)!),
     [],
-    3,
+    layersOf(3),
     true,
   );
   it("have no empty rows", () => {

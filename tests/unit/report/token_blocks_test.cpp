@@ -32,5 +32,11 @@ TEST(TokenBlocks, LeaveTheFirstTokenOfATextAndThoseFromNowhereAlone) {
   EXPECT_THAT(block_starts(token_groups(text), 4), ElementsAre(0, 1, 3));
 }
 
+TEST(TokenBlocks, AreThoseOfAnotherListOfTokens) {
+  const Json cross = {{"tokens", {{{"text", "a"}}}}, {"query_tokens", {{{"text", "b"}}, {{"text", "c"}}}}};
+  EXPECT_EQ(token_groups(cross).size(), 1u);
+  EXPECT_THAT(block_starts(token_groups(cross, "query_tokens"), 4), ElementsAre(0, 1));
+}
+
 }  // namespace
 }  // namespace headscope::report

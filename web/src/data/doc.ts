@@ -61,6 +61,10 @@ export interface Tokens {
   heads: string[];
   first_query?: number;
   tokens: Token[];
+  /** Tokens of the queries, if they are not among the keys: cross-attention. */
+  query_tokens?: Token[];
+  /** encoder, decoder or cross, if the model has such blocks. */
+  block?: string;
   image?: { height?: number; width?: number; grid?: [number, number] };
 }
 
@@ -86,10 +90,13 @@ export interface MapSet {
   organized?: PackedArray;
 }
 
+/** The maps of one input; with an encoder and a decoder, those of one block. */
 export interface Input {
-  /** Unique in the page: the name of a file, or "input 2". */
+  /** Unique among the inputs: the name of a file, or "input 2". */
   name: string;
-  /** In the run: "" or "inputs/2/". */
+  /** The same for all blocks of an input. */
+  number: number;
+  /** In the run: "", "inputs/2/" or "cross/inputs/2/". */
   folder: string;
   /** Name of the file that it came from, without its folder. */
   file?: string;

@@ -16,7 +16,7 @@ export const edgeOf = ({ pair, source, target }: EdgeKey): EdgeKey => ({ pair, s
 
 /** Reads an edge from text; null if the text is not one. */
 export function parseEdge(text: string): EdgeKey | null {
-  const found = /^([A-Za-z]{1,8}):([A-Za-z0-9]{1,24})>([A-Za-z0-9]{1,24})$/.exec(text);
+  const found = /^([A-Za-z]{1,8}):([A-Za-z0-9.]{1,32})>([A-Za-z0-9.]{1,32})$/.exec(text);
   return found ? { pair: found[1]!, source: found[2]!, target: found[3]! } : null;
 }
 

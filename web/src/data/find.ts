@@ -1,4 +1,5 @@
 import type { State } from "../ui/store";
+import { layerName } from "./layers";
 import type { Run } from "./run";
 
 /** Something that the box found: how it is called, what it is, and the state that shows it. */
@@ -25,14 +26,18 @@ export function find(run: Run, text: string, state: Pick<State, "filter">): Foun
   ].slice(0, most);
 }
 
-/** Returns the usual name of a head: "4.7" and "4,7" are L4H7. */
+/** Returns the usual name of a head: "4.7" and "4,7" are L4H7, "cross.4.7" is cross.L4H7. */
 function canonical(text: string): string {
-  return text.replace(/^(\d+)[.,](\d+)$/, "l$1h$2");
+  return text.replace(/^((?:[a-z]+\.)?)(\d+)[.,](\d+)$/, "$1l$2h$3");
 }
 
 function heads(run: Run, wanted: string): Found[] {
   const name = canonical(wanted);
-  const matching = run.heads.filter((head) => head.name.toLowerCase().startsWith(name));
+  // In a model with an encoder and a decoder, L4 finds the heads of layer 4 of every block.
+  const matching = run.heads.filter((head) => {
+    const full = head.name.toLowerCase();
+    return full.startsWith(name) || full.slice(full.indexOf(".") + 1).startsWith(name);
+  });
   matching.sort((a, b) => Number(b.name.toLowerCase() === name) - Number(a.name.toLowerCase() === name));
   return matching.slice(0, mostHeads).map(({ name: head, classes: known }) => ({
     label: head,
@@ -55,20 +60,24 @@ function edges(run: Run, wanted: string): Found[] {
 }
 
 function layers(run: Run, wanted: string, { filter }: Pick<State, "filter">): Found[] {
-  const number = /^l(?:ayer)?\s*(\d{1,4})$/.exec(wanted)?.[1];
-  if (number === undefined || Number(number) >= run.layers) return [];
-  const layer = Number(number);
-  return [
-    {
-      label: `layer ${layer}`,
-      kind: "edges of this layer and the next to it",
-      state: {
-        tab: "circuit",
-        at: null,
-        filter: { ...filter, layers: [Math.max(0, layer - 1), Math.min(run.layers - 1, layer + 1)] },
-      },
-    },
-  ];
+  const found = /^(?:(encoder|decoder|cross)[. ])?l(?:ayer)?\s*(\d{1,4})$/.exec(wanted);
+  if (!found) return [];
+  const [, block, number] = found;
+  const last = run.layers.count - 1;
+  return run.layers.byBlock
+    .filter((one) => one.layer === Number(number) && (block === undefined || one.block === block))
+    .map((one) => {
+      const at = run.layers.column(one);
+      return {
+        label: layerName(one),
+        kind: "edges of this layer and the next to it",
+        state: {
+          tab: "circuit",
+          at: null,
+          filter: { ...filter, layers: [Math.max(0, at - 1), Math.min(last, at + 1)] },
+        },
+      };
+    });
 }
 
 function classes(run: Run, wanted: string): Found[] {

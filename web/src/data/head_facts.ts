@@ -5,6 +5,8 @@ import type { Run } from "./run";
 /** The numbers of a head that the grid and the table of heads use. NaN: the run does not state it. */
 export interface HeadFacts {
   head: Head;
+  /** Place of its layer in the order in which layers run. */
+  column: number;
   /** Kinds that the detectors found. */
   detected: string[];
   /** Kept edges beyond chance that end or begin at the head. */
@@ -49,6 +51,7 @@ function collect(run: Run): HeadFacts[] {
   const detected = detectedKinds(run);
   return run.heads.map((head) => ({
     head,
+    column: run.layers.column(head),
     detected: detected.get(head.name) ?? [],
     incoming: known ? (incoming.get(head.name) ?? 0) : NaN,
     outgoing: known ? (outgoing.get(head.name) ?? 0) : NaN,
@@ -86,12 +89,10 @@ export const kindName = (kind: string) =>
 function meanEntropy(run: Run): Map<string, number> {
   if (run.table("attention")?.has("entropy")) return column(run, "attention", "entropy");
   const sums = new Map<string, { sum: number; count: number }>();
-  for (const { tokens, summary } of run.doc.inputs ?? [])
-    tokens.heads.forEach((name, i) => {
-      const value = summary?.entropy[i];
-      if (value === undefined) return;
+  for (const input of run.inputs)
+    for (const [name, value] of input.summaryOf("entropy")) {
       const one = sums.get(name) ?? { sum: 0, count: 0 };
       sums.set(name, { sum: one.sum + value, count: one.count + 1 });
-    });
+    }
   return new Map([...sums].map(([name, { sum, count }]) => [name, sum / count]));
 }

@@ -80,27 +80,38 @@ export class HeadMaps {
 
 const each = (count: number) => Array.from({ length: count }, (_, i) => i);
 
-/** What small pictures of heads on one input are made from. */
-export interface ShownInput {
+/** What small pictures of heads on one input are made from: a part per block of heads, as in `CapturedInput`. */
+export type ShownInput = ShownPart[];
+
+export interface ShownPart {
   input: Input;
   maps: HeadMaps;
   /** The image behind the patches, [height, width, 3]; null for texts, or if the page has none. */
   photo: NumberArray | null;
 }
 
-const loaded = new WeakMap<Input, Promise<ShownInput>>();
+const loaded = new WeakMap<Input, Promise<ShownPart>>();
 
-/** Loads the attention after softmax on an input of the run, once; null if the page has none. */
+/** Loads the attention after softmax on an input of the run, each part once; null if the page has none. */
 export async function loadShownInput(run: Run, at: number): Promise<ShownInput | null> {
-  const input = run.doc.inputs?.[at];
-  const set = input?.pattern;
-  if (!input || !set) return null;
-  if (!loaded.has(input)) {
-    const photo = input.thumbnail ? run.array(input.thumbnail) : null;
-    loaded.set(
-      input,
-      Promise.all([HeadMaps.load(run, set), photo]).then(([maps, image]) => ({ input, maps, photo: image })),
-    );
-  }
-  return loaded.get(input)!;
+  const parts = (run.inputs[at]?.parts ?? []).filter((part) => part.pattern);
+  return parts.length > 0 ? Promise.all(parts.map((part) => loadPart(run, part))) : null;
+}
+
+function loadPart(run: Run, input: Input): Promise<ShownPart> {
+  const found = loaded.get(input);
+  if (found) return found;
+  const photo = input.thumbnail ? run.array(input.thumbnail) : null;
+  const part = Promise.all([HeadMaps.load(run, input.pattern!), photo]).then(([maps, image]) => ({
+    input,
+    maps,
+    photo: image,
+  }));
+  loaded.set(input, part);
+  return part;
+}
+
+/** Returns the part that has the maps of a head. */
+export function partWith(shown: ShownInput, head: string): ShownPart | undefined {
+  return shown.find(({ input }) => input.tokens.heads.includes(head));
 }

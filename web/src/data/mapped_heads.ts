@@ -12,7 +12,8 @@ export function mappedHeads(run: Run, name: string): string[] {
     const rows = Array.from({ length: table.rows }, (_, row) => row);
     return rows.filter((row) => table.text("uses", row) === name).map((row) => table.text("head", row));
   }
-  const inLayer = (kv: boolean) => run.heads.filter((one) => one.layer === head.layer && one.kv === kv);
+  const inLayer = (kv: boolean) =>
+    run.heads.filter((one) => one.block === head.block && one.layer === head.layer && one.kv === kv);
   const group = inLayer(false).length / Math.max(1, inLayer(true).length);
   return inLayer(false)
     .filter((one) => Math.floor(one.index / group) === head.index)

@@ -1,10 +1,11 @@
 import { NumberArray } from "./array";
 import { Blocks } from "./blocks";
 import { readCuts, type Cut } from "./cuts";
-import type { Axis, Doc, PackedAffinity, PackedArray } from "./doc";
+import type { Axis, Doc, Input, PackedAffinity, PackedArray } from "./doc";
 import { compareHeads, parseHead, type Head } from "./head";
+import { groupInputs, type CapturedInput } from "./inputs";
+import { Layers } from "./layers";
 import { readStanding, type Standing } from "./significance";
-import { maxOf } from "./stats";
 import { Table } from "./table";
 
 export interface Edge {
@@ -40,7 +41,8 @@ export interface ProfileToken {
 /** The data of the page, with lookups for the views. */
 export class Run {
   readonly heads: Head[];
-  readonly layers: number;
+  readonly layers: Layers;
+  readonly inputs: CapturedInput[];
   readonly edges: Edge[];
   readonly nulls: string[];
   readonly hubs: Hub[];
@@ -64,7 +66,8 @@ export class Run {
     this.cuts = readCuts(this.table("patch"));
     const ends = this.cuts.flatMap((cut) => [cut.source, cut.target]);
     this.named = new Set([...others, ...ends].filter((name) => parseHead(name) !== null));
-    this.layers = Math.max(0, maxOf(this.heads.map((head) => head.layer + 1)));
+    this.layers = new Layers(this.heads);
+    this.inputs = groupInputs(doc.inputs ?? []);
     this.nulls = (this.table("edges")?.columns ?? []).filter((c) => c.startsWith("z_")).map((c) => c.slice(2));
     this.edges = this.readEdges();
     this.hubs = this.readHubs();
@@ -86,13 +89,18 @@ export class Run {
   axis(name: "head" | "query" | "key"): Axis | undefined {
     return this.doc.axes?.[name];
   }
+  /** Returns the part of an input with the maps of which a command wrote trees and tables; the first one by default. */
+  mainPart(command: "organize" | "softmax"): Input | undefined {
+    const parts = this.doc.inputs ?? [];
+    return parts[this.doc.main_input?.[command] ?? 0];
+  }
   /** Returns the heads along the rows or columns of an affinity. */
   headsOf(kind: PackedAffinity["rows"]): Head[] {
     return this.heads.filter((head) => head.kv === (kind === "kv"));
   }
   /** Returns the heads that organize used, in the order of its head axis. */
   organizedHeads(): string[] {
-    return this.doc.trees?.head?.names ?? this.doc.inputs?.[0]?.tokens.heads ?? [];
+    return this.doc.trees?.head?.names ?? this.inputs[0]?.heads ?? [];
   }
 
   /** Returns the null model of z in texts and widths: matched, else span. The isotropic one is never the headline. */

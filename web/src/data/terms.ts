@@ -89,6 +89,11 @@ export const terms: Term[] = [
     also: ["KV heads"],
   },
   {
+    word: "cross-attention",
+    means:
+      "Attention of the tokens that a model writes (the target) to those that it read (the source). A model with an encoder and a decoder has three blocks of heads: encoder, decoder and cross. cross.L4H7 is head 7 of layer 4 of the last one.",
+  },
+  {
     word: "attention map",
     means: "A table of how much each token (row) looks at each other token (column). Every row sums to 1.",
     also: ["attention maps"],

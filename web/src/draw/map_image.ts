@@ -1,5 +1,7 @@
 import type { NumberArray } from "../data/array";
-import { loadShownInput, type ShownInput } from "../data/head_maps";
+import type { Input } from "../data/doc";
+import { loadShownInput, partWith, type ShownInput, type ShownPart } from "../data/head_maps";
+import { isCross } from "../data/inputs";
 import { patchAttention, patchGrid } from "../data/patches";
 import type { Run } from "../data/run";
 import type { Theme } from "../ui/theme";
@@ -9,10 +11,12 @@ import { colorCells, minMax } from "./heatmap";
 import type { Cells } from "./surface";
 
 /** Says how small pictures of heads on an input are drawn; for captions. */
-export function mapImageNote(shown: ShownInput["input"] | undefined): string {
+export function mapImageNote(shown: Input | undefined): string {
   if (shown && patchGrid(shown))
     return "Color: attention to each patch of the image, the mean over all queries, or of the patch that you chose. Each picture has its own scale (viridis, square root).";
-  return "Rows are queries, columns are keys. Each map has its own scale (viridis, square root). A pixel that covers several entries shows the largest. Entries that the mask hides are blank.";
+  const rows = shown && isCross(shown) ? "tokens of the target" : "queries";
+  const columns = shown && isCross(shown) ? "tokens of the source" : "keys";
+  return `Rows are ${rows}, columns are ${columns}. Each map has its own scale (viridis, square root). A pixel that covers several entries shows the largest. Entries that the mask hides are blank.`;
 }
 
 /** A matrix that is read entry by entry. NaN: no value. */
@@ -23,7 +27,7 @@ export interface Entries {
 }
 
 /** Returns the attention of a head in the order of the input, NaN where the mask hides it; null without a map. */
-export function attentionOf({ input, maps }: Omit<ShownInput, "photo">, head: string): Entries | null {
+export function attentionOf({ input, maps }: Omit<ShownPart, "photo">, head: string): Entries | null {
   const slice = input.tokens.heads.indexOf(head);
   if (slice < 0) return null;
   const { rows, columns, value } = maps.stored(slice);
@@ -67,14 +71,16 @@ const ramp = lookup(viridis);
  * image the attention to each patch, over the photograph. Null without a map.
  */
 export function headCells(shown: ShownInput, head: string, longest: number, query: number | null): Cells | null {
-  const slice = shown.input.tokens.heads.indexOf(head);
-  const grid = patchGrid(shown.input);
-  if (slice >= 0 && grid) {
-    const queries = shown.maps.set.queries;
-    const weights = patchAttention(shown.input, shown.maps, slice, query !== null && query < queries ? query : null);
-    return patchCells(weights, grid, shown.photo, longest);
+  const part = partWith(shown, head);
+  if (!part) return null;
+  const grid = patchGrid(part.input);
+  if (grid) {
+    const slice = part.input.tokens.heads.indexOf(head);
+    const queries = part.maps.set.queries;
+    const weights = patchAttention(part.input, part.maps, slice, query !== null && query < queries ? query : null);
+    return patchCells(weights, grid, part.photo, longest);
   }
-  const entries = attentionOf(shown, head);
+  const entries = attentionOf(part, head);
   if (!entries || entries.rows === 0 || entries.columns === 0) return null;
   const { rows, columns, value } = poolMax(entries, longest);
   return colorCells(rows, columns, value, [0, minMax(rows, columns, value)[1]], ramp, 0.5);
@@ -199,11 +205,11 @@ export async function mapImage(
 
 /** Returns the photograph of an input; null if the page has none. */
 export async function photoImage(run: Run, input: number, size: number, theme: Theme) {
-  const packed = run.doc.inputs?.[input]?.thumbnail;
+  const packed = run.inputs[input]?.first.thumbnail;
   if (!packed) return null;
   const pixels = Math.round(size * Math.min(3, window.devicePixelRatio || 1));
   const cells = photoCells(await run.array(packed), pixels);
-  return copyOf(drawCells(cells, pixels, theme), size, run.doc.inputs![input]!.name);
+  return copyOf(drawCells(cells, pixels, theme), size, run.inputs[input]!.first.name);
 }
 
 function drawCells(cells: Cells, pixels: number, theme: Theme): HTMLCanvasElement {

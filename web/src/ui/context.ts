@@ -1,3 +1,4 @@
+import type { Head } from "../data/head";
 import type { Hub, Run } from "../data/run";
 import { categorical, categoryColor } from "../draw/color";
 import { formatNumber } from "../draw/axes";
@@ -73,8 +74,16 @@ export function headTip(run: Run, name: string): TipLine[] {
   return lines;
 }
 
-/** Returns the head that an arrow key moves to on the grid of heads; null for other keys. */
-export function stepHead(run: Run, from: string | null, key: string): string | null {
+/**
+ * Returns the head that an arrow key moves to on a grid with a column per layer and a row per head; null for other keys.
+ * `column`: place of a layer; default: as layers run.
+ */
+export function stepHead(
+  run: Run,
+  from: string | null,
+  key: string,
+  column: (head: Head) => number = (head) => run.layers.column(head),
+): string | null {
   const heads = run.heads.filter((head) => !head.kv);
   const at = run.head(from) ?? heads[0];
   if (!at || heads.length === 0) return null;
@@ -87,7 +96,7 @@ export function stepHead(run: Run, from: string | null, key: string): string | n
   };
   const move = moves[key];
   if (!move) return null;
-  const layer = at.layer + move[0];
+  const wanted = column(at) + move[0];
   const index = at.index + move[1];
-  return heads.find((head) => head.layer === layer && head.index === index)?.name ?? at.name;
+  return heads.find((head) => column(head) === wanted && head.index === index)?.name ?? at.name;
 }

@@ -42,9 +42,9 @@ function meaning({ pair, source, target }: EdgeKey): string {
 }
 
 function maps({ run, store }: Context, { source, target }: EdgeKey): Node[] {
-  const input = run.doc.inputs?.[store.state.input];
+  const input = run.inputs[store.state.input];
   if (!input) return [missing("This run has no attention maps. headscope capture adds them.")];
-  const names = [source, ...mappedHeads(run, target).slice(0, 3)].filter((name) => input.tokens.heads.includes(name));
+  const names = [source, ...mappedHeads(run, target).slice(0, 3)].filter((name) => input.partOf(name));
   if (names.length === 0) return [missing("There are no maps of these heads.")];
   const row = el("div", { class: "small-maps" });
   for (const name of names) {
@@ -54,7 +54,7 @@ function maps({ run, store }: Context, { source, target }: EdgeKey): Node[] {
       if (image) figure.prepend(image);
     });
   }
-  const about = `${inputName(input, store.state.input)}. ${mapImageNote(input)}`;
+  const about = `${inputName(input.first, store.state.input)}. ${mapImageNote(input.first)}`;
   return [row, el("p", { class: "note" }, about)];
 }
 

@@ -3,10 +3,12 @@ import type { Run } from "../data/run";
 import { classNames, type Context } from "./context";
 import { select, type Option } from "./controls";
 import { el, uniqueId } from "./dom";
+import { layerRange } from "./layer_range";
 import type { Store } from "./store";
 
 /** Which heads the grid and the table show. They are in the store, so the address has them. */
 export interface HeadFilter {
+  /** First and last layer, in the order in which layers run. */
   layers: [number, number] | null;
   detector: string;
   class_: string;
@@ -18,10 +20,10 @@ export interface HeadFilter {
 
 /** Whether a head passes a filter. */
 export function passes(facts: HeadFacts, filter: HeadFilter): boolean {
-  const { head, detected } = facts;
+  const { head, column, detected } = facts;
   const wanted = filter.text.trim().toLowerCase();
   return (
-    (filter.layers === null || (head.layer >= filter.layers[0] && head.layer <= filter.layers[1])) &&
+    (filter.layers === null || (column >= filter.layers[0] && column <= filter.layers[1])) &&
     (filter.detector === "" || detected.includes(filter.detector)) &&
     (filter.class_ === "" || head.classes.includes(filter.class_)) &&
     (!filter.beyond || facts.incoming + facts.outgoing > 0) &&
@@ -57,15 +59,10 @@ export function passingHeads(run: Run, store: Store): Set<string> {
 }
 
 /** Returns the controls of the filter, with the number of heads that pass it. */
-export function headFilterControls({ run, store }: Context): HTMLElement {
+export function headFilterControls(context: Context): HTMLElement {
+  const { run, store } = context;
   const controls = el("div", { class: "controls head-filter" });
-  const last = Math.max(0, run.layers - 1);
-  const layers: Option[] = Array.from({ length: run.layers }, (_, i) => ({ value: String(i), label: String(i) }));
-  const setLayers = (low: number, high: number) =>
-    store.setFilter({ layers: low === 0 && high === last ? null : [Math.min(low, high), Math.max(low, high)] });
-  const from = select("Layers from", layers, "0", (value) => setLayers(Number(value), Number(to.value)));
-  const to = select("to", layers, String(last), (value) => setLayers(Number(from.value), Number(value)));
-  if (run.layers > 1) controls.append(from.element, to.element);
+  if (run.layers.count > 1) controls.append(...layerRange(context));
   const any = (names: string[]): Option[] => [
     { value: "", label: "any" },
     ...names.map((value) => ({ value, label: value.replaceAll("_", " ") })),
@@ -87,8 +84,6 @@ export function headFilterControls({ run, store }: Context): HTMLElement {
   controls.append(el("div", { class: "control" }, el("label", { for: id }, "Name contains"), text), count);
   const show = () => {
     const filter = store.state.filter;
-    from.value = String(filter.layers?.[0] ?? 0);
-    to.value = String(filter.layers?.[1] ?? last);
     detector.value = kinds.includes(filter.detector) ? filter.detector : "";
     class_.value = classNames(run).includes(filter.class_) ? filter.class_ : "";
     linked.checked = filter.linked;

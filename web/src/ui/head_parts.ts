@@ -1,6 +1,7 @@
 import { strongestCuts } from "../data/cuts";
 import { edgeName } from "../data/edge_key";
 import { kindName } from "../data/head_facts";
+import { blockName } from "../data/layers";
 import { mappedHeads } from "../data/mapped_heads";
 import { measureOf } from "../data/measure";
 import { readPruning, type PrunedModel } from "../data/pruning";
@@ -28,7 +29,7 @@ export function headPictures({ run, store }: Context, name: string, size: number
   const side = shown.length > 1 ? Math.min(size, 150) : size;
   void Promise.all(shown.map((one) => mapImage(run, one, side, store.state))).then((images) => {
     const found = images.filter((image) => image !== null);
-    const of = run.doc.inputs?.[input];
+    const of = run.inputs[input]?.partOf(shown[0]!);
     if (found.length === 0 || !of) return;
     const users = shown[0] === name ? "" : `Attention of the heads that use ${name}: ${shown.join(", ")}. `;
     place.append(...found, el("p", { class: "note" }, `${users}${inputName(of, input)}. ${mapImageNote(of)}`));
@@ -41,7 +42,8 @@ export function headFigures(run: Run, name: string): HTMLElement {
   const list = el("dl", {});
   const row = (label: string, value: string) => list.append(el("dt", {}, label), el("dd", {}, value));
   const head = run.head(name)!;
-  row("layer", `${head.layer} (0 to ${run.layers - 1})`);
+  if (head.block !== "") row("block", blockName(head.block));
+  row("layer", `${head.layer} (0 to ${run.layers.countOf(head.block) - 1})`);
   if (head.classes.length > 0) row("class", head.classes.join(", "));
   const hub = run.hubs.find((one) => one.head === name);
   if (hub && hub.strength > 0)
@@ -57,11 +59,10 @@ export function headFigures(run: Run, name: string): HTMLElement {
     const standing = one.detected ? ", detected" : one.once ? ", at one length only" : "";
     row(kindName(detector.name), `${plainNumber(one.score)}${standing}${threshold}`);
   }
-  const input = run.doc.inputs?.[0];
-  const at = input?.tokens.heads.indexOf(name) ?? -1;
-  if (input?.summary && at >= 0) {
-    row("entropy, nats", formatNumber(input.summary.entropy[at] ?? NaN));
-    row("on first token", formatNumber(input.summary.first[at] ?? NaN));
+  const entropy = run.inputs[0]?.summaryOf("entropy").get(name);
+  if (entropy !== undefined) {
+    row("entropy, nats", formatNumber(entropy));
+    row("on first token", formatNumber(run.inputs[0]!.summaryOf("first").get(name) ?? NaN));
   }
   const pruned = readPruning(run);
   if (pruned) row("removed by", removedBy(pruned, name));

@@ -15,5 +15,5 @@ export function inputName(input: Input, i: number): string {
 
 /** Returns the inputs of a run as options of a chooser. */
 export function inputOptions(run: Run): Option[] {
-  return (run.doc.inputs ?? []).map((input, i) => ({ value: String(i), label: inputName(input, i) }));
+  return run.inputs.map((input, i) => ({ value: String(i), label: inputName(input.first, i) }));
 }

@@ -10,7 +10,7 @@ export interface EdgeFilter {
   /** Null model whose z gives the widths; empty for the scores. */
   null_: string;
   shown: Shown;
-  /** First and last layer; both ends of an edge must be in this range. Null: all layers. */
+  /** First and last layer, in the order in which layers run; both ends of an edge must be in this range. Null: all layers. */
   layers: [number, number] | null;
   /** Min z under the chosen null. */
   minZ: number | null;

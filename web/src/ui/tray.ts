@@ -16,7 +16,7 @@ export function tray(context: Context): HTMLElement {
     const { pins } = store.state;
     bar.hidden = pins.length === 0;
     document.documentElement.toggleAttribute("data-tray", pins.length > 0);
-    const hasMaps = (run.doc.inputs?.length ?? 0) > 0;
+    const hasMaps = run.inputs.length > 0;
     const row = el("div", { class: "tray-maps" });
     for (const name of pins) {
       const remove = button("\u00d7", () => store.togglePin(name), { class: "quiet", "aria-label": `Unpin ${name}` });

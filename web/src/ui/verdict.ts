@@ -10,7 +10,7 @@ const maxSentences = 5;
 /** Returns a sentence with its names of heads as buttons and its technical words as terms. */
 export function linkHeads({ run, store }: Context, sentence: string): (string | Node)[] {
   return sentence
-    .split(/(\bL\d+(?:H|KV)\d+\b)/)
+    .split(/(\b(?:(?:encoder|decoder|cross)\.)?L\d+(?:H|KV)\d+\b)/)
     .filter((part) => part !== "")
     .flatMap((part) => (run.hasHead(part) ? [headButton(store, part)] : linkTerms(part)));
 }

@@ -3,6 +3,7 @@ import { maxOf } from "../data/stats";
 import { classNames, pairStyles, type Context } from "../ui/context";
 import { button, checkValues, segmented, select, setSlider, slider, toggles } from "../ui/controls";
 import { el, uniqueId } from "../ui/dom";
+import { layerRange } from "../ui/layer_range";
 import type { EdgeFilter } from "../ui/store";
 import { pairName } from "./edges";
 
@@ -29,23 +30,6 @@ function numberInput(
       if (document.activeElement !== input) input.value = text(one);
     },
   };
-}
-
-/** First and last layer. */
-function layerInputs({ run, store }: Context): HTMLElement[] {
-  const last = Math.max(0, run.layers - 1);
-  const limits = { min: 0, max: last, step: "1" };
-  const bounds = () => store.state.filter.layers ?? [0, last];
-  const set = (from: number, to: number) =>
-    store.setFilter({ layers: from <= 0 && to >= last ? null : [Math.max(0, from), Math.min(last, to)] });
-  const from = numberInput("Layers from", bounds()[0], limits, (one) => set(one ?? 0, bounds()[1]));
-  const to = numberInput("to", bounds()[1], limits, (one) => set(bounds()[0], one ?? last));
-  store.subscribe((_, changed) => {
-    if (!changed.has("filter")) return;
-    from.show(bounds()[0]);
-    to.show(bounds()[1]);
-  });
-  return [from.element, to.element];
 }
 
 /** Heads that one end of an edge must be among: by detector, class and name. */
@@ -87,7 +71,7 @@ function countMore({ layers, minZ, maxQ, detector, class_, name }: EdgeFilter): 
 function moreFilters(context: Context): HTMLElement {
   const { run, store } = context;
   const inner = el("div", { class: "controls" });
-  if (run.layers > 2) inner.append(...layerInputs(context));
+  if (run.layers.count > 2) inner.append(...layerRange(context));
   if (run.nulls.length > 0) {
     const { filter } = store.state;
     const z = numberInput("Min z", filter.minZ, { min: 0, step: "any" }, (minZ) => store.setFilter({ minZ }));

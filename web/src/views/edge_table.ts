@@ -23,7 +23,7 @@ export const edgeTable: View = {
 
 function table({ run, store }: Context): HTMLElement {
   // The wiring draws the strongest edges last, above the others.
-  const edges = filterEdges(run.edges, store.state.filter, wantedHeads(run, store.state.filter)).reverse();
+  const edges = filterEdges(run, run.edges, store.state.filter, wantedHeads(run, store.state.filter)).reverse();
   const null_ = run.headlineNull ?? "";
   const effects = run.cuts.filter((cut) => Number.isFinite(cut.effect));
   const effectOf = (key: (typeof edges)[0]) => effects.find((cut) => isEdge(cut, key))?.effect ?? null;

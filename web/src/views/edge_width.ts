@@ -1,7 +1,7 @@
 import type { Edge } from "../data/run";
 import type { EdgeFilter } from "../ui/store";
 
-/** Returns z under the chosen null model; the score if none is chosen. Edges of MLPs have no matched null: span. */
+/** Returns z under the chosen null model; the score if none is chosen. Edges of other components have no matched null: span. */
 export function strength(edge: Edge, filter: Pick<EdgeFilter, "null_">): number {
   if (filter.null_ === "") return edge.score;
   return edge.z[filter.null_] ?? edge.z.span ?? edge.score;

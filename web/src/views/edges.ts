@@ -1,6 +1,7 @@
-import { mlpLayer } from "../data/components";
+import { parseComponent } from "../data/components";
 import { headFacts } from "../data/head_facts";
 import { parseHead } from "../data/head";
+import { layerLabel } from "../data/layers";
 import type { Edge, Run } from "../data/run";
 import { countSentence, floorP, formatP, standingLabels, type Standing } from "../data/significance";
 import { formatNumber, type LegendEntry } from "../draw/axes";
@@ -17,7 +18,7 @@ const order: Standing[] = ["not", "unknown", "beyond", "out"];
 const places: Record<Standing, number> = { not: 0, unknown: 1, beyond: 2, out: 3 };
 const passing: Record<Shown, Standing[]> = { all: order, beyond: ["beyond", "out"], out: ["out"] };
 
-const roleNames: Record<string, string> = { O: "output", Q: "query", K: "key", V: "value", M: "MLP" };
+const roleNames: Record<string, string> = { O: "output", Q: "query", K: "key", V: "value", M: "MLP", R: "rotary key" };
 
 /** Returns a pair of roles in words: "OQ: output to query". */
 export function pairName(pair: string): string {
@@ -32,20 +33,30 @@ export function wantedHeads(run: Run, { detector, class_, name }: EdgeFilter): S
   return new Set(headFacts(run).flatMap((facts) => (passes(facts, filter) ? [facts.head.name] : [])));
 }
 
-const layerOf = (name: string) => parseHead(name)?.layer ?? mlpLayer(name) ?? NaN;
+/** Returns the place of the layer of a head or another component in the order in which layers run. */
+function columnOf(run: Run, name: string): number {
+  const head = run.head(name) ?? parseHead(name);
+  if (head) return run.layers.column(head);
+  return run.layers.column({ block: "", layer: parseComponent(name)?.layer ?? NaN });
+}
 
 /**
  * Returns the edges that pass a filter. Those that stand out and the strongest ones are last, so they are on top.
  * `wanted`: the heads of which one must be an end; null: any.
  */
 export function filterEdges(
+  run: Run,
   edges: readonly Edge[],
   filter: EdgeFilter,
   wanted: ReadonlySet<string> | null = null,
 ): Edge[] {
   const pairs = new Set(filter.pairs);
   const { layers, minZ, maxQ } = filter;
-  const within = (name: string) => layers === null || (layerOf(name) >= layers[0] && layerOf(name) <= layers[1]);
+  const within = (name: string) => {
+    if (layers === null) return true;
+    const column = columnOf(run, name);
+    return column >= layers[0] && column <= layers[1];
+  };
   const strong = (edge: Edge) => minZ === null || (edge.z[filter.null_] ?? edge.z.span ?? NaN) >= minZ;
   const known = (edge: Edge) => Object.values(edge.q).filter((q) => !Number.isNaN(q));
   const sure = (edge: Edge) => maxQ === null || (known(edge).length > 0 && known(edge).every((q) => q <= maxQ));
@@ -59,13 +70,14 @@ export function filterEdges(
 }
 
 /** Returns null model and filter in words, for captions of files. */
-export function filterNote(filter: EdgeFilter): string {
+export function filterNote({ layers }: Run, filter: EdgeFilter): string {
+  const label = (column: number) => layerLabel(layers.asRun[column] ?? { block: "", layer: column });
   const shown = { all: "all kept edges", beyond: "edges beyond chance", out: "edges that stand out" }[filter.shown];
   return [
     filter.null_ === "" ? "Width: affinity" : `Null: ${filter.null_}`,
     `roles ${filter.pairs.join(", ") || "none"}`,
     `${shown}, at most ${filter.top} per pair of roles`,
-    filter.layers && `layers ${filter.layers[0]} to ${filter.layers[1]}`,
+    filter.layers && `layers ${label(filter.layers[0])} to ${label(filter.layers[1])}`,
     filter.minZ !== null && `z \u2265 ${filter.minZ}`,
     filter.maxQ !== null && `q \u2264 ${filter.maxQ}`,
     filter.detector && `heads detected as ${filter.detector.replaceAll("_", " ")}`,

@@ -137,7 +137,7 @@ class Graph implements FigureSpec {
     const { filter } = store.state;
     if (filter === this.filter) return;
     this.filter = filter;
-    const edges = filterEdges(run.edges, filter, wantedHeads(run, filter));
+    const edges = filterEdges(run, run.edges, filter, wantedHeads(run, filter));
     const signature = edges.map((edge) => `${edge.pair}${edge.source}${edge.target}`).join();
     if (signature === this.shown) return;
     this.shown = signature;
@@ -197,7 +197,7 @@ class Graph implements FigureSpec {
   }
 
   note(): string {
-    return filterNote(this.context.store.state.filter);
+    return filterNote(this.context.run, this.context.store.state.filter);
   }
 
   private legend(theme: Theme): LegendEntry[] {

@@ -15,12 +15,15 @@ import { hideTip, showTip } from "../ui/tooltip";
 import { labelStep } from "./grid";
 import {
   bandHeight,
+  bandTitle,
+  bandTop,
   cellPlace,
   columnLabels,
   gutter,
   headAt,
   layoutGrid,
   moveInGrid,
+  titleHeight,
   type GridLayout,
 } from "./head_grid_layout";
 import { colorOptions, nodeColors, type NodeColors } from "./node_color";
@@ -29,7 +32,7 @@ export const headGrid: View = {
   id: "head-grid",
   title: "All heads",
   about:
-    "Every head of the model, one row per layer. A cell shows where the head looks; a bar below it has the color of its class, or of what detectors found. Click a head to select it. Shift-click, or press p, to pin it to the tray. Heads that the filters leave out are pale.",
+    "Every head of the model, one row per layer, in groups if there is an encoder and a decoder. A cell shows where the head looks; a bar below it has the color of its class, or of what detectors found. Click a head to select it. Shift-click, or press p, to pin it to the tray. Heads that the filters leave out are pale.",
   available: (run) => run.heads.length > 0,
   async mount(section, context) {
     await new HeadGridView(context).attach(section);
@@ -68,7 +71,7 @@ class HeadGridView {
     this.cursor = run.head(store.state.head) ?? run.heads[0]!;
     this.stage.setAttribute(
       "aria-label",
-      `${run.heads.length} heads in ${run.layers} layers. Arrow keys move between heads, Enter selects, p pins.`,
+      `${run.heads.length} heads in ${run.layers.count} layers. Arrow keys move between heads, Enter selects, p pins.`,
     );
   }
 
@@ -89,7 +92,7 @@ class HeadGridView {
     this.build();
     new ResizeObserver(() => this.resized()).observe(this.stage);
     // Layers that were never in view are printed too, in light colors.
-    addEventListener("beforeprint", () => this.bands.forEach((_, layer) => this.drawBand(layer, light)));
+    addEventListener("beforeprint", () => this.bands.forEach((_, at) => this.drawBand(at, light)));
     addEventListener("afterprint", () => this.redraw());
     onHeadFilter(store, () => {
       this.passing = passingHeads(run, store);
@@ -109,14 +112,14 @@ class HeadGridView {
 
   private note(): string {
     const { run, store } = this.context;
-    const input = run.doc.inputs?.[store.state.input];
-    const mapped = new Set(input?.pattern ? input.tokens.heads : []);
+    const input = run.inputs[store.state.input];
+    const mapped = new Set(input?.parts.flatMap((part) => (part.pattern ? part.tokens.heads : [])));
     const others = run.heads.filter((head) => !mapped.has(head.name));
     const what = others.every((head) => head.kv) ? "KV heads have no map of their own." : "Not every head has a map.";
     const scale = " Cells without a map have the color of their sum of z, from dark (0) to light (the largest).";
     const colors = this.strengths.size > 0 ? scale : "";
     if (mapped.size === 0) return `This run has no attention maps.${colors}`;
-    return mapImageNote(input) + (others.length > 0 ? ` ${what}${colors}` : "");
+    return mapImageNote(input?.first) + (others.length > 0 ? ` ${what}${colors}` : "");
   }
   private legend(): HTMLElement {
     const entries = (this.classes?.legend ?? []).map(({ color, label }) => {
@@ -140,13 +143,13 @@ class HeadGridView {
     this.observer.disconnect();
     this.visible.clear();
     this.fresh.clear();
-    this.bands = this.layout.layers.map((_, layer) => {
-      const band = el("canvas", { "aria-hidden": "true", "data-layer": String(layer) });
-      band.style.height = `${bandHeight(this.layout, layer)}px`;
+    this.bands = this.layout.bands.map((_, i) => {
+      const band = el("canvas", { "aria-hidden": "true", "data-band": String(i) });
+      band.style.height = `${bandHeight(this.layout, i)}px`;
       this.observer.observe(band);
       return band;
     });
-    this.stage.replaceChildren(...this.bands, this.marks);
+    this.stage.replaceChildren(...this.bands.flatMap((band, i) => [...this.title(i), band]), this.marks);
     const labels = columnLabels(this.layout);
     const step = labelStep(this.layout.cell, Math.max(...labels.map((label) => 7 * label.length + 4)));
     this.columns.replaceChildren(
@@ -156,28 +159,36 @@ class HeadGridView {
     this.columns.style.gridTemplateColumns = `repeat(${labels.length}, ${this.layout.cell}px)`;
     this.placeMarks();
   }
+  private title(band: number): HTMLElement[] {
+    const name = bandTitle(this.layout, band);
+    if (name === null) return [];
+    const title = el("div", { class: "grid-block" }, name);
+    title.style.height = `${titleHeight}px`;
+    return [title];
+  }
   private resized(): void {
     const width = Math.floor(this.stage.clientWidth);
     if (width > 0 && width !== this.width) this.build();
   }
   private scrolled(entries: IntersectionObserverEntry[]): void {
     for (const { target, isIntersecting } of entries) {
-      const layer = Number((target as HTMLElement).dataset.layer);
-      if (isIntersecting) this.visible.add(layer);
-      else this.visible.delete(layer);
-      if (isIntersecting && !this.fresh.has(layer)) this.drawBand(layer);
+      const at = Number((target as HTMLElement).dataset.band);
+      if (isIntersecting) this.visible.add(at);
+      else this.visible.delete(at);
+      if (isIntersecting && !this.fresh.has(at)) this.drawBand(at);
     }
   }
   private redraw(): void {
     this.fresh.clear();
-    this.visible.forEach((layer) => this.drawBand(layer));
+    this.visible.forEach((at) => this.drawBand(at));
   }
 
-  private drawBand(layer: number, theme = this.context.store.state.theme): void {
+  private drawBand(at: number, theme = this.context.store.state.theme): void {
     const { query } = this.context.store.state;
-    const band = this.bands[layer]!;
+    const band = this.bands[at]!;
+    const { layer } = this.layout.layers.byBlock[at]!;
     const scale = Math.min(2, window.devicePixelRatio || 1);
-    const height = bandHeight(this.layout, layer);
+    const height = bandHeight(this.layout, at);
     band.width = Math.round(this.width * scale);
     band.height = Math.round(height * scale);
     const c = band.getContext("2d")!;
@@ -190,7 +201,7 @@ class HeadGridView {
     for (let line = 0; line * cell < height; ++line)
       c.fillText(line === 0 ? `L${layer}` : `+${line * perLine}`, 2, (line + 0.5) * cell);
     const size = cell - 2;
-    this.layout.layers[layer]!.forEach((head, i) => {
+    this.layout.bands[at]!.forEach((head, i) => {
       const { x, y } = cellPlace(this.layout, i);
       c.globalAlpha = this.passing.has(head.name) ? 1 : 0.15;
       const cells = this.shown ? headCells(this.shown, head.name, Math.round(size * scale), query) : null;
@@ -209,7 +220,7 @@ class HeadGridView {
       c.strokeRect(x + 0.5, y + 0.5, size + 1, size + 1);
     });
     c.globalAlpha = 1;
-    this.fresh.add(layer);
+    this.fresh.add(at);
   }
   private fill(name: string, theme: Theme): string {
     const strength = this.strengths.get(name);
@@ -223,9 +234,10 @@ class HeadGridView {
     const frame = (name: string | null, kind: string) => {
       const at = run.head(name);
       if (!at) return [];
-      const { x, y } = cellPlace(this.layout, this.layout.layers[at.layer]!.indexOf(at));
+      const band = this.layout.layers.band(at);
+      const { x, y } = cellPlace(this.layout, this.layout.bands[band]!.indexOf(at));
       const mark = el("div", { class: `mark ${kind}` });
-      mark.style.transform = `translate(${x}px, ${y + this.bandTop(at.layer)}px)`;
+      mark.style.transform = `translate(${x}px, ${y + bandTop(this.layout, band)}px)`;
       mark.style.width = mark.style.height = `${this.layout.cell}px`;
       return [mark];
     };
@@ -237,16 +249,11 @@ class HeadGridView {
       ...frame(head, "selected"),
     );
   }
-  private bandTop(layer: number): number {
-    let top = 0;
-    for (let i = 0; i < layer; ++i) top += bandHeight(this.layout, i);
-    return top;
-  }
   private headUnder(event: MouseEvent): Head | undefined {
-    const band = (event.target as HTMLElement).closest<HTMLElement>("canvas[data-layer]");
+    const band = (event.target as HTMLElement).closest<HTMLElement>("canvas[data-band]");
     if (!band) return undefined;
     const box = band.getBoundingClientRect();
-    return headAt(this.layout, Number(band.dataset.layer), event.clientX - box.left, event.clientY - box.top);
+    return headAt(this.layout, Number(band.dataset.band), event.clientX - box.left, event.clientY - box.top);
   }
 
   private listen(): void {
@@ -280,7 +287,7 @@ class HeadGridView {
     if (next) {
       this.cursor = next;
       this.placeMarks();
-      this.bands[next.layer]!.scrollIntoView({ block: "nearest" });
+      this.bands[this.layout.layers.band(next)]!.scrollIntoView({ block: "nearest" });
       const facts = headTip(run, next.name).map((line) =>
         typeof line === "string" ? line : `${line.label} ${line.value}`,
       );

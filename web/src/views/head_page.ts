@@ -29,7 +29,7 @@ export const headPage: View = {
     store.subscribe((_, changed) => {
       if (["head", "input", "query", "theme"].some((one) => changed.has(one as "head"))) fill();
     });
-    if (run.doc.inputs?.length) section.append(...inputChooser(context));
+    if (run.inputs.length > 0) section.append(...inputChooser(context));
     section.append(page);
   },
 };
@@ -37,8 +37,8 @@ export const headPage: View = {
 function contents(context: Context, name: string | null): HTMLElement[] {
   const { run, store } = context;
   if (name === null || !run.head(name)) return nothingSelected(context);
-  const input = run.doc.inputs?.[store.state.input];
-  const matrix = input && patchGrid(input) && mappedHeads(run, name).some((one) => input.tokens.heads.includes(one));
+  const input = run.inputs[store.state.input];
+  const matrix = input && patchGrid(input.first) && mappedHeads(run, name).some((one) => input.partOf(one));
   const pinned = store.state.pins.includes(name);
   const bar = el(
     "p",

@@ -1,10 +1,11 @@
+import type { Block } from "../data/head";
 import { boxAt, drawColorBar, formatNumber, type Box } from "../draw/axes";
 import { cividis, inkOn } from "../draw/color";
 import type { Surface } from "../draw/surface";
 import { headTip, stepHead, type Context } from "../ui/context";
 import type { FigureSpec, Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
-import { HeadGrid, labelStep } from "./grid";
+import { HeadGrid } from "./grid";
 
 /** One number per head. */
 export interface HeadValues {
@@ -34,9 +35,15 @@ export class HeadValuesFigure implements FigureSpec {
     private readonly all: () => HeadValues[],
     private readonly unit: string,
   ) {
-    this.grid = new HeadGrid(context.run);
+    this.grid = new HeadGrid(context.run, this.blocks());
   }
 
+  /** The blocks of layers with a value; analyses of maps are of one block. */
+  private blocks(): Block[] {
+    const { run } = this.context;
+    const valued = new Set(this.all().flatMap(({ values }) => [...values.keys()].map((name) => run.head(name)?.block)));
+    return run.layers.blocks.filter((block) => valued.has(block));
+  }
   private perRow(width: number): number {
     const fits = (across: number) => (width / across - 64) / this.grid.columns >= 22;
     const count = this.all().length;
@@ -81,16 +88,14 @@ export class HeadValuesFigure implements FigureSpec {
   }
 
   private drawGrid(s: Surface, one: HeadValues, box: Box, theme: Theme): void {
-    const { run, store } = this.context;
+    const { store } = this.context;
     const [low, high] = this.ends(one);
     const wide = box.width / this.grid.columns;
     const tall = box.height / this.grid.rows;
     s.text(one.label, box.left, box.top - 9, { weight: 600 });
-    for (const head of run.heads) {
-      if (head.kv) continue;
+    for (const head of this.grid.queryHeads()) {
       const value = one.values.get(head.name);
-      const x = box.left + head.layer * wide;
-      const y = box.top + head.index * tall;
+      const { left: x, top: y } = this.grid.queryCell(head, box);
       const unsure = one.unsure?.has(head.name) === true;
       const fill = value === undefined || unsure ? theme.blank : cividis((value - low) / (high - low));
       s.rect(x + 0.5, y + 0.5, wide - 1, tall - 1, {
@@ -107,15 +112,16 @@ export class HeadValuesFigure implements FigureSpec {
         });
       }
     }
-    for (const head of run.heads) {
-      if (head.kv || (head.name !== store.state.head && head.name !== store.state.hover)) continue;
-      s.rect(box.left + head.layer * wide, box.top + head.index * tall, wide, tall, {
+    for (const head of this.grid.queryHeads()) {
+      if (head.name !== store.state.head && head.name !== store.state.hover) continue;
+      const cell = this.grid.queryCell(head, box);
+      s.rect(cell.left, cell.top, wide, tall, {
         stroke: theme.mark,
         width: 2.5,
         radius: 2,
       });
     }
-    this.drawLabels(s, box, theme);
+    this.grid.drawLabels(s, box, theme);
     drawColorBar(
       s,
       box.left,
@@ -126,24 +132,6 @@ export class HeadValuesFigure implements FigureSpec {
       theme,
       Math.min(150, Math.max(90, box.width)),
     );
-  }
-
-  private drawLabels(s: Surface, box: Box, theme: Theme): void {
-    const { columns, rows } = this.grid;
-    const style = { fill: theme.muted, size: 10 };
-    for (let layer = 0; layer < columns; layer += labelStep(box.width / columns, 20))
-      s.text(String(layer), box.left + ((layer + 0.5) * box.width) / columns, box.top + box.height + 13, {
-        ...style,
-        anchor: "middle",
-      });
-    for (let row = 0; row < rows; row += labelStep(box.height / rows, 12))
-      s.text(String(row), box.left - 6, box.top + ((row + 0.5) * box.height) / rows, {
-        ...style,
-        anchor: "end",
-        baseline: "middle",
-      });
-    s.text("layer", box.left + box.width / 2, box.top + box.height + 28, { size: 11, anchor: "middle" });
-    s.text("head", box.left - 30, box.top + box.height / 2, { size: 11, anchor: "middle", rotate: -90 });
   }
 
   hit(x: number, y: number): Hit | null {
@@ -164,9 +152,10 @@ export class HeadValuesFigure implements FigureSpec {
     };
   }
   key(key: string): string | null {
-    const next = stepHead(this.context.run, this.context.store.state.head, key);
+    const { run, store } = this.context;
+    const next = stepHead(run, store.state.head, key, (head) => run.layers.band(head));
     if (next === null) return null;
-    this.context.store.set({ head: next });
+    store.set({ head: next });
     return `${next}: ${this.all()
       .map(({ label, values, notes }) => `${label} ${notes?.get(next) ?? formatNumber(values.get(next) ?? NaN, 2)}`)
       .join(", ")}`;

@@ -1,6 +1,7 @@
 import type { NumberArray } from "../data/array";
 import type { Input, MapSet } from "../data/doc";
 import { storyCircuit } from "../data/circuit";
+import { queryTokens, type CapturedInput } from "../data/inputs";
 import { HeadMaps } from "../data/head_maps";
 import { mappedHeads } from "../data/mapped_heads";
 import { drawColorBar, formatNumber, type Box } from "../draw/axes";
@@ -40,7 +41,7 @@ export const maps: View = {
   title: "Attention maps",
   about:
     "Attention maps of the selected head. Rows are queries, columns are keys. The original map is in the order of the input, the organized map in the order of the trees. Point at a row to see the attention of that query; click to keep it.",
-  available: (run) => (run.doc.inputs ?? []).length > 0,
+  available: (run) => run.inputs.length > 0,
   async mount(section, context) {
     await new Maps(context).attach(section);
   },
@@ -52,9 +53,11 @@ const mapSet = (selection: MapSelection): MapSet =>
 class Maps {
   private readonly selection: MapSelection;
   private figures: Figure[] = [];
+  /** The map in the order of the trees, shown for inputs that were organized. */
+  private organized: Figure | null = null;
 
   constructor(private readonly context: Context) {
-    const input = context.run.doc.inputs![context.store.state.input]!;
+    const input = context.run.inputs[context.store.state.input]!.first;
     this.selection = {
       input,
       what: input.pattern ? "pattern" : "scores",
@@ -73,20 +76,24 @@ class Maps {
    * or else the head of min entropy.
    */
   private follow(): void {
-    const { heads } = this.selection.input.tokens;
-    const chosen = this.context.store.state.head;
-    if (chosen !== null && heads.includes(chosen)) this.selection.head = chosen;
-    if (heads.includes(this.selection.head)) return;
+    const { run, store } = this.context;
+    const input = run.inputs[store.state.input]!;
+    const chosen = store.state.head;
+    if (chosen !== null && input.partOf(chosen)) this.selection.head = chosen;
+    if (!input.partOf(this.selection.head)) this.selection.head = this.usual(input);
+    this.selection.input = input.partOf(this.selection.head)!;
+    if (!mapSet(this.selection)) this.selection.what = this.selection.input.pattern ? "pattern" : "scores";
+  }
+  private usual(input: CapturedInput): string {
     const { run } = this.context;
-    const entropy = this.selection.input.summary?.entropy ?? [];
-    const narrowest = entropy.reduce((best, value, i) => (value < (entropy[best] ?? Infinity) ? i : best), 0);
     const circuit = (storyCircuit(run)?.edges ?? []).flatMap((edge) => mappedHeads(run, edge.source));
-    this.selection.head = circuit.find((name) => heads.includes(name)) ?? heads[narrowest] ?? heads[0]!;
+    const [narrowest] = [...input.summaryOf("entropy")].sort((a, b) => a[1] - b[1]);
+    return circuit.find((name) => input.partOf(name)) ?? narrowest?.[0] ?? input.heads[0]!;
   }
 
   async attach(section: HTMLElement): Promise<void> {
     const { run, store } = this.context;
-    const heads = () => this.selection.input.tokens.heads.map((value) => ({ value, label: value }));
+    const heads = () => run.inputs[store.state.input]!.heads.map((value) => ({ value, label: value }));
     const head = select("Head", heads(), this.selection.head, (value) => store.set({ head: value }));
     const controls = el("div", { class: "controls" });
     controls.append(head.element);
@@ -102,7 +109,6 @@ class Maps {
         }),
       );
     }
-    const set = mapSet(this.selection);
     const pair = el("div", { class: "pair even" });
     const add = (figure: Figure, to: HTMLElement) => {
       this.figures.push(figure);
@@ -113,8 +119,10 @@ class Maps {
     const redraw = () => this.redraw();
     const pin = (row: number) => this.pin(row);
     add(new Figure(new MapFigure(this.context, this.selection, false, redraw, pin), store), pair);
-    if (set.rows) {
+    const inTrees = run.inputs.some((one) => one.parts.some((part) => part.pattern?.rows ?? part.scores?.rows));
+    if (inTrees) {
       const figure = new Figure(new MapFigure(this.context, this.selection, true, redraw, pin), store);
+      this.organized = figure;
       add(figure, pair);
       const levels = Math.max(run.doc.trees?.query?.levels.length ?? 0, run.doc.trees?.key?.levels.length ?? 0);
       const options = range(Math.max(0, levels - 1)).map((level) => ({
@@ -132,18 +140,16 @@ class Maps {
     const query = new QueryAttention(this.selection, () => mapSet(this.selection), pin);
     add(new Figure(query, store), section);
     store.subscribe((state, changed) => {
-      if (changed.has("input")) {
-        this.selection.input = run.doc.inputs![state.input]!;
-        this.selection.hovered = -1;
-        if (!mapSet(this.selection)) this.selection.what = this.selection.input.pattern ? "pattern" : "scores";
-      }
+      const before = this.selection.input;
       if (changed.has("query")) this.selection.pinned = state.query;
       if (changed.has("head") || changed.has("input")) {
         this.follow();
         head.setOptions(heads(), this.selection.head);
       }
-      if (changed.has("input")) void this.load();
-      else if (changed.has("head") || changed.has("query")) this.redraw();
+      if (this.selection.input !== before) {
+        this.selection.hovered = -1;
+        void this.load();
+      } else if (changed.has("head") || changed.has("query")) this.redraw();
     });
     await this.load();
   }
@@ -153,6 +159,7 @@ class Maps {
     store.set({ query: store.state.query === row ? null : row });
   }
   private redraw(): void {
+    if (this.organized) this.organized.element.hidden = !mapSet(this.selection).rows;
     this.figures.forEach((figure) => figure.redraw());
   }
   private async load(): Promise<void> {
@@ -201,9 +208,10 @@ class MapFigure implements FigureSpec {
     if (!maps) return { rows: 0, columns: 0, value: () => NaN };
     const { rows, columns } = this.order();
     const slice = this.slice();
-    const value = this.isOrganized
-      ? (r: number, c: number) => maps.organizedAt(slice, r, c)
-      : (r: number, c: number) => maps.at(slice, r, c);
+    const value =
+      this.isOrganized && maps.set.rows
+        ? (r: number, c: number) => maps.organizedAt(slice, r, c)
+        : (r: number, c: number) => maps.at(slice, r, c);
     return { rows: rows.length, columns: columns.length, value };
   }
 
@@ -292,7 +300,7 @@ class MapFigure implements FigureSpec {
     const style = { size: 10, fill: theme.muted, baseline: "middle", anchor: "end" } as const;
     const high = box.height / rows.length;
     for (let i = 0; i < rows.length; i += labelStep(high, 11))
-      s.text(clip(this.token(rows[i]! + this.first())), box.left - 5, box.top + (i + 0.5) * high, style);
+      s.text(clip(queryName(this.selection.input, rows[i]!)), box.left - 5, box.top + (i + 0.5) * high, style);
     const wide = box.width / columns.length;
     for (let i = 0; i < columns.length; i += labelStep(wide, 11))
       s.text(clip(this.token(columns[i]!)), box.left + (i + 0.5) * wide, box.top + box.height + 5, {
@@ -326,7 +334,10 @@ class MapFigure implements FigureSpec {
     const value = this.reader().value(cell.row, cell.column);
     const tip = [
       `${this.selection.head}: ${formatNumber(value)}`,
-      { label: "query", value: `${cell.query + this.first()} ${isolated(this.token(cell.query + this.first()))}` },
+      {
+        label: "query",
+        value: `${cell.query + this.first()} ${isolated(queryName(this.selection.input, cell.query))}`,
+      },
       { label: "key", value: `${cell.key} ${isolated(this.token(cell.key))}` },
     ];
     if (!this.selection.maps?.exact(this.slice())) tip.push(`mean over up to ${side} \u00d7 ${side} tokens`);
@@ -348,7 +359,7 @@ class MapFigure implements FigureSpec {
     const next = rows[Math.min(rows.length - 1, Math.max(0, rows.indexOf(now) + step))]!;
     this.selection.hovered = next;
     this.changed();
-    return `Query ${next} ${this.token(next + this.first())}`;
+    return `Query ${next} ${queryName(this.selection.input, next)}`;
   }
 
   /** One row and one column per block of the map. */
@@ -359,25 +370,26 @@ class MapFigure implements FigureSpec {
     const pooled = !this.selection.maps?.exact(this.slice());
     const firsts = (count: number, starts: readonly number[] | undefined) =>
       !pooled ? range(count) : this.isOrganized || !starts ? range(count).filter((i) => i % set.side === 0) : starts;
-    const name = (index: number | undefined, offset: number) => {
-      const at = (index ?? 0) + offset;
-      return `${at} ${tokenText(this.selection.input, at)}`;
-    };
+    const { input } = this.selection;
+    const key = (at: number) => `${at} ${input.tokens.tokens[at]?.text ?? ""}`;
+    const query = (row: number) => `${row + this.first()} ${queryTokens(input)[row + this.first()]?.text ?? ""}`;
     const cell = (r: number, c: number) => {
       const value = reader.value(r, c);
       return Number.isNaN(value) ? null : Number(value.toPrecision(4));
     };
     const across = firsts(reader.columns, set.key_starts);
     return {
-      columns: ["query", ...across.map((c) => name(columns[c], 0))],
-      rows: firsts(reader.rows, set.starts).map((r) => [name(rows[r], this.first()), ...across.map((c) => cell(r, c))]),
+      columns: ["query", ...across.map((c) => key(columns[c]!))],
+      rows: firsts(reader.rows, set.starts).map((r) => [query(rows[r]!), ...across.map((c) => cell(r, c))]),
     };
   }
 }
 
-const tokenText = (input: Input, i: number) => input.tokens.tokens[i]?.text ?? "";
-/** Returns the label of a token in figures. */
-export const tokenName = (input: Input, i: number) => visibleToken(tokenText(input, i));
+/** Returns the label of a key in figures. */
+export const tokenName = (input: Input, key: number) => visibleToken(input.tokens.tokens[key]?.text ?? "");
+/** Returns the label of the query of a row. */
+export const queryName = (input: Input, row: number) =>
+  visibleToken(queryTokens(input)[row + (input.tokens.first_query ?? 0)]?.text ?? "");
 
 /** Truncates a text to at most nine code points. */
 export const clip = (text: string) => truncateEnd(text, 9);

@@ -1,6 +1,7 @@
 import type { NumberArray } from "../data/array";
 import type { PackedArray } from "../data/doc";
-import type { Head } from "../data/head";
+import { precedes, type Head } from "../data/head";
+import { blockName } from "../data/layers";
 import type { Edge, Run } from "../data/run";
 import { countOf, countSentence, standingLabels, type Standing } from "../data/significance";
 import { drawColorBar, formatNumber, type Box } from "../draw/axes";
@@ -186,30 +187,42 @@ class Matrices implements FigureSpec {
 
   note(): string {
     const { pair, label } = this.chosen;
-    const marks = pair === null ? "" : `. Marks: ${filterNote({ ...this.context.store.state.filter, pairs: [pair] })}`;
+    const marks =
+      pair === null
+        ? ""
+        : `. Marks: ${filterNote(this.context.run, { ...this.context.store.state.filter, pairs: [pair] })}`;
     return `Matrix ${label}, ordered by ${this.by}${marks}`;
   }
 
+  /** Space for names of heads and the title of the axis, left of the matrix and below it. */
+  private nameRoom(): number {
+    return this.context.run.layers.named ? 88 : 54;
+  }
   /** Whether the color bar is below the matrix, because there is no room beside it. */
   private narrow(width: number): boolean {
     return width < 560;
   }
   private side(width: number): number {
     const { rows, columns } = this.chosen;
-    return Math.min(this.narrow(width) ? width - 82 : width - 260, 760, 34 * Math.max(1, rows.length, columns.length));
+    return Math.min(
+      this.narrow(width) ? width - this.nameRoom() - 28 : width - this.nameRoom() - 206,
+      760,
+      34 * Math.max(1, rows.length, columns.length),
+    );
   }
   height(width: number): number {
     const { rows, columns } = this.chosen;
     return (
       Math.round((this.side(width) * rows.length) / Math.max(1, rows.length, columns.length)) +
-      (this.narrow(width) ? 208 : 66)
+      (this.narrow(width) ? 154 : 12) +
+      this.nameRoom()
     );
   }
 
   draw(s: Surface, width: number, _height: number, theme: Theme): void {
     const { rows, columns } = this.chosen;
     const cell = this.side(width) / Math.max(1, rows.length, columns.length);
-    this.box = { left: 66, top: 8, width: cell * columns.length, height: cell * rows.length };
+    this.box = { left: this.nameRoom() + 12, top: 8, width: cell * columns.length, height: cell * rows.length };
     this.filterMarks();
     // All but the frames is drawn once: a million cells take longer than a frame.
     s.layer(this.cache, `${theme.name} ${this.version}`, (layer) => this.drawAll(layer, width, cell, theme));
@@ -224,13 +237,13 @@ class Matrices implements FigureSpec {
     if (this.by === "layer") this.drawLayers(s, !roomy, theme);
     if (this.by !== "layer" || roomy) this.drawNames(s, theme);
     s.rect(box.left, box.top, box.width, box.height, { stroke: theme.axis });
-    s.text("target", box.left + box.width / 2, box.top + box.height + 52, { anchor: "middle" });
+    s.text("target", box.left + box.width / 2, box.top + box.height + this.nameRoom() - 2, { anchor: "middle" });
     s.text("source", 12, box.top + box.height / 2, { anchor: "middle", rotate: -90 });
     this.drawEdges(s);
     const ends: [string, string] = [formatNumber(this.ends[0]), formatNumber(this.ends[1])];
     const ramp = this.unsure() ? grays : viridis;
     const at = this.narrow(width)
-      ? { x: box.left, y: box.top + box.height + 64 }
+      ? { x: box.left, y: box.top + box.height + this.nameRoom() + 10 }
       : { x: box.left + box.width + 24, y: box.top };
     drawColorBar(s, at.x, at.y, `affinity: ${this.chosen.label}`, ends, ramp, theme);
     this.drawMarkKey(s, at.x, at.y + 60, theme);
@@ -245,6 +258,7 @@ class Matrices implements FigureSpec {
     this.filter = filter;
     const { pair } = this.chosen;
     this.marked = filterEdges(
+      run,
       run.edges,
       { ...filter, pairs: pair === null ? [] : [pair] },
       wantedHeads(run, filter),
@@ -302,6 +316,24 @@ class Matrices implements FigureSpec {
       if (at > 0) s.line(box.left, y, box.left + box.width, y, faint);
       if (labeled && numbers)
         s.text(`L${layer}`, box.left - 8, box.top + middle * box.height, { ...style, anchor: "end" });
+    }
+    if (this.context.run.layers.named) this.drawBlocks(s, numbers, theme);
+  }
+
+  /** Draws lines between blocks of layers, and their names if names of heads do not contain them. */
+  private drawBlocks(s: Surface, named: boolean, theme: Theme): void {
+    const { box } = this;
+    const line = { stroke: theme.background, width: 2.5 };
+    const style = { fill: theme.ink, size: 11, anchor: "middle" } as const;
+    for (const { at, middle, head } of sideParts(this.chosen.columns, this.columns, ({ block }) => block)) {
+      const x = box.left + at * box.width;
+      if (at > 0) s.line(x, box.top, x, box.top + box.height, line);
+      if (named) s.text(blockName(head.block), box.left + middle * box.width, box.top + box.height + 36, style);
+    }
+    for (const { at, middle, head } of sideParts(this.chosen.rows, this.rows, ({ block }) => block)) {
+      const y = box.top + at * box.height;
+      if (at > 0) s.line(box.left, y, box.left + box.width, y, line);
+      if (named) s.text(blockName(head.block), box.left - 44, box.top + middle * box.height, { ...style, rotate: -90 });
     }
   }
 
@@ -369,8 +401,9 @@ class Matrices implements FigureSpec {
     );
     const tip: TipLine[] = edge ? edgeTip(edge, this.context.run) : [`${source} \u2192 ${target}`];
     const { pair } = this.chosen;
-    const before = this.chosen.rows[this.rows[row]!]!.layer < this.chosen.columns[this.columns[column]!]!.layer;
-    const key = pair !== null && before && !Number.isNaN(affinity) ? { edge: { pair, source, target } } : {};
+    const [from, to] = [this.chosen.rows[this.rows[row]!]!, this.chosen.columns[this.columns[column]!]!];
+    const before = pair !== null && precedes(from, pair.slice(0, 1), to, pair.slice(1));
+    const key = before && !Number.isNaN(affinity) ? { edge: { pair, source, target } } : {};
     return { head: source, tip: [...tip, { label: this.chosen.label, value }], ...key };
   }
 
@@ -402,15 +435,20 @@ function drawMark(s: Surface, x: number, y: number, radius: number, standing: St
   s.circle(x, y, radius, { stroke: "#ffffff", width: 1.2, ...(standing === "out" ? { fill: "#ffffff" } : {}) });
 }
 
-/** Returns the start of each layer along a side, as a fraction of it, and whether there is room for its label. */
-function layerMarks(heads: readonly Head[], order: readonly number[], length: number, room: number) {
-  const layerAt = (i: number) => heads[order[i]!]!.layer;
-  const starts = range(order.length).filter((i) => i === 0 || layerAt(i) !== layerAt(i - 1));
-  const step = labelStep(length / Math.max(1, starts.length), room);
+/** Returns the parts of a side in which all heads have the same key: start and middle, as fractions of it. */
+function sideParts(heads: readonly Head[], order: readonly number[], key: (head: Head) => string) {
+  const at = (i: number) => heads[order[i]!]!;
+  const starts = range(order.length).filter((i) => i === 0 || key(at(i)) !== key(at(i - 1)));
   return starts.map((start, i) => ({
     at: start / order.length,
     middle: (start + (starts[i + 1] ?? order.length)) / 2 / order.length,
-    layer: layerAt(start),
-    labeled: i % step === 0,
+    head: at(start),
   }));
+}
+
+/** Returns the start of each layer along a side, as a fraction of it, and whether there is room for its label. */
+function layerMarks(heads: readonly Head[], order: readonly number[], length: number, room: number) {
+  const parts = sideParts(heads, order, ({ block, layer }) => `${block} ${layer}`);
+  const step = labelStep(length / Math.max(1, parts.length), room);
+  return parts.map(({ at, middle, head }) => ({ at, middle, layer: head.layer, labeled: head.layer % step === 0 }));
 }

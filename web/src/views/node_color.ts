@@ -1,6 +1,7 @@
 import { readPruning } from "../data/pruning";
 import type { Head } from "../data/head";
 import { detectedKinds } from "../data/head_facts";
+import { blockName } from "../data/layers";
 import type { Run } from "../data/run";
 import { mean } from "../data/stats";
 import { classColor, viridis } from "../draw/color";
@@ -8,7 +9,7 @@ import { classNames } from "../ui/context";
 import type { Option } from "../ui/controls";
 import type { Theme } from "../ui/theme";
 
-/** Colors of heads: by class, by what detectors found, by layer, or by a number. */
+/** Colors of heads: by class, by what detectors found, by block, by layer, or by a number. */
 export interface NodeColors {
   color(head: string, theme: Theme): string;
   /** Colors of several heads with their shares: classes, largest first; of layers and numbers one color, the mean. */
@@ -27,12 +28,9 @@ export function headNumbers(run: Run): Map<string, Map<string, number>> {
     numbers.get(label)!.set(head, value);
   };
   for (const hub of run.hubs) add("sum of z", hub.head, hub.strength);
-  const input = run.doc.inputs?.[0];
-  input?.tokens.heads.forEach((head, i) => {
-    if (!input.summary) return;
-    add("attention entropy, nats", head, input.summary.entropy[i] ?? NaN);
-    add("attention on first token", head, input.summary.first[i] ?? NaN);
-  });
+  const [input] = run.inputs;
+  input?.summaryOf("entropy").forEach((value, head) => add("attention entropy, nats", head, value));
+  input?.summaryOf("first").forEach((value, head) => add("attention on first token", head, value));
   for (const name of ["detectors", "attention", "sparsity"]) {
     const table = run.table(name);
     for (const column of table?.numericColumns() ?? []) {
@@ -51,24 +49,32 @@ export function headNumbers(run: Run): Map<string, Map<string, number>> {
   return numbers;
 }
 
+/** Layers of several blocks are colored in the order in which they run. */
+const layerColor = (run: Run) => (run.layers.named ? "order of layers" : "layer");
+
 export function colorOptions(run: Run): Option[] {
   const options: Option[] = [];
   if (classNames(run).length > 0) options.push({ value: "class", label: "class" });
   if ([...detectedKinds(run).values()].some((kinds) => kinds.length > 0))
     options.push({ value: "detected", label: "detected as" });
-  options.push({ value: "layer", label: "layer" });
+  if (run.layers.named) options.push({ value: "block", label: "block" });
+  options.push({ value: layerColor(run), label: layerColor(run) });
   for (const label of headNumbers(run).keys()) options.push({ value: label, label });
   return options;
 }
 
 export function nodeColors(run: Run, by: string): NodeColors {
-  if (by === "class" || by === "detected") {
+  if (by === "class" || by === "detected" || by === "block") {
     const detected = detectedKinds(run);
-    const kinds = (head: Head | undefined) =>
-      by === "class" ? head?.classes : detected.get(head?.name ?? "")?.map((name) => name.replaceAll("_", " "));
+    const kinds = (head: Head | undefined) => {
+      if (by === "class") return head?.classes;
+      if (by === "block") return head ? [blockName(head.block)] : undefined;
+      return detected.get(head?.name ?? "")?.map((name) => name.replaceAll("_", " "));
+    };
     // A combination has its own color. Otherwise the legend could list a class that no head is colored by.
     const kind = (head: Head | undefined) => [...(kinds(head) ?? [])].sort().join(" + ");
-    const names = [...new Set(run.heads.map(kind))].filter(Boolean).sort();
+    const found = [...new Set(run.heads.map(kind))].filter(Boolean);
+    const names = by === "block" ? found : found.sort();
     const color = (head: string, theme: Theme) => {
       const at = names.indexOf(kind(run.head(head)));
       return at < 0 ? theme.blank : classColor(at);
@@ -88,9 +94,12 @@ export function nodeColors(run: Run, by: string): NodeColors {
       legend: names.map((label, i) => ({ color: classColor(i), label })),
     };
   }
-  if (by === "layer") {
-    const last = Math.max(1, run.layers - 1);
-    const share = (head: string) => (run.head(head)?.layer ?? 0) / last;
+  if (by === layerColor(run)) {
+    const last = Math.max(1, run.layers.count - 1);
+    const share = (name: string) => {
+      const head = run.head(name);
+      return head ? run.layers.column(head) / last : 0;
+    };
     return {
       color: (head) => viridis(share(head)),
       mix: (heads) => [{ color: viridis(mean(heads.map(share))), share: 1 }],

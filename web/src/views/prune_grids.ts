@@ -5,7 +5,7 @@ import type { Surface } from "../draw/surface";
 import { headTip, stepHead, type Context } from "../ui/context";
 import type { FigureSpec, Hit } from "../ui/figure";
 import type { Theme } from "../ui/theme";
-import { HeadGrid, labelStep } from "./grid";
+import { HeadGrid } from "./grid";
 import { criterionColor } from "./prune_labels";
 
 /** Space next to and below a grid for its labels. */
@@ -79,18 +79,16 @@ export class PruneGrids implements FigureSpec {
   }
 
   private drawGrid(s: Surface, order: Order, box: Box, theme: Theme): void {
-    const { run, store } = this.context;
+    const { store } = this.context;
     const wide = box.width / this.grid.columns;
     const tall = box.height / this.grid.rows;
     const color = criterionColor(order.criterion);
     const place = new Map(order.heads.map((one, i) => [one.head, i] as const));
     s.text(order.criterion, box.left, box.top - 9, { weight: 600 });
-    for (const head of run.heads) {
-      if (head.kv) continue;
+    for (const head of this.grid.queryHeads()) {
       const at = place.get(head.name);
       const removed = at !== undefined && order.heads[at]!.removed;
-      const x = box.left + head.layer * wide;
-      const y = box.top + head.index * tall;
+      const { left: x, top: y } = this.grid.queryCell(head, box);
       const fill = removed ? color : theme.blank;
       s.rect(x + 0.5, y + 0.5, wide - 1, tall - 1, { fill, radius: wide > 14 ? 2 : 0 });
       if (removed && wide >= 17 && tall >= 12)
@@ -101,27 +99,12 @@ export class PruneGrids implements FigureSpec {
           fill: inkOn(color),
         });
     }
-    for (const head of run.heads) {
-      if (head.kv || (head.name !== store.state.head && head.name !== store.state.hover)) continue;
-      const x = box.left + head.layer * wide;
-      s.rect(x, box.top + head.index * tall, wide, tall, { stroke: theme.mark, width: 2.5, radius: 2 });
+    for (const head of this.grid.queryHeads()) {
+      if (head.name !== store.state.head && head.name !== store.state.hover) continue;
+      const { left, top } = this.grid.queryCell(head, box);
+      s.rect(left, top, wide, tall, { stroke: theme.mark, width: 2.5, radius: 2 });
     }
-    this.drawLabels(s, box, theme);
-  }
-
-  private drawLabels(s: Surface, box: Box, theme: Theme): void {
-    const { columns, rows } = this.grid;
-    const style = { fill: theme.muted, size: 10 };
-    for (let layer = 0; layer < columns; layer += labelStep(box.width / columns, 20)) {
-      const x = box.left + ((layer + 0.5) * box.width) / columns;
-      s.text(String(layer), x, box.top + box.height + 13, { ...style, anchor: "middle" });
-    }
-    for (let row = 0; row < rows; row += labelStep(box.height / rows, 12)) {
-      const y = box.top + ((row + 0.5) * box.height) / rows;
-      s.text(String(row), box.left - 6, y, { ...style, anchor: "end", baseline: "middle" });
-    }
-    s.text("layer", box.left + box.width / 2, box.top + box.height + 28, { size: 11, anchor: "middle" });
-    s.text("head", box.left - 30, box.top + box.height / 2, { size: 11, anchor: "middle", rotate: -90 });
+    this.grid.drawLabels(s, box, theme);
   }
 
   /** Returns whether an order removes a head, and its rank. */
@@ -152,9 +135,10 @@ export class PruneGrids implements FigureSpec {
     };
   }
   key(key: string): string | null {
-    const next = stepHead(this.context.run, this.context.store.state.head, key);
+    const { run, store } = this.context;
+    const next = stepHead(run, store.state.head, key, (head) => run.layers.band(head));
     if (next === null) return null;
-    this.context.store.set({ head: next });
+    store.set({ head: next });
     return `${next}: ${this.shown()
       .map((order) => `${order.criterion}: ${this.outcome(order, next)}`)
       .join("; ")}`;

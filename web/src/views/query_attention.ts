@@ -1,4 +1,5 @@
 import type { MapSet } from "../data/doc";
+import { isCross } from "../data/inputs";
 import { patchGrid } from "../data/patches";
 import { formatNumber } from "../draw/axes";
 import { inkOn, viridis } from "../draw/color";
@@ -8,7 +9,7 @@ import type { Surface } from "../draw/surface";
 import type { FigureSpec, Hit } from "../ui/figure";
 import { isolated } from "../ui/dom";
 import type { Theme } from "../ui/theme";
-import { shownQuery, tokenName, type MapSelection } from "./maps";
+import { queryName, shownQuery, tokenName, type MapSelection } from "./maps";
 
 interface Place {
   x: number;
@@ -54,7 +55,7 @@ export class QueryAttention implements FigureSpec {
     const weights = this.weights();
     const best = weights.reduce((most, value, i) => (value > (weights[most] ?? -Infinity) ? i : most), 0);
     const from = this.query() + (tokens.first_query ?? 0);
-    return `Query ${from} (${tokenName(this.selection.input, from)}) of ${this.selection.head} attends most to key ${best} (${tokenName(this.selection.input, best)}).`;
+    return `Query ${from} (${queryName(this.selection.input, this.query())}) of ${this.selection.head} attends most to key ${best} (${tokenName(this.selection.input, best)}).`;
   }
 
   height(width: number): number {
@@ -106,7 +107,7 @@ export class QueryAttention implements FigureSpec {
     const from = this.query() + (input.tokens.first_query ?? 0);
     const kept = this.selection.pinned === this.query() ? ", kept" : "";
     s.text(
-      `${this.selection.head}, query ${from}: ${isolated(tokenName(input, from))}${kept}; max weight ${formatNumber(high)}`,
+      `${this.selection.head}, query ${from}: ${isolated(queryName(input, this.query()))}${kept}; max weight ${formatNumber(high)}`,
       12,
       18,
     );
@@ -117,7 +118,7 @@ export class QueryAttention implements FigureSpec {
       const fill = Number.isNaN(weight) ? theme.grid : viridis(Math.sqrt((weight - low) / (high - low)));
       const patch = grid !== null && input.tokens.tokens[i]?.row !== undefined;
       if (!patch) s.rect(place.x, place.y, place.width - 1, place.height - 1, { fill, radius: grid ? 0 : 3 });
-      if (i === from) this.mark(s, place);
+      if (i === from && !isCross(input)) this.mark(s, place);
       if (patch) return;
       const name = tokenName(input, i);
       const letters = [...name];
@@ -172,6 +173,8 @@ export class QueryAttention implements FigureSpec {
   }
   /** Shows the attention of the token that was clicked. */
   click(x: number, y: number): void {
+    // In cross-attention, the tokens of the figure are no queries.
+    if (isCross(this.selection.input)) return;
     const query = this.at(x, y) - (this.selection.input.tokens.first_query ?? 0);
     if (query < 0 || query >= this.set().queries) return;
     this.selection.hovered = -1;
@@ -183,7 +186,7 @@ export class QueryAttention implements FigureSpec {
     const next = Math.min(this.set().queries - 1, Math.max(0, this.query() + step));
     this.selection.hovered = -1;
     if (next !== this.selection.pinned) this.pin(next);
-    return `Query ${next} ${tokenName(this.selection.input, next + (this.selection.input.tokens.first_query ?? 0))}`;
+    return `Query ${next} ${queryName(this.selection.input, next)}`;
   }
 
   data() {

@@ -140,7 +140,7 @@ function caveats(run: Run, circuit: StoryCircuit | null): string[] {
   const samples = readCutSamples(run.table("patch_agreement"));
   if (run.cuts.length > 0 && effectOf(samples) === "none")
     said.push("The edges that were cut do not change more than random edges do.");
-  const inputs = run.doc.inputs?.length ?? 0;
+  const inputs = run.inputs.length;
   if (inputs > 0) said.push(`Attention was seen on ${inputs} ${inputs === 1 ? "input" : "inputs"}; others may differ.`);
   const weights = run.doc.manifest.commands.relate?.identity?.weights;
   if (weights) said.push(`Affinities are of ${weights} weights. Other processing gives other numbers.`);

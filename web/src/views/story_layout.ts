@@ -1,5 +1,5 @@
 import type { EdgeKey } from "../data/edge_key";
-import { parseHead } from "../data/head";
+import { compareRun, parseHead, type BlockLayer } from "../data/head";
 import { mean } from "../data/stats";
 
 export interface Place {
@@ -22,7 +22,8 @@ const sides = 30;
 /** Max distance of columns. Longer lines are hard to follow. */
 const maxStep = 620;
 
-const layerOf = (name: string) => parseHead(name)?.layer ?? 0;
+const layerOf = (name: string): BlockLayer => parseHead(name) ?? { block: "", layer: 0 };
+const inOneLayer = (a: string, b: string) => compareRun(layerOf(a), layerOf(b)) === 0;
 
 /**
  * Places the heads of a circuit, earlier ones left of later ones: one column per layer if the width has room for that;
@@ -31,10 +32,11 @@ const layerOf = (name: string) => parseHead(name)?.layer ?? 0;
  */
 export function layoutStory(edges: readonly EdgeKey[], width: number, wide: boolean, mapped: boolean): StoryLayout {
   const heads = [...new Set(edges.flatMap(({ source, target }) => [source, target]))];
-  const layers = [...new Set(heads.map(layerOf))].sort((a, b) => a - b);
+  const sorted = [...heads].sort((a, b) => compareRun(layerOf(a), layerOf(b)));
+  const layers = sorted.filter((name, i) => i === 0 || !inOneLayer(name, sorted[i - 1]!));
   const byLayer = layers.length * (wide ? 150 : 62) <= width;
   const columns = byLayer
-    ? layers.map((layer) => heads.filter((name) => layerOf(name) === layer))
+    ? layers.map((first) => heads.filter((name) => inOneLayer(name, first)))
     : byDepth(heads, edges);
   const rows = Math.max(...columns.map((names) => names.length));
   const largest = !mapped ? 34 : rows > 4 ? 72 : 110;
@@ -59,7 +61,7 @@ export function layoutStory(edges: readonly EdgeKey[], width: number, wide: bool
  */
 function byDepth(heads: readonly string[], edges: readonly EdgeKey[]): string[][] {
   const depth = new Map<string, number>();
-  const sorted = [...heads].sort((a, b) => layerOf(a) - layerOf(b));
+  const sorted = [...heads].sort((a, b) => compareRun(layerOf(a), layerOf(b)));
   const at = (name: string) => depth.get(name) ?? 0;
   for (const name of sorted) {
     const sources = edges.filter((edge) => edge.target === name).map((edge) => at(edge.source) + 1);

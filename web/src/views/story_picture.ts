@@ -1,7 +1,7 @@
 import type { StoryCircuit, StoryEdge } from "../data/circuit";
 import { detectedKinds, kindName } from "../data/head_facts";
 import { isEdge, type EdgeKey } from "../data/edge_key";
-import { loadShownInput } from "../data/head_maps";
+import { loadShownInput, partWith } from "../data/head_maps";
 import { measureOf } from "../data/measure";
 import { mappedHeads } from "../data/mapped_heads";
 import { formatNumber, plainNumber } from "../draw/axes";
@@ -46,7 +46,7 @@ export class StoryPicture implements FigureSpec {
       ? `change of the ${measureOf(context.run).name} when the edge is cut`
       : "z, how many standard deviations the affinity is above that of random subspaces";
     const at = context.store.state.input;
-    const input = context.run.doc.inputs?.[at];
+    const input = context.run.inputs[at]?.first;
     const pictures = input ? ` Pictures: attention on input ${inputName(input, at)}. ${mapImageNote(input)}` : "";
     this.caption = `Every line leads from an earlier to a later layer. OQ, OK, OV: the later head reads what the earlier one writes as query, key or value. Thick lines stand out, thin ones are beyond chance. Numbers: ${number}.${pictures} Click a head or a line for its evidence.`;
     this.heads = [...new Set(circuit.edges.flatMap(({ source, target }) => [source, target]))];
@@ -65,7 +65,7 @@ export class StoryPicture implements FigureSpec {
     const shown = await loadShownInput(run, store.state.input);
     if (!shown) return;
     for (const name of this.heads) {
-      const [head] = mappedHeads(run, name).filter((one) => shown.input.tokens.heads.includes(one));
+      const [head] = mappedHeads(run, name).filter((one) => partWith(shown, one));
       const cells = head ? headCells(shown, head, mapPixels, store.state.query) : null;
       if (cells) this.maps.set(name, cells);
       if (cells && head !== name) this.notes.set(name, `map of ${head}`);
@@ -80,7 +80,7 @@ export class StoryPicture implements FigureSpec {
   }
 
   private layout(width: number): StoryLayout {
-    const mapped = (this.context.run.doc.inputs?.length ?? 0) > 0;
+    const mapped = this.context.run.inputs.length > 0;
     return layoutStory(this.circuit.edges, width, width >= labelWidth, mapped);
   }
   height(width: number): number {

@@ -1,3 +1,6 @@
+import type { Input } from "../data/doc";
+import { isCross } from "../data/inputs";
+import { blockName } from "../data/layers";
 import type { Edge, Run } from "../data/run";
 import { countOf, standingLabels, wiringStanding } from "../data/significance";
 import { formatNumber } from "../draw/axes";
@@ -59,7 +62,7 @@ export function tiles(run: Run): HTMLElement {
   const query = run.heads.filter((head) => !head.kv);
   const entries: [string, string][] = [];
   if (run.heads.length > 0) {
-    entries.push(["layers", String(run.layers)], ["heads", query.length.toLocaleString("en-US")]);
+    entries.push(...layerTiles(run), ["heads", query.length.toLocaleString("en-US")]);
     const kv = run.heads.length - query.length;
     if (kv > 0) entries.push(["KV heads", String(kv)]);
   }
@@ -70,13 +73,7 @@ export function tiles(run: Run): HTMLElement {
     if (count && count.beyond > 0) entries.push(["stand out", count.out.toLocaleString("en-US")]);
     if (!count) entries.push(["edges kept, significance unknown", String(run.edges.length)]);
   }
-  const input = run.doc.inputs?.[0];
-  if (input?.patches !== undefined) entries.push(["patches", String(input.patches)]);
-  else if (input) {
-    const label = run.doc.inputs!.length > 1 ? "tokens in the first input" : "tokens";
-    entries.push([label, String(input.tokens.tokens.length)]);
-  }
-  if ((run.doc.inputs?.length ?? 0) > 1) entries.push(["inputs", String(run.doc.inputs!.length)]);
+  entries.push(...inputTiles(run));
   if (run.doc.prune) entries.push(["heads removed by pruning", String(run.doc.prune.removed)]);
   if (run.doc.comparison) entries.push(["runs compared", String(run.doc.comparison.runs.length)]);
   return el(
@@ -84,6 +81,29 @@ export function tiles(run: Run): HTMLElement {
     { class: "tiles" },
     ...entries.map(([label, value]) => el("div", {}, el("dt", {}, label), el("dd", {}, value))),
   );
+}
+
+/** Layers, per block if there are several. */
+function layerTiles({ layers }: Run): [string, string][] {
+  if (!layers.named) return [["layers", String(layers.count)]];
+  return layers.blocks.map((block) => [`${blockName(block)} layers`, String(layers.countOf(block))]);
+}
+
+/** Tokens or patches of the first input, and the number of inputs. */
+function inputTiles({ inputs }: Run): [string, string][] {
+  const [input] = inputs;
+  if (!input) return [];
+  const many = inputs.length > 1 ? " in the first input" : "";
+  const tokens = ({ patches, tokens }: Input): [string, string] =>
+    patches !== undefined ? ["patches", String(patches)] : [`tokens${many}`, String(tokens.tokens.length)];
+  const sizes = input.parts
+    .filter((part) => !isCross(part))
+    .map((part): [string, string] => {
+      const [label, size] = tokens(part);
+      const { block } = part.tokens;
+      return [block === undefined ? label : `${block === "encoder" ? "source" : "target"} ${label}`, size];
+    });
+  return [...sizes, ...(inputs.length > 1 ? [["inputs", String(inputs.length)] as [string, string]] : [])];
 }
 
 /** Returns a sentence on the closest heads of each circuit pair (OQ, OK, OV), if they are beyond chance. */
@@ -157,20 +177,16 @@ function detected({ run, store }: Context): Part[][] {
 }
 
 function attention({ run, store }: Context): Part[][] {
-  const input = run.doc.inputs?.[0];
-  if (!input?.summary) return [];
-  const { entropy } = input.summary;
-  const order = entropy.map((_, i) => i).sort((a, b) => entropy[a]! - entropy[b]!);
-  const narrowest = order[0]!;
-  const widest = order.at(-1)!;
-  const name = (i: number) => headButton(store, input.tokens.heads[i]!);
+  const entropy = [...(run.inputs[0]?.summaryOf("entropy") ?? [])].sort((a, b) => a[1] - b[1]);
+  const [narrowest, widest] = [entropy[0], entropy.at(-1)];
+  if (!narrowest || !widest) return [];
   return [
     [
       `Of ${entropy.length} heads, attention is most concentrated in `,
-      name(narrowest),
-      ` (entropy ${formatNumber(entropy[narrowest]!, 2)} nats per query) and least concentrated in `,
-      name(widest),
-      ` (${formatNumber(entropy[widest]!, 2)}).`,
+      headButton(store, narrowest[0]),
+      ` (entropy ${formatNumber(narrowest[1], 2)} nats per query) and least concentrated in `,
+      headButton(store, widest[0]),
+      ` (${formatNumber(widest[1], 2)}).`,
     ],
   ];
 }

@@ -1,5 +1,6 @@
 import { nestFolders, initiallyOpen, type Folder } from "../data/tree";
 import type { PackedTree } from "../data/doc";
+import { queryTokens } from "../data/inputs";
 import type { Run } from "../data/run";
 import { wiringStanding } from "../data/significance";
 import { drawColorBar, drawLegend, formatNumber, legendHeight } from "../draw/axes";
@@ -290,9 +291,11 @@ class TreeFigure implements FigureSpec {
   }
 }
 
-/** Returns the names of the elements: those of the tree, or the tokens of the first input if their number matches. */
+/** Returns the names of the elements: those of the tree, or the tokens of the organized input if their number matches. */
 export function elementNames(run: Run, packed: PackedTree, name: string): string[] {
   if (packed.names) return packed.names;
-  const tokens = run.doc.inputs?.[0]?.tokens.tokens ?? [];
-  return (name === "query" || name === "key") && tokens.length === packed.n ? tokens.map((token) => token.text) : [];
+  const input = run.mainPart("organize");
+  if (!input || (name !== "query" && name !== "key")) return [];
+  const tokens = name === "query" ? queryTokens(input) : input.tokens.tokens;
+  return tokens.length === packed.n ? tokens.map((token) => token.text) : [];
 }

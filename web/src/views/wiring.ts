@@ -1,4 +1,4 @@
-import { mlpEdges, mlpLayer } from "../data/components";
+import { componentEdges, componentNames, componentTitle, otherNames, parseComponent } from "../data/components";
 import { isEdge, type EdgeKey } from "../data/edge_key";
 import type { Edge, Run } from "../data/run";
 import { countSentence, wiringCounts } from "../data/significance";
@@ -31,7 +31,7 @@ import {
 } from "./edges";
 import { labelStep } from "./grid";
 import { colorOptions, nodeColors, type NodeColors } from "./node_color";
-import { WiringLayout } from "./wiring_layout";
+import { columnGroups, columnLabel, WiringLayout } from "./wiring_layout";
 import { RouteIndex, routeEdges, routePath, type Route } from "./wiring_routes";
 
 export const wiring: View = {
@@ -68,7 +68,8 @@ function wiringTable(run: Run): HTMLElement | null {
 
 /** Above this number of heads, those without an edge are left out at first. */
 const maxUnfolded = 300;
-const mlpStyle: PairStyle = { color: "#AA4499" };
+/** Edges with an end that is no head. */
+const otherStyle: PairStyle = { color: "#AA4499" };
 
 class Wiring implements FigureSpec {
   readonly id = "wiring";
@@ -76,12 +77,13 @@ class Wiring implements FigureSpec {
   readonly caption =
     "Ctrl and the wheel, or + and \u2212, zoom; drag to move; a double click or 0 shows all. Widths have the same scale in every page; where layers are close together, all lines and the legend are thinner.";
   private readonly pairs: Map<string, PairStyle>;
-  private readonly mlps: Edge[];
-  private readonly mlpNames: string[];
+  private readonly otherEdges: Edge[];
+  /** MLPs and rotary keys. */
+  private readonly others: string[];
   private colors: NodeColors;
   private by: string;
   private folded: boolean;
-  private withMlps = true;
+  private withOthers = true;
   private edges: Edge[] = [];
   private filtered = "";
   private filter: State["filter"] | null = null;
@@ -102,9 +104,12 @@ class Wiring implements FigureSpec {
   constructor(private readonly context: Context) {
     const { run } = context;
     this.pairs = pairStyles([...new Set(run.edges.map((edge) => edge.pair))]);
-    this.mlps = mlpEdges(run);
-    const named = this.mlps.flatMap((edge) => [edge.source, edge.target]).filter((name) => mlpLayer(name) !== null);
-    this.mlpNames = [...new Set(named)].filter((name) => mlpLayer(name)! < run.layers);
+    this.otherEdges = componentEdges(run);
+    const ends = new Set(this.otherEdges.flatMap((edge) => [edge.source, edge.target]));
+    this.others = [...ends].filter((name) => {
+      const layer = parseComponent(name)?.layer ?? NaN;
+      return run.layers.column({ block: "", layer }) >= 0;
+    });
     this.by = colorOptions(run)[0]!.value;
     this.colors = nodeColors(run, this.by);
     this.folded = run.heads.length > maxUnfolded;
@@ -127,16 +132,15 @@ class Wiring implements FigureSpec {
       { value: "all", label: "all" },
     ];
     const fold = (value: string) => change(() => (this.folded = value === "connected"));
-    const mlps = [
+    const others = [
       { value: "show", label: "show" },
       { value: "hide", label: "hide" },
     ];
+    const showOthers = (value: string) => change(() => (this.withOthers = value === "show"));
     const center = () => [this.window.left + this.window.width / 2, this.window.top + this.window.height / 2] as const;
     return [
       segmented("Heads", heads, this.folded ? "connected" : "all", fold),
-      ...(this.mlpNames.length > 0
-        ? [segmented("MLPs", mlps, "show", (value) => change(() => (this.withMlps = value === "show")))]
-        : []),
+      ...(this.others.length > 0 ? [segmented(otherNames(this.others), others, "show", showOthers)] : []),
       select("Color", colorOptions(this.context.run), this.by, recolor).element,
       el(
         "div",
@@ -167,24 +171,24 @@ class Wiring implements FigureSpec {
   private update(): void {
     const { run, store } = this.context;
     const { filter, head } = store.state;
-    const key = `${this.folded} ${this.withMlps} ${this.folded ? head : ""}`;
+    const key = `${this.folded} ${this.withOthers} ${this.folded ? head : ""}`;
     if (filter === this.filter && key === this.filtered) return;
     this.filter = filter;
     this.filtered = key;
     const wanted = wantedHeads(run, filter);
-    const all = { ...filter, pairs: [...new Set(this.mlps.map((edge) => edge.pair))] };
-    const mlps = this.withMlps ? filterEdges(this.mlps, all, wanted) : [];
-    this.edges = [...mlps, ...filterEdges(run.edges, filter, wanted)];
+    const all = { ...filter, pairs: [...new Set(this.otherEdges.map((edge) => edge.pair))] };
+    const others = this.withOthers ? filterEdges(run, this.otherEdges, all, wanted) : [];
+    this.edges = [...others, ...filterEdges(run, run.edges, filter, wanted)];
     this.layout = this.makeLayout();
     ++this.version;
   }
   private makeLayout(): WiringLayout {
     const { run, store } = this.context;
-    const mlps = this.withMlps ? this.mlpNames : [];
-    if (!this.folded) return new WiringLayout(run.heads, mlps, run.layers, false);
+    const others = this.withOthers ? this.others : [];
+    if (!this.folded) return new WiringLayout(run.heads, others, run.layers, false);
     const ends = new Set(this.edges.flatMap((edge) => [edge.source, edge.target]));
     const shown = run.heads.filter((head) => ends.has(head.name) || head.name === store.state.head);
-    return new WiringLayout(shown, mlps, run.layers, true);
+    return new WiringLayout(shown, others, run.layers, true);
   }
 
   describe(): string {
@@ -196,20 +200,19 @@ class Wiring implements FigureSpec {
     return `Wiring of heads: ${heads} edges of ${store.state.filter.pairs.join(", ")}.${folded} ${countSentence(run)} Arrow keys move between heads, Enter goes through the edges of a head, plus and minus zoom, Escape clears the selection.`;
   }
   note(): string {
-    return filterNote(this.context.store.state.filter);
+    return filterNote(this.context.run, this.context.store.state.filter);
   }
-  /** Whether an edge connects two heads. Edges of MLPs have a tooltip only. */
+  /** Whether an edge connects two heads. Other edges have a tooltip only. */
   private isKey(edge: Edge): boolean {
-    return mlpLayer(edge.source) === null && mlpLayer(edge.target) === null;
+    return parseComponent(edge.source) === null && parseComponent(edge.target) === null;
   }
 
   private legend(theme: Theme): LegendEntry[] {
     const { filter } = this.context.store.state;
     const pairs = filter.pairs.map((pair) => ({ ...this.pairs.get(pair)!, label: pairName(pair), line: true }));
-    const mlps = this.edges.some((edge) => !this.isKey(edge))
-      ? [{ ...mlpStyle, label: "from or to an MLP", line: true }]
-      : [];
-    return edgeLegend(this.edges, filter, [...pairs, ...mlps], this.colors.legend, theme, this.thin);
+    const ends = this.edges.filter((edge) => !this.isKey(edge)).flatMap((edge) => [edge.source, edge.target]);
+    const others = ends.length > 0 ? [{ ...otherStyle, label: `from or to ${otherNames(ends)}`, line: true }] : [];
+    return edgeLegend(this.edges, filter, [...pairs, ...others], this.colors.legend, theme, this.thin);
   }
   private legendWidth(width: number): number {
     return this.colors.ends && width > 560 ? width - 200 : width - 20;
@@ -259,6 +262,7 @@ class Wiring implements FigureSpec {
     const fading = chosen !== null || edge >= 0;
     const { left, top, width: wide, height: high } = this.window;
     const clipped = (one: Surface, draw: () => void) => one.clip(left - 6, top - 6, wide + 12, high + 12, draw);
+    clipped(s, () => this.drawGroups(s, theme));
     // Cache the edges and the heads: 1,000 of them take longer to draw than the few that change on hover.
     const key = `${theme.name} ${this.routed} ${this.offset.x} ${this.offset.y}`;
     const filter = `${state.filter.null_}`;
@@ -281,17 +285,30 @@ class Wiring implements FigureSpec {
     this.drawKey(s, width, height, theme);
   }
 
+  /** Draws lines between groups of columns, behind everything else. */
+  private drawGroups(s: Surface, theme: Theme): void {
+    const { box, layout, offset, window } = this;
+    for (const { first } of columnGroups(this.context.run.layers.asRun).slice(1)) {
+      const x = offset.x + (first * box.width) / layout.columns;
+      s.line(x, window.top, x, window.top + window.height, { stroke: theme.grid, width: 2 });
+    }
+  }
+
   private drawLabels(s: Surface, theme: Theme): void {
     const { box, layout, offset, window } = this;
     const bottom = window.top + window.height;
     const inside = (at: number, low: number, length: number) => at >= low && at <= low + length;
     const columnStep = labelStep(box.width / layout.columns, 26);
-    for (let layer = 0; layer < layout.columns; layer += columnStep) {
-      const x = offset.x + ((layer + 0.5) * box.width) / layout.columns;
-      if (inside(x, window.left, window.width))
-        s.text(String(layer), x, bottom + 16, { anchor: "middle", fill: theme.muted });
+    const { asRun } = this.context.run.layers;
+    const center = (column: number) => offset.x + ((column + 0.5) * box.width) / layout.columns;
+    for (let column = 0; column < layout.columns; column += columnStep)
+      if (inside(center(column), window.left, window.width))
+        s.text(columnLabel(asRun[column]!), center(column), bottom + 16, { anchor: "middle", fill: theme.muted });
+    for (const { first, last, name } of columnGroups(asRun)) {
+      const left = Math.max(window.left, center(first));
+      const right = Math.min(window.left + window.width, center(last));
+      if (left <= right) s.text(name, (left + right) / 2, bottom + 32, { anchor: "middle", fill: theme.ink });
     }
-    s.text("layer", window.left + window.width / 2, bottom + 32, { anchor: "middle", fill: theme.ink });
     const label = (row: number, text: string) => {
       const y = offset.y + ((row + 0.5) * box.height) / layout.units;
       if (inside(y, window.top, window.height))
@@ -303,7 +320,7 @@ class Wiring implements FigureSpec {
       for (let row = 0; row < layout.queryRows; row += rowStep) label(row, String(row));
       for (let row = 0; row < layout.kvRows; row += rowStep) label(layout.kvTop + row, `kv ${row}`);
     } else if (layout.kvRows > 0) label(layout.kvTop, "kv");
-    if (this.withMlps && this.mlpNames.length > 0) label(layout.mlpRow, "MLP");
+    for (const [kind, row] of layout.componentRows) label(row, componentNames[kind]);
     s.text("head", 12, window.top + (layout.queryRows * window.height) / layout.units / 2, {
       anchor: "middle",
       rotate: -90,
@@ -317,7 +334,7 @@ class Wiring implements FigureSpec {
     if (!route) return;
     const { null_ } = this.context.store.state.filter;
     const width = edgeWidth(strength(edge, { null_ }), null_) * this.thin;
-    const pair = this.isKey(edge) ? this.pairs.get(edge.pair)! : mlpStyle;
+    const pair = this.isKey(edge) ? this.pairs.get(edge.pair)! : otherStyle;
     const path = routePath(route, this.offset.x, this.offset.y);
     const style = edgeStyle(edge, pair, width, touched, theme, chanceDash(this.edges));
     // The selected edge has a rim, because its width is a value.
@@ -342,10 +359,10 @@ class Wiring implements FigureSpec {
       if (!this.visible(at)) continue;
       const head = this.context.run.head(name);
       const fill = head ? this.colors.color(name, theme) : theme.background;
-      const rim = r >= 5 || !head ? { stroke: head ? theme.axis : mlpStyle.color, width: head ? 1 : 1.5 } : {};
+      const rim = r >= 5 || !head ? { stroke: head ? theme.axis : otherStyle.color, width: head ? 1 : 1.5 } : {};
       s.rect(at.x - r, at.y - r, 2 * r, 2 * r, { fill, radius: Math.min(4, r / 2.5), ...rim });
       if (r >= 8.5)
-        s.text(head ? String(head.index) : "M", at.x, at.y + 0.5, {
+        s.text(head ? String(head.index) : parseComponent(name)!.kind, at.x, at.y + 0.5, {
           anchor: "middle",
           baseline: "middle",
           size: 10,
@@ -384,7 +401,7 @@ class Wiring implements FigureSpec {
     const at = name ? this.layout.center(name, this.box) : null;
     const r = this.layout.radius(this.box) + 2;
     if (name && at && Math.abs(at.x - inX) <= r && Math.abs(at.y - inY) <= r)
-      return run.head(name) ? { head: name, tip: headTip(run, name) } : { tip: [`MLP of layer ${mlpLayer(name)}`] };
+      return run.head(name) ? { head: name, tip: headTip(run, name) } : { tip: [componentTitle(name)] };
     const edge = this.edges[this.index?.nearest(inX, inY, 6) ?? -1];
     if (!edge) return null;
     return { tip: edgeTip(edge, run), ...(this.isKey(edge) ? { edge: keyOf(edge) } : {}) };

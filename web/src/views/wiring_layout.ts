@@ -1,14 +1,15 @@
-import { mlpLayer } from "../data/components";
-import { compareHeads, type Head } from "../data/head";
+import { componentKinds, parseComponent, type ComponentKind } from "../data/components";
+import { compareHeads, type BlockLayer, type Head } from "../data/head";
+import type { Layers } from "../data/layers";
 import type { Box } from "../draw/axes";
 
 export interface Place {
   column: number;
-  /** Row in units of the distance between rows; rows of KV heads and MLPs follow a gap of one unit. */
+  /** Row in units of the distance between rows; rows of KV heads and of other components follow a gap of one unit. */
   row: number;
 }
 
-/** Cells of heads and MLPs: one column per layer, query heads above KV heads above the MLP. */
+/** Cells of heads and other components: one column per layer, as layers run; query heads above KV heads above the rest. */
 export class WiringLayout {
   readonly places = new Map<string, Place>();
   /** Number of rows, with the gaps between kinds. */
@@ -16,20 +17,21 @@ export class WiringLayout {
   readonly queryRows: number;
   readonly kvTop: number;
   readonly kvRows: number;
-  readonly mlpRow: number;
+  /** Rows of the kinds of components that are shown. */
+  readonly componentRows = new Map<ComponentKind, number>();
   private readonly names = new Map<string, string>();
 
   /** `folded`: rows are places in the column rather than numbers of heads, so that there are no empty rows. */
   constructor(
     heads: readonly Head[],
-    mlps: readonly string[],
-    readonly columns: number,
+    components: readonly string[],
+    private readonly layers: Layers,
     readonly folded: boolean,
   ) {
     const sorted = [...heads].sort(compareHeads);
     const used = new Map<string, number>();
     const rowOf = (head: Head) => {
-      const key = `${head.layer} ${head.kv}`;
+      const key = `${head.block} ${head.layer} ${head.kv}`;
       const next = used.get(key) ?? 0;
       used.set(key, next + 1);
       return folded ? next : head.index;
@@ -41,11 +43,19 @@ export class WiringLayout {
     this.kvRows = count(true);
     this.kvTop = this.queryRows + (this.queryRows > 0 ? 1 : 0);
     const end = this.kvRows > 0 ? this.kvTop + this.kvRows : this.queryRows;
-    this.mlpRow = end + (end > 0 ? 1 : 0);
-    this.units = Math.max(1, mlps.length > 0 ? this.mlpRow + 1 : end);
+    const others = components.map((name) => ({ name, ...parseComponent(name)! }));
+    const first = end + (end > 0 ? 1 : 0);
+    for (const kind of componentKinds)
+      if (others.some((one) => one.kind === kind)) this.componentRows.set(kind, first + this.componentRows.size);
+    this.units = Math.max(1, others.length > 0 ? first + this.componentRows.size : end);
     for (const { head, row } of rows)
-      this.put(head.name, { column: head.layer, row: head.kv ? this.kvTop + row : row });
-    for (const name of mlps) this.put(name, { column: mlpLayer(name)!, row: this.mlpRow });
+      this.put(head.name, { column: layers.column(head), row: head.kv ? this.kvTop + row : row });
+    for (const { name, layer, kind } of others)
+      this.put(name, { column: layers.column({ block: "", layer }), row: this.componentRows.get(kind)! });
+  }
+
+  get columns(): number {
+    return this.layers.count;
   }
 
   private put(name: string, place: Place): void {
@@ -81,7 +91,7 @@ export class WiringLayout {
       ArrowDown: [0, 1],
     };
     const move = moves[key];
-    const heads = [...this.places].filter(([name]) => mlpLayer(name) === null);
+    const heads = [...this.places].filter(([name]) => parseComponent(name) === null);
     if (!move || heads.length === 0) return null;
     const at = from === null ? undefined : this.places.get(from);
     if (!at) return heads[0]![0];
@@ -99,4 +109,29 @@ export class WiringLayout {
     }
     return best;
   }
+}
+
+/** Returns the label of a column: the number of the layer, after a c in cross-attention. */
+export const columnLabel = ({ block, layer }: BlockLayer) => (block === "cross" ? `c${layer}` : String(layer));
+
+/** Columns side by side with one name: all, or those of the encoder and those of the decoder. */
+export interface ColumnGroup {
+  first: number;
+  last: number;
+  name: string;
+}
+
+/** Returns the groups of columns, given the layers as they run. */
+export function columnGroups(asRun: readonly BlockLayer[]): ColumnGroup[] {
+  const inDecoder = ({ block }: BlockLayer) => block === "decoder" || block === "cross";
+  const group = (first: number, last: number): ColumnGroup => {
+    const blocks = new Set(asRun.slice(first, last + 1).map(({ block }) => block));
+    if (blocks.has("")) return { first, last, name: "layer" };
+    if (blocks.has("encoder")) return { first, last, name: "encoder layer" };
+    return { first, last, name: blocks.has("cross") ? "decoder layer (c: cross-attention)" : "decoder layer" };
+  };
+  if (asRun.length === 0) return [];
+  const begin = asRun.findIndex(inDecoder);
+  const last = asRun.length - 1;
+  return begin > 0 ? [group(0, begin - 1), group(begin, last)] : [group(0, last)];
 }
