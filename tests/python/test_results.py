@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import io
 import json
 from pathlib import Path
 from typing import Any
