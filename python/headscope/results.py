@@ -251,7 +251,7 @@ class Detection(Result):
     """What heads attend to on random tokens (``detect``)."""
 
     command = "detect"
-    detectors: ClassVar[tuple[str, ...]] = ("previous", "identity", "duplicate", "induction")
+    detectors: ClassVar[tuple[str, ...]] = ("previous", "identity", "duplicate", "induction", "next", "first")
 
     @cached_property
     def scores(self) -> Table:
@@ -265,7 +265,8 @@ class Detection(Result):
             written: dict[str, Any] = json.loads(self._text("labels.json"))
             return written
         # A detector that could not be used, e.g. on a bidirectional model, has no scores.
-        used = [name for name in self.detectors if not np.isnan(np.asarray(self.scores[name], dtype=float)).all()]
+        known = [name for name in self.detectors if name in self.scores.names]  # older runs lack some
+        used = [name for name in known if not np.isnan(np.asarray(self.scores[name], dtype=float)).all()]
         heads = list(zip(self.scores["head"], self.scores["detected"], strict=True))
         classes = {name: [str(head) for head, found in heads if name in str(found).split()] for name in used}
         ignored = [name for name in ("identity",) if name in classes]

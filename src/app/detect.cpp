@@ -38,6 +38,12 @@ std::string names_of(const HeadScores& head, Detected wanted, double threshold) 
   return fmt::format("{}", fmt::join(names, " "));
 }
 
+// Whether a detector applies to any head.
+bool is_used(const DetectResult& result, std::size_t detector) {
+  return std::ranges::any_of(result.chance,
+                             [&](const BlockChance& chance) { return chance.scores[detector].has_value(); });
+}
+
 // Names of things, shortened if they are many.
 std::string joined(std::vector<std::string> names) {
   constexpr std::size_t kMaxShown = 8;
@@ -62,6 +68,7 @@ std::string score_text(const HeadScores& head, std::size_t d) {
 // The heads that pass a detector, best first; if there are none, the best one.
 std::string found_text(const DetectOutcome& outcome, std::size_t detector) {
   std::vector<HeadScores> heads = outcome.result.heads;
+  std::erase_if(heads, [&](const HeadScores& head) { return !head.scores[detector]; });
   std::ranges::stable_sort(heads, std::greater{}, [&](const HeadScores& head) { return *head.scores[detector]; });
   std::vector<std::string> found;
   for (const HeadScores& head : heads) {
@@ -82,6 +89,10 @@ std::string_view kind_of(Detector detector) {
       return "duplicate-token";
     case Detector::kInduction:
       return "induction";
+    case Detector::kNext:
+      return "next-token";
+    case Detector::kFirst:
+      return "first-token";
   }
   return "unknown";
 }
@@ -99,7 +110,7 @@ std::string headline(const DetectOutcome& outcome) {
   std::size_t detectors = 0;
   std::size_t last = 0;  // heads of the last kind that was found
   for (const Detector detector : kDetectors) {
-    if (!result.heads.front().scores[static_cast<std::size_t>(detector)]) continue;
+    if (!is_used(result, static_cast<std::size_t>(detector))) continue;
     ++detectors;
     const std::size_t heads = count(outcome, detector, Detected::kYes);
     if (heads == 0) continue;
@@ -138,15 +149,26 @@ std::string disagreement(const DetectOutcome& outcome) {
                      number == 1 ? "1 case" : fmt::format("{} cases", number));
 }
 
+std::string block_name(Block block) {
+  return block == Block::kCross ? "cross-attention" : fmt::format("the {}", to_string(block));
+}
+
 // What uniform attention scores, so that a reader can tell a small score from nothing.
 std::string chance_text(const DetectResult& result) {
-  std::vector<std::string> scores;
-  for (std::size_t d = 0; d < kDetectors.size(); ++d) {
-    if (!result.chance[d]) continue;
-    const std::string second = result.second_chance[d] ? fmt::format(" ({:.3f})", *result.second_chance[d]) : "";
-    scores.push_back(fmt::format("{} {:.3f}{}", to_string(kDetectors[d]), *result.chance[d], second));
+  std::vector<std::string> blocks;
+  for (std::size_t b = 0; b < result.chance.size(); ++b) {
+    const auto& [block, chance] = result.chance[b];
+    std::vector<std::string> scores;
+    for (std::size_t d = 0; d < kDetectors.size(); ++d) {
+      if (!chance[d]) continue;
+      const bool has_second = b < result.second_chance.size();
+      const std::string second = has_second ? fmt::format(" ({:.3f})", *result.second_chance[b].scores[d]) : "";
+      scores.push_back(fmt::format("{} {:.3f}{}", to_string(kDetectors[d]), *chance[d], second));
+    }
+    const std::string where = block == Block::kOnly ? "" : fmt::format(" in {}", block_name(block));
+    blocks.push_back(fmt::format("{}{}", fmt::join(scores, ", "), where));
   }
-  return fmt::format("Uniform attention scores {}", fmt::join(scores, ", "));
+  return fmt::format("Uniform attention scores {}", fmt::join(blocks, "; "));
 }
 
 std::vector<std::string> verdict(const DetectOutcome& outcome) {
@@ -160,13 +182,17 @@ std::vector<std::string> verdict(const DetectOutcome& outcome) {
 void add_lengths(const DetectOutcome& outcome, RunFolder& folder) {
   const DetectResult& result = outcome.result;
   Table table = make_table(run_files::kDetectorLengths);
-  const auto add = [&](std::size_t length, std::size_t sequences, const DetectorScores& chance,
+  const auto add = [&](std::size_t length, std::size_t sequences, const std::vector<BlockChance>& blocks,
                        DetectorScores HeadScores::*scores) {
-    for (std::size_t d = 0; length > 0 && d < kDetectors.size(); ++d) {
-      if (!chance[d]) continue;
-      const auto heads = static_cast<std::size_t>(std::ranges::count_if(
-          result.heads, [&](const HeadScores& head) { return (head.*scores)[d].value_or(-1) >= outcome.threshold; }));
-      table.add_row({to_string(kDetectors[d]), length, sequences, *chance[d], outcome.threshold, heads});
+    for (const auto& [block, chance] : blocks) {
+      for (std::size_t d = 0; d < kDetectors.size(); ++d) {
+        if (!chance[d]) continue;
+        const auto heads = static_cast<std::size_t>(std::ranges::count_if(result.heads, [&](const HeadScores& head) {
+          return head.head.block == block && (head.*scores)[d].value_or(-1) >= outcome.threshold;
+        }));
+        table.add_row(
+            {to_string(kDetectors[d]), length, sequences, *chance[d], outcome.threshold, heads, to_string(block)});
+      }
     }
   };
   add(result.length, result.sequences, result.chance, &HeadScores::scores);
@@ -196,7 +222,6 @@ std::optional<DetectOutcome> run(const DetectRequest& request, const Context& ca
   const Context context = make_context(request.resources, caller).on_one_rank();
   const auto opened = request.model.open();
   const Model& model = *opened;
-  require_one_block(model, "detect");
   DetectOutcome outcome;
   outcome.model = model.info();
   outcome.options.sequences = request.sequences;
@@ -224,6 +249,7 @@ void write(const DetectOutcome& outcome, RunFolder& folder) {
     row.insert(row.end(), head.spread.begin(), head.spread.end());
     row.insert(row.end(), head.second.begin(), head.second.end());
     row.insert(row.end(), head.second_spread.begin(), head.second_spread.end());
+    row.emplace_back(to_string(head.head.block));
     table.add_row(row);
   }
   folder.add_table(run_files::kDetectors, std::move(table));
@@ -244,7 +270,7 @@ std::string summary(const DetectOutcome& outcome) {
       fmt::format("{} random sequences of {} tokens{}{}; mean +- standard deviation over sequences\n", result.sequences,
                   result.length, second, result.bos ? fmt::format(" after token {}", *result.bos) : "");
   for (std::size_t d = 0; d < kDetectors.size(); ++d) {
-    if (!result.heads.front().scores[d]) continue;
+    if (!is_used(result, d)) continue;
     text += fmt::format("  {:<10} {}\n", to_string(kDetectors[d]), found_text(outcome, d));
   }
   for (std::size_t i = 1; i < sentences.size(); ++i) text += sentences[i] + "\n";

@@ -9,77 +9,38 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "capture/detected_attention.h"
+#include "capture/random_inputs.h"
 #include "headscope/base/error.h"
-#include "headscope/base/memory.h"
-#include "headscope/base/random.h"
 #include "headscope/forward/forward.h"
 #include "headscope/model/network.h"
 
 namespace headscope {
 namespace {
 
-// Maximum number of tokens of an input; unlimited for models without learned positions.
-std::size_t max_tokens(const Network& network, std::size_t d) {
-  if (network.input.positions == nullptr) return std::numeric_limits<std::size_t>::max();
-  const auto all = static_cast<std::size_t>(element_count(network.input.positions->shape).value_or(0)) / d;
-  return all - std::min(all, network.input.position_offset);
-}
-
-std::optional<std::uint32_t> stated_bos(const Model& model) {
-  const Checkpoint& checkpoint = model.checkpoint();
-  std::optional<std::uint64_t> id = checkpoint.config().find("bos_token_id").as_unsigned();
-  if (const auto stored = checkpoint.metadata("tokenizer.ggml.bos_token_id")) id = stored->as_unsigned();
-  if (!id || *id > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
-  return static_cast<std::uint32_t>(*id);
-}
-
-// Distance from the query back to the detector's key.
-std::size_t lag(Detector detector, std::size_t half) {
-  switch (detector) {
-    case Detector::kPrevious:
-      return 1;
-    case Detector::kIdentity:
-      return 0;
-    case Detector::kDuplicate:
-      return half;
-    case Detector::kInduction:
-      return half - 1;
-  }
-  return 0;
-}
-
-// Whether the detector scores only queries in the second half.
-bool is_of_second_half(Detector detector) {
-  return detector == Detector::kDuplicate || detector == Detector::kInduction;
-}
-
-// First query that a detector scores, not counting BOS.
-std::size_t first_scored(Detector detector, std::size_t half) {
-  return is_of_second_half(detector) ? half : lag(detector, half);
-}
-
 // Scores at one length.
 class Detection {
  public:
-  // `is_second`: sequences other than those of the first length, of which they must not be a part.
+  // `is_second`: see `RandomInputs`.
   Detection(const Model& model, const DetectOptions& options, const Context& context, bool is_second = false)
-      : model_(model),
-        options_(options),
-        is_second_(is_second),
+      : options_(options),
+        model_(model),
         context_(context),
         network_(resolve_network(model)),
-        sizes_(model.info().sizes) {
-    result_.sequences = options.sequences;
+        sizes_(model.info().sizes),
+        inputs_(model, network_, options, is_second, context),
+        attentions_(inputs_.attentions()) {
     if (options.sequences == 0) throw Error(ErrorKind::kInvalidArgument, "detect: 0 sequences, expected at least 1");
-    is_image_ = model.info().modality == Modality::kImage;
-    is_image_ ? plan_images() : plan_tokens();
+    result_.sequences = options.sequences;
+    result_.length = inputs_.length();
+    result_.bos = inputs_.bos();
   }
 
   // Length and number of sequences of the second detection, in options for it; nothing if there is none.
   [[nodiscard]] std::optional<DetectOptions> second() const {
-    if (is_image_ || options_.second_length == std::size_t{0}) return std::nullopt;
+    if (!inputs_.has_sequence() || options_.second_length == std::size_t{0}) return std::nullopt;
     DetectOptions again = options_;
-    again.length = std::min(options_.second_length.value_or(2 * result_.length), room_);
+    again.length = std::min(options_.second_length.value_or(2 * result_.length), inputs_.room());
     if (again.length == result_.length) again.length = result_.length / 4 * 2;
     if (again.length < 4 && options_.second_length.value_or(4) >= 4) return std::nullopt;  // too short to be halved
     const std::size_t as_many_tokens = options_.sequences * result_.length / std::max<std::size_t>(1, again.length);
@@ -90,8 +51,7 @@ class Detection {
   DetectResult run() {
     // As many at a time as fit into one batch of the forward pass, so that memory does not grow with the number of
     // sequences.
-    const std::size_t tokens = result_.length + (result_.bos ? 1 : 0);
-    const std::size_t group = std::max<std::size_t>(kGroupTokens / tokens, 1);
+    const std::size_t group = std::max<std::size_t>(kGroupTokens / inputs_.tokens(), 1);
     sums_.resize(sizes_.layers * sizes_.heads);
     spreads_.resize(sums_.size());
     for (std::size_t first = 0; first < options_.sequences; first += group) {
@@ -104,11 +64,11 @@ class Detection {
   static constexpr std::size_t kGroupTokens = 4096;
 
   struct Sums {
-    std::array<double, 4> sums = {};
-    std::array<std::size_t, 4> counts = {};
+    std::array<double, kDetectors.size()> sums = {};
+    std::array<std::size_t, kDetectors.size()> counts = {};
 
     void add(const Sums& other) {
-      for (std::size_t d = 0; d < 4; ++d) {
+      for (std::size_t d = 0; d < kDetectors.size(); ++d) {
         sums[d] += other.sums[d];
         counts[d] += other.counts[d];
       }
@@ -116,12 +76,13 @@ class Detection {
   };
   // Of the means of sequences.
   struct Spread {
-    std::array<double, 4> sums = {};
-    std::array<double, 4> squares = {};
-    std::array<double, 4> first = {};  // subtracted from all, so that equal means give exactly 0
+    std::array<double, kDetectors.size()> sums = {};
+    std::array<double, kDetectors.size()> squares = {};
+    std::array<double, kDetectors.size()> first = {};  // subtracted from all, so that equal means give exactly 0
 
     void add(const Sums& sequence, bool is_first) {
-      for (std::size_t d = 0; d < 4; ++d) {
+      for (std::size_t d = 0; d < kDetectors.size(); ++d) {
+        if (sequence.counts[d] == 0) continue;
         const double mean = sequence.sums[d] / static_cast<double>(sequence.counts[d]);
         if (is_first) first[d] = mean;
         sums[d] += mean - first[d];
@@ -142,7 +103,7 @@ class Detection {
 
   void run_group(std::size_t first, std::size_t count) {
     std::vector<ModelInput> inputs;
-    for (std::size_t s = first; s < first + count; ++s) inputs.push_back(is_image_ ? draw_image(s) : draw_tokens(s));
+    for (std::size_t s = first; s < first + count; ++s) inputs.push_back(inputs_.draw(s));
     const std::size_t heads = sums_.size();
     std::vector<std::vector<Part>> parts(count * heads);
     ForwardOptions pass;
@@ -166,91 +127,37 @@ class Detection {
     }
   }
 
-  void plan_tokens() {
-    const std::size_t rows = network_.input.embedding->shape[0];
-    vocabulary_ = options_.vocabulary > 0 ? std::min(options_.vocabulary, rows) : rows;
-    const auto bos = options_.bos ? options_.bos : stated_bos(model_);
-    if (!options_.without_bos && bos && *bos < rows) result_.bos = bos;
-    const std::size_t positions = max_tokens(network_, sizes_.d_model);
-    room_ = (positions - std::min<std::size_t>(positions, result_.bos ? 1 : 0)) / 2 * 2;
-    result_.length = std::min(options_.length, room_);
-    if (options_.length % 2 != 0 || result_.length < 4) {
-      throw Error(
-          ErrorKind::kInvalidArgument,
-          fmt::format("detect: sequences of {} tokens, expected an even number from 4 to {}", options_.length, room_));
-    }
-  }
-
-  [[nodiscard]] ModelInput draw_tokens(std::size_t sequence) const {
-    Random random = is_second_ ? Random(options_.seed, {1, sequence}) : Random(options_.seed, {sequence});
-    std::vector<std::uint32_t> half(result_.length / 2);
-    for (std::uint32_t& id : half) {
-      do id = static_cast<std::uint32_t>(random.index(vocabulary_));
-      while (vocabulary_ > 1 && result_.bos == id);
-    }
-    ModelInput input;
-    if (result_.bos) input.ids.push_back(*result_.bos);
-    input.ids.insert(input.ids.end(), half.begin(), half.end());
-    input.ids.insert(input.ids.end(), half.begin(), half.end());
-    return input;
-  }
-
-  void plan_images() {
-    const NetworkInput& in = network_.input;
-    constexpr std::size_t kUsual = 224;
-    image_ = {in.patches.weight->shape[1], in.image_height > 0 ? in.image_height : kUsual,
-              in.image_width > 0 ? in.image_width : kUsual};
-    const auto size = element_count(image_);
-    constexpr std::size_t kCopies = 4;
-    require_memory(context_,
-                   saturating_multiply(size.value_or(std::numeric_limits<std::size_t>::max()), kCopies * sizeof(float)),
-                   fmt::format("{}: an image of {}", model_.checkpoint().path().string(), to_string(image_)));
-    result_.length = token_count(model_, draw_image(0));
-  }
-
-  [[nodiscard]] ModelInput draw_image(std::size_t sequence) const {
-    Pixels pixels{image_[0], image_[1], image_[2], std::vector<float>(image_[0] * image_[1] * image_[2])};
-    Random(options_.seed, {sequence}).fill_normal(pixels.values);
-    return {.pixels = std::move(pixels)};
+  [[nodiscard]] const DetectedAttention& attention_of(std::size_t layer) const {
+    return *std::ranges::find(attentions_, sizes_.place(layer).block, &DetectedAttention::block);
   }
 
   [[nodiscard]] Part read(const MapRows& rows) const {
-    const std::size_t skip = result_.bos ? 1 : 0;
-    const std::size_t half = result_.length / 2;
+    const DetectedAttention& attention = attention_of(rows.layer);
     Part part{rows.first_query, {}};
-    for (std::size_t i = 0; i < rows.values.rows(); ++i) {
-      const std::size_t query = rows.first_query + i;
-      if (query < skip) continue;
-      for (std::size_t d = 0; d < kDetectors.size(); ++d) {
-        const std::size_t back = lag(kDetectors[d], half);
-        if (query - skip < first_scored(kDetectors[d], half)) continue;
-        part.sums.sums[d] += static_cast<double>(rows.values(i, query - back));
+    for (std::size_t d = 0; d < kDetectors.size(); ++d) {
+      if (!attention.applies(kDetectors[d])) continue;
+      for (std::size_t i = 0; i < rows.values.rows(); ++i) {
+        const auto key = attention.key(kDetectors[d], rows.first_query + i);
+        if (!key) continue;
+        part.sums.sums[d] += static_cast<double>(rows.values(i, *key));
         ++part.sums.counts[d];
       }
     }
     return part;
   }
 
-  // Score of uniform attention.
-  [[nodiscard]] double chance(Detector detector) const {
-    const std::size_t skip = result_.bos ? 1 : 0;
-    const std::size_t tokens = result_.length + skip;
-    if (!network_.causal) return 1 / static_cast<double>(tokens);
-    const std::size_t first = skip + first_scored(detector, result_.length / 2);
-    double sum = 0;
-    for (std::size_t query = first; query < tokens; ++query) sum += 1 / static_cast<double>(query + 1);
-    return sum / static_cast<double>(tokens - first);
-  }
-
   DetectResult collect() {
-    for (std::size_t d = 0; d < 4; ++d) {
-      if (!is_image_ || kDetectors[d] == Detector::kIdentity) result_.chance[d] = chance(kDetectors[d]);
+    for (const DetectedAttention& attention : attentions_) {
+      BlockChance& chance = result_.chance.emplace_back(BlockChance{.block = attention.block});
+      for (std::size_t d = 0; d < kDetectors.size(); ++d) {
+        if (attention.applies(kDetectors[d])) chance.scores[d] = attention.chance(kDetectors[d]);
+      }
     }
     for (std::size_t i = 0; i < sums_.size(); ++i) {
-      HeadScores scores{.head = {i / sizes_.heads, i % sizes_.heads}};
-      for (std::size_t d = 0; d < 4; ++d) {
-        const bool fits = !is_image_ || kDetectors[d] == Detector::kIdentity;
-        if (!fits) continue;
+      const std::size_t layer = i / sizes_.heads;
+      HeadScores scores{.head = sizes_.head_of(layer, i % sizes_.heads)};
+      for (std::size_t d = 0; d < kDetectors.size(); ++d) {
+        if (!attention_of(layer).applies(kDetectors[d])) continue;
         scores.scores[d] = sums_[i].sums[d] / static_cast<double>(sums_[i].counts[d]);
         if (options_.sequences > 1) scores.spread[d] = spreads_[i].deviation(d, options_.sequences);
       }
@@ -259,16 +166,13 @@ class Detection {
     return std::move(result_);
   }
 
-  const Model& model_;
   const DetectOptions& options_;
-  bool is_second_;
+  const Model& model_;
   Context context_;
   Network network_;
   const HeadSizes& sizes_;
-  bool is_image_ = false;
-  std::size_t vocabulary_ = 0;
-  Shape image_;             // channels, height, width
-  std::size_t room_ = 0;    // maximum length, even
+  RandomInputs inputs_;
+  std::vector<DetectedAttention> attentions_;
   std::vector<Sums> sums_;  // by layer * heads + head
   std::vector<Spread> spreads_;
   std::mutex mutex_;
@@ -287,6 +191,10 @@ std::string_view to_string(Detector detector) noexcept {
       return "duplicate";
     case Detector::kInduction:
       return "induction";
+    case Detector::kNext:
+      return "next";
+    case Detector::kFirst:
+      return "first";
   }
   return "unknown";
 }

@@ -49,10 +49,7 @@ std::vector<Readiness> readiness(const Model& model) {
   all.push_back({"capture", problem.empty(), problem.empty() ? takes : problem});
   const std::string blocks = info.sizes.has_blocks() && problem.empty() ? "it has an encoder and a decoder" : "";
   const bool simple = problem.empty() && blocks.empty();
-  all.push_back({"detect", simple,
-                 simple           ? "runs the model on random inputs"
-                 : blocks.empty() ? "as for capture"
-                                  : blocks});
+  all.push_back({"detect", problem.empty(), problem.empty() ? "runs the model on random inputs" : "as for capture"});
   all.push_back({"patch", problem.empty() && no_patch.empty(),
                  !problem.empty()    ? "as for capture"
                  : !no_patch.empty() ? no_patch

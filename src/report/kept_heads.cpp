@@ -112,7 +112,7 @@ void add_detected(Keeper& keeper) {
   const auto* detected = column<std::string>(*scored, "detected");
   if (heads == nullptr || detected == nullptr) return;
   std::vector<double> best(heads->size(), 0);
-  for (const char* detector : {"previous", "identity", "duplicate", "induction"}) {
+  for (const char* detector : {"previous", "identity", "duplicate", "induction", "next", "first"}) {
     const auto* scores = column<double>(*scored, detector);
     if (scores == nullptr) continue;
     for (std::size_t i = 0; i < best.size(); ++i) {

@@ -161,12 +161,11 @@ def test_the_same_roles_are_compared_from_earlier_to_later(tmp_path: Path) -> No
 
 def test_commands_that_cannot_take_them_say_so(tmp_path: Path) -> None:
     model = FAMILIES / "bart"
-    refused(3, "which detect does not take", "detect", model, "-o", tmp_path / "run")
     refused(3, "which --nodes does not take", "relate", model, "-o", tmp_path / "run", "--nodes", "heads,mlp")
     refused(3, "which --neurons does not take", "relate", model, "-o", tmp_path / "run", "--neurons", "3")
     said = done("inspect", model)
     assert "6 of attention: 2 encoder, 2 decoder, 2 cross" in said
-    for command in ("detect", "patch", "prune"):
+    for command in ("patch", "prune"):
         assert any(line.split()[:2] == [command, "no"] for line in said.splitlines())
 
 

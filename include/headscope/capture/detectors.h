@@ -14,15 +14,20 @@
 namespace headscope {
 
 /// Behavior that can be read off a head's attention pattern A[query, key] on random tokens r_1 .. r_m, r_1 .. r_m.
+///
+/// In cross-attention, where the target is a copy of the source, kIdentity is the diagonal: the token of the source
+/// that the query is a copy of; kNext is the one that follows it.
 enum class Detector {
   kPrevious,   ///< A[t, t-1]
   kIdentity,   ///< A[t, t]: the identity heads of arXiv 2601.10266.
   kDuplicate,  ///< A[t, t-m], t in the second half: the earlier occurrence of the same token.
   kInduction,  ///< A[t, t-m+1], t in the second half: the token that followed it (arXiv 2209.11895).
+  kNext,       ///< A[t, t+1]; of encoders and of cross-attention.
+  kFirst,      ///< A[t, 0]; of encoders and of cross-attention.
 };
 
-inline constexpr std::array<Detector, 4> kDetectors = {Detector::kPrevious, Detector::kIdentity, Detector::kDuplicate,
-                                                       Detector::kInduction};
+inline constexpr std::array kDetectors = {Detector::kPrevious,  Detector::kIdentity, Detector::kDuplicate,
+                                          Detector::kInduction, Detector::kNext,     Detector::kFirst};
 
 [[nodiscard]] std::string_view to_string(Detector detector) noexcept;
 
@@ -43,19 +48,28 @@ struct DetectOptions {
 };
 
 /// Indexed by Detector; empty where the detector does not apply.
-using DetectorScores = std::array<std::optional<double>, 4>;
+using DetectorScores = std::array<std::optional<double>, kDetectors.size()>;
 
 /// Scores of one head.
 struct HeadScores {
   HeadId head;
   /// The mean over sequences and queries, in [0, 1]. Images have no previous token and no repetition, so image models
   /// only get `identity`, on random pixels. In bidirectional models `previous`, `duplicate` and `induction` look back
-  /// as in causal ones.
+  /// as in causal ones. In a model with an encoder and a decoder, heads of the encoder get `previous`, `identity`,
+  /// `next` and `first`; those of the decoder the same as in causal models; cross-attention `identity`, `next` and
+  /// `first`, of audio `first` alone.
   DetectorScores scores = {};
   DetectorScores spread = {};  ///< Standard deviation over sequences; empty if there is only one.
   /// The same on sequences of the second length; empty if there is none.
   DetectorScores second = {};
   DetectorScores second_spread = {};
+};
+
+/// What a head of a block scores that attends to all visible tokens alike: 1/(t + 1) for token t of causal attention,
+/// averaged over the scored queries; one over the number of keys elsewhere. Sliding windows are not considered.
+struct BlockChance {
+  Block block = Block::kOnly;
+  DetectorScores scores = {};
 };
 
 struct DetectResult {
@@ -66,17 +80,16 @@ struct DetectResult {
   /// there is no second length, as for images.
   std::size_t second_sequences = 0;
   std::size_t second_length = 0;
-  /// What a head scores that attends to all visible tokens alike: 1/(t + 1) for token t of a causal model, averaged
-  /// over the scored queries; one over the number of tokens in other models. Sliding windows are not considered.
-  DetectorScores chance = {};
-  DetectorScores second_chance = {};
-  std::optional<std::uint32_t> bos;  ///< The token prepended to every sequence, if any.
+  std::vector<BlockChance> chance;  ///< Of every block.
+  std::vector<BlockChance> second_chance;
+  /// The token prepended to every sequence, if any. A decoder with an encoder reads its own token before the sequence.
+  std::optional<std::uint32_t> bos;
 };
 
 /// Runs the model on seeded random sequences and scores every head's pattern. The result does not depend on the number
 /// of threads. The forward passes count against the memory budget, as in `run_forward`.
 /// \throws Error  as `run_forward`; kInvalidArgument if there are no sequences, or for an odd length or fewer than 4
-///                tokens.
+///                tokens; kFormat if a model with a decoder does not say with which token decoding starts.
 [[nodiscard]] DetectResult detect(const Model& model, const DetectOptions& options = {}, const Context& context = {});
 
 /// How a head's scores compare with a threshold.

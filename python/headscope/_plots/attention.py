@@ -29,7 +29,8 @@ def attention_map(capture: Capture, ax: Axes | None = None, head: str | None = N
 def detectors(detection: Detection, ax: Axes | None = None) -> Axes:
     """The scores of all heads by detector, and at the second length where there is one."""
     scores = detection.scores
-    columns = [name for kind in detection.detectors for name in (kind, f"{kind}_second") if name in scores]
+    known = [name for kind in detection.detectors for name in (kind, f"{kind}_second") if name in scores.names]
+    columns = [name for name in known if not np.isnan(scores[name]).all()]  # detectors that apply to the model
     ax = new_axes(ax, 8, 0.6 * len(columns) + 1)
     values = np.array([scores[name] for name in columns])
     names = [name.replace("_second", " (2nd)") for name in columns]

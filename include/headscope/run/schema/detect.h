@@ -15,6 +15,8 @@ inline constexpr std::array kDetectorColumns = std::to_array<ColumnSchema>({
     {"identity", ColumnType::kDouble, "On the token itself"},
     {"duplicate", ColumnType::kDouble, "On the earlier occurrence of the same token"},
     {"induction", ColumnType::kDouble, "On the token that followed it"},
+    {"next", ColumnType::kDouble, "On the token after; of encoders and cross-attention", false, "", 2},
+    {"first", ColumnType::kDouble, "On the first token; of encoders and cross-attention", false, "", 2},
     {"threshold", ColumnType::kDouble, "Score from which a head counts as detected"},
     {"detected", ColumnType::kText, "Detectors whose threshold the head reaches at all lengths, separated by spaces"},
     {"at_one_length", ColumnType::kText, "Detectors whose threshold it reaches at only one of the lengths", false, "",
@@ -23,14 +25,21 @@ inline constexpr std::array kDetectorColumns = std::to_array<ColumnSchema>({
     {"identity_sd", ColumnType::kDouble, "The same of identity", false, "", 2},
     {"duplicate_sd", ColumnType::kDouble, "The same of duplicate", false, "", 2},
     {"induction_sd", ColumnType::kDouble, "The same of induction", false, "", 2},
+    {"next_sd", ColumnType::kDouble, "The same of next", false, "", 2},
+    {"first_sd", ColumnType::kDouble, "The same of first", false, "", 2},
     {"previous_second", ColumnType::kDouble, "Score at the second length", false, "", 2},
     {"identity_second", ColumnType::kDouble, "The same of identity", false, "", 2},
     {"duplicate_second", ColumnType::kDouble, "The same of duplicate", false, "", 2},
     {"induction_second", ColumnType::kDouble, "The same of induction", false, "", 2},
+    {"next_second", ColumnType::kDouble, "The same of next", false, "", 2},
+    {"first_second", ColumnType::kDouble, "The same of first", false, "", 2},
     {"previous_second_sd", ColumnType::kDouble, "Standard deviation over sequences at the second length", false, "", 2},
     {"identity_second_sd", ColumnType::kDouble, "The same of identity", false, "", 2},
     {"duplicate_second_sd", ColumnType::kDouble, "The same of duplicate", false, "", 2},
     {"induction_second_sd", ColumnType::kDouble, "The same of induction", false, "", 2},
+    {"next_second_sd", ColumnType::kDouble, "The same of next", false, "", 2},
+    {"first_second_sd", ColumnType::kDouble, "The same of first", false, "", 2},
+    {"block", ColumnType::kText, "encoder, decoder or cross, if the model has such blocks", false, "", 2},
 });
 inline constexpr FileSchema kDetectors = {
     .command = "detect",
@@ -47,6 +56,7 @@ inline constexpr std::array kDetectorLengthColumns = std::to_array<ColumnSchema>
     {"chance", ColumnType::kDouble, "Score of a head that attends to all visible tokens alike", false, "", 2},
     {"threshold", ColumnType::kDouble, "Score from which a head counts as detected", false, "", 2},
     {"heads", ColumnType::kInteger, "Heads that reach the threshold at this length", false, "", 2},
+    {"block", ColumnType::kText, "encoder, decoder or cross, if the model has such blocks", false, "", 2},
 });
 inline constexpr FileSchema kDetectorLengths = {
     .command = "detect",
