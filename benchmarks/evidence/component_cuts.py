@@ -38,13 +38,15 @@ def run() -> str:
     rows = []
     for number, case in enumerate(CASES):
         model = random_llama() if case.model == "random weights" else model_path(case.model)
-        words = [*case.words(RUNS), "--nodes", "mlp,unembedding", "--controls", "2"]
+        nodes = "mlp,unembedding" if case.model in ("smollm2", "random weights") else "mlp"
+        words = [*case.words(RUNS), "--nodes", nodes, "--controls", "2"]
         rows += rows_of(case.name, patched(model, RUNS / f"component-cuts-{number}", words))
     header = ["model and input", "pair", "median effect / controls", "above", "AUC of overlap", "p", "strongest edges"]
     return "\n\n".join([
         "The 20 edges of the largest overlap from heads to MLPs (OM) and to the unembedding (OU), and for each two other "
         "heads of the same layer into the same target, are cut one at a time. Effects in nats; above the 99 % quantile of "
-        "the controls, with the number that chance would give.",
+        "the controls, with the number that chance would give. What the encoders make of the stream before their unembedding is not linear, so "
+        "there are no overlaps with it.",
         markdown_table(header, rows),
         f"`{told('patch', '--ids IDS.npy --loss-from 33 --nodes mlp,unembedding --controls 2 -o RUN', model='smollm2')}`",
     ])  # fmt: skip

@@ -112,9 +112,12 @@ Json node_json(const ComponentId& id) {
 }
 
 Json edge_json(const CircuitEdge& one) {
-  Json edge = {
-      {"pair", one.pair},     {"source", to_string(one.source)}, {"target", to_string(one.target)}, {"z", one.z},
-      {"effect", one.effect}, {"kind", to_string(one.kind)}};
+  Json edge = {{"pair", one.pair},
+               {"source", to_string(one.source)},
+               {"target", to_string(one.target)},
+               {"z", number(one.z)},
+               {"effect", one.effect},
+               {"kind", to_string(one.kind)}};
   if (one.pk) edge["pk"] = *one.pk;
   if (one.local) edge["local"] = *one.local;
   if (one.overlap) edge["overlap"] = *one.overlap;
@@ -225,9 +228,10 @@ std::string component_lines(const ComponentEffects& effects) {
   std::string text =
       fmt::format("  {:<4} {:<22} {:>9} {:>8} {:>8}  {}\n", "pair", "edge", "effect", "overlap", "z", "chosen by");
   for (const MeasuredCut& one : cuts) {
-    text += fmt::format("  {:<4} {:<22} {:>+9.3g} {:>8.2f} {:>8.1f}  {}{}\n", pair_name(one.cut.target.kind),
+    text += fmt::format("  {:<4} {:<22} {:>+9.3g} {:>8} {:>8}  {}{}\n", pair_name(one.cut.target.kind),
                         fmt::format("{} > {}", to_string(one.cut.source), to_string(one.cut.target)), *one.effect,
-                        one.overlap, one.z, to_string(one.kind), one.in_circuit ? ", in the circuit" : "");
+                        hundredths(one.overlap), hundredths(one.z), to_string(one.kind),
+                        one.in_circuit ? ", in the circuit" : "");
   }
   text += fmt::format("  {:<4} {:>5} {:>8} {:>8} {:>9} {:>8} {:>11} {:>6}\n", "pair", "cut", "median", "controls",
                       "their 99%", "above", "AUC overlap", "p");

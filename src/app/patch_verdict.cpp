@@ -163,8 +163,8 @@ std::vector<std::string> heads_verdict(const PatchOutcome& outcome) {
 std::string component_sentence(const ComponentAgreement& one, double tests) {
   const std::string_view target = one.target == ComponentKind::kMlp ? "MLPs" : "the unembedding";
   if (one.controls == 0) {
-    return fmt::format("{} edges to {} were cut. Without random edges as controls nothing can be said about chance.",
-                       one.chosen, target);
+    return fmt::format("{} edge{} to {} cut. Without random edges as controls nothing can be said about chance.",
+                       one.chosen, one.chosen == 1 ? "" : "s", target);
   }
   const std::string counts = fmt::format(
       "{} of {} edges to {} change the output more than 99 % of random edges from the same layers (about {:.1f} would "

@@ -34,6 +34,10 @@ std::string pair_of(ComponentKind target) {
   return target == ComponentKind::kMlp ? "OM" : "OU";
 }
 
+std::optional<double> unless_undefined(double value) {
+  return std::isnan(value) ? std::nullopt : std::optional(value);
+}
+
 // Adds what belongs to the circuit of edges of one sort.
 template <typename Edges, typename Convert>
 void add_circuit(const Edges& edges, const Convert& convert, std::vector<CircuitEdge>& circuit) {
@@ -65,8 +69,8 @@ std::vector<CircuitEdge> circuit_of(std::span<const MeasuredEdge> edges, std::sp
                        .source = one.cut.source,
                        .target = one.cut.target,
                        .kind = one.kind,
-                       .overlap = one.overlap,
-                       .z = one.z,
+                       .overlap = unless_undefined(one.overlap),
+                       .z = unless_undefined(one.z),
                        .effect = one.effect.value_or(0)};
   };
   add_circuit(edges, of_heads, circuit);

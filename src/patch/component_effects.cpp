@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "headscope/base/error.h"
 #include "headscope/base/random.h"
 #include "headscope/model/network.h"
 #include "headscope/relate/component_graph.h"
@@ -27,6 +28,18 @@ std::vector<ComponentEdge> edges_from_heads(const Model& model, const ComponentR
   options.affinity.weights = request.weights;
   return judge_heads_to_components(
       model, {.mlp = wants(ComponentKind::kMlp), .unembedding = wants(ComponentKind::kUnembedding)}, options, context);
+}
+
+void require_edges(const ComponentRequest& request, std::span<const ComponentEdge> edges) {
+  for (const ComponentKind kind : request.given.empty() ? request.targets : std::vector<ComponentKind>()) {
+    if (std::ranges::any_of(edges, [&](const ComponentEdge& edge) { return edge.target.kind == kind; })) continue;
+    throw Error(
+        ErrorKind::kUnsupported,
+        kind == ComponentKind::kMlp
+            ? "--nodes mlp: the model has no MLPs, or their weights are zero"
+            : "--nodes unembedding: the unembedding of this model cannot be compared with heads, so no edges to "
+              "it can be chosen; name them with --edges");
+  }
 }
 
 // Other heads of the source's layer into the same target, at random.
@@ -88,9 +101,10 @@ ComponentAgreement compare_kind(ComponentKind kind, std::span<MeasuredCut> cuts,
   const double level = control_level(controls);
   ComponentAgreement found{compare_effects(chosen, controls, level, Random(seed, {static_cast<std::uint64_t>(kind)}))};
   found.target = kind;
-  found.auc_overlap = auc_above(overlaps, sizes, level);
-  found.auc_z = auc_above(z, sizes, level);
-  found.rank_correlation_overlap = effect_correlation(overlaps, sizes);
+  const bool compared = std::ranges::none_of(overlaps, [](double overlap) { return std::isnan(overlap); });
+  found.auc_overlap = compared ? auc_above(overlaps, sizes, level) : kUndefined;
+  found.auc_z = compared ? auc_above(z, sizes, level) : kUndefined;
+  found.rank_correlation_overlap = compared ? effect_correlation(overlaps, sizes) : kUndefined;
   for (MeasuredCut& one : cuts) {
     one.above_controls = !std::isnan(level) && std::abs(*one.effect) > level;
     one.in_circuit = one.above_controls && one.beyond_chance;
@@ -107,11 +121,12 @@ std::vector<MeasuredCut> choose_component_cuts(const Model& model, const Compone
   const std::vector<ComponentEdge> edges = edges_from_heads(model, request, context);
   std::map<Ends, const ComponentEdge*> by_ends;
   for (const ComponentEdge& edge : edges) by_ends[{edge.source, edge.target}] = &edge;
+  require_edges(request, edges);
   std::vector<MeasuredCut> all;
   for (const ComponentKind kind : kKinds) {
     for (MeasuredCut& one : choose(kind, request, model.info().sizes, edges)) {
       const auto found = by_ends.find({one.cut.source, one.cut.target});
-      if (found != by_ends.end()) {  // otherwise one of the two has only zeros
+      if (found != by_ends.end()) {
         one.overlap = static_cast<double>(found->second->overlap);
         one.z = found->second->isotropic.z;
         one.beyond_chance = found->second->beyond_chance;

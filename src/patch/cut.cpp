@@ -123,10 +123,14 @@ std::vector<double> CutMeter::measure(std::span<const PatchEdge> edges, const Co
 
 std::vector<double> CutMeter::measure_components(std::span<const ComponentCut> edges, const Context& context,
                                                  FinishedWork* finished) const {
-  const bool parallel = resolve_network(record_.model()).parallel;
+  const Network network = resolve_network(record_.model());
   std::vector<Cut> cuts;
   for (const ComponentCut& edge : edges) {
-    check_cut(edge, record_.model().info().sizes, parallel);
+    check_cut(edge, record_.model().info().sizes, network.parallel);
+    if (edge.target.is_mlp() && !network.layers[edge.target.layer].has_mlp) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("there is no {}: the layer has no MLP", to_string(edge.target)));
+    }
     cuts.push_back(cut_of(edge));
   }
   return measure_all(cuts, context, finished);

@@ -36,7 +36,7 @@ from make_patch import CASES, REPLACEMENTS, Clean, Subject, divided, draw_inputs
 class Readers:
     """The modules whose first argument is the stream, and which nothing but their reader depends on."""
 
-    mlps: list[nn.Module]  # by layer: the norm before the MLP, or its first projection
+    mlps: list[nn.Module]  # by layer with attention: the norm before the MLP, or its first projection
     final: nn.Module
 
 
@@ -46,6 +46,16 @@ def llama_readers(model: Any) -> Readers:
 
 def gemma_readers(model: Any) -> Readers:
     return Readers([layer.pre_feedforward_layernorm for layer in model.model.layers], model.model.norm)
+
+
+def lfm2_readers(model: Any) -> Readers:
+    layers = [layer for layer in model.model.layers if layer.is_attention_layer]
+    return Readers([layer.ffn_norm for layer in layers], model.model.embedding_norm)
+
+
+def gated_readers(model: Any) -> Readers:
+    layers = [layer for layer in model.model.layers if hasattr(layer, "self_attn")]
+    return Readers([layer.post_attention_layernorm for layer in layers], model.model.norm)
 
 
 def gpt2_readers(model: Any) -> Readers:
@@ -81,6 +91,8 @@ READERS: dict[str, Callable[[Any], Readers]] = {
     "gpt_neox": gpt_neox_readers,
     "dinov2": dinov2_readers,
     "opt_post": opt_readers,
+    "lfm2": lfm2_readers,
+    "qwen3_next": gated_readers,
 } | dict.fromkeys(("llama", "qwen3", "mistral", "phi3", "gpt_oss"), llama_readers)
 PARALLEL = ("gpt_neox",)
 

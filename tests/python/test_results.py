@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import headscope
-from conftest import IDS
+from conftest import IDS, ROOT
 from headscope import _html
 
 
@@ -185,6 +185,9 @@ def test_a_patching_has_edges_a_screen_and_a_circuit(model: headscope.Model, tmp
 
 
 def test_patch_cuts_edges_to_components(model: headscope.Model, tmp_path: Path) -> None:
+    with pytest.raises(headscope.UnsupportedError, match="the model has no MLPs"):
+        headscope.patch(model, ids=IDS, nodes="mlp")
+    model = headscope.Model(ROOT / "models/demo")
     patching = headscope.patch(model, ids=IDS, loss_from=16, nodes=["heads", "mlp", "unembedding"], pairs="OK", top=3,
                                draws=4, run=tmp_path)
     cuts = patching.component_edges

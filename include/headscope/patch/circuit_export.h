@@ -18,8 +18,8 @@ struct CircuitEdge {
   ComponentId target;
   EdgeKind kind = EdgeKind::kGiven;
   std::optional<double> pk = {};       ///< Between heads.
-  std::optional<double> overlap = {};  ///< To an MLP or the unembedding.
-  double z = 0;
+  std::optional<double> overlap = {};  ///< To an MLP or the unembedding, if it is defined.
+  std::optional<double> z = {};
   std::optional<double> local = {};  ///< Between heads.
   double effect = 0;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -14,12 +15,14 @@
 
 namespace headscope {
 
+inline constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
+
 /// An edge from a head to an MLP or the unembedding, with everything that is known about it.
 struct MeasuredCut {
   ComponentCut cut;
   EdgeKind kind = EdgeKind::kGiven;  ///< kTop, kGiven or kControl.
-  double overlap = 0;                ///< METHODS 11.
-  double z = 0;                      ///< Of the overlap under the isotropic null.
+  double overlap = kUndefined;       ///< METHODS 11; NaN where `relate_components` does not compare the two.
+  double z = kUndefined;             ///< Of the overlap under the isotropic null.
   bool beyond_chance = false;        ///< As in `ComponentEdge`, over the components that are compared here.
   std::optional<double> effect = {};
   bool above_controls = false;  ///< |effect| is above the level of its kind of target.
@@ -54,7 +57,8 @@ struct ComponentEffects {
 /// first, or those given; and for each as many other heads of the source's layer as controls. Nothing is measured yet.
 ///
 /// Cost: `relate_components` with heads, MLPs and unembedding.
-/// \throws Error  as `check_cut` and `relate_components`.
+/// \throws Error  as `check_cut` and `relate_components`; kUnsupported if edges to something are to be chosen that the
+///                model does not have, or that is not compared.
 [[nodiscard]] std::vector<MeasuredCut> choose_component_cuts(const Model& model, const ComponentRequest& request,
                                                              const Context& context = {});
 
