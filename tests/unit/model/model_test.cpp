@@ -380,6 +380,28 @@ TEST(Model, ReadsAGgufOfAnUnknownArchitectureAsAKnownOne) {
                "was requested as family vit, which headscope does not read from GGUF; its tensors match llama");
 }
 
+TEST(Model, IgnoresLayersOfAGgufThatPredictFurtherTokens) {
+  const auto open = [](std::uint32_t further) {
+    const std::string matrix(16 * 4, '\0');
+    test::GgufBytes bytes;
+    bytes.add_string("general.architecture", "llama")
+        .add_u32("llama.block_count", 3)
+        .add_u32("llama.attention.head_count", 2)
+        .add_u32("llama.nextn_predict_layers", further);
+    for (const std::string layer : {"0", "1", "2"}) {
+      for (const char* name : {"attn_q", "attn_k", "attn_v", "attn_output"}) {
+        bytes.add_tensor("blk." + layer + "." + name + ".weight", {4, 4}, 0, matrix);
+      }
+    }
+    const TemporaryFolder folder;
+    return Model::open(folder.write("m.gguf", bytes.str())).info();
+  };
+  EXPECT_EQ(open(0).sizes.layers, 3u);
+  EXPECT_EQ(open(1).sizes.layers, 2u);
+  EXPECT_THAT(open(1).notes, testing::Contains(testing::HasSubstr("has 3 layers, but the configuration 2")));
+  EXPECT_ERROR(open(3), ErrorKind::kFormat, "'llama.nextn_predict_layers' is not a number below that of all layers, 3");
+}
+
 TEST(Model, OpensWhatTheCacheHolds) {
   const TinyGpt2 tiny;
   const test::HubCache cache;
