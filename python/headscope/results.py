@@ -478,7 +478,7 @@ class Patching(Result):
 
     def _of_cuts(self, file: str) -> str:
         if file not in self.files:
-            raise ArgumentError("no edge was cut; there is only the screen")
+            raise ArgumentError(f"no edge was cut that {file} would have; nodes= says where the edges end")
         return file
 
     @cached_property
@@ -492,8 +492,18 @@ class Patching(Result):
         return self.table(self._of_cuts("patch_agreement.csv"))
 
     @cached_property
+    def component_edges(self) -> Table:
+        """The edges to MLPs and the unembedding that were cut, with overlap, z and effect, if ``nodes`` had these."""
+        return self.table(self._of_cuts("patch_components.csv"))
+
+    @cached_property
+    def component_agreement(self) -> Table:
+        """How the effects of ``component_edges`` compare with random edges and with the overlap, by pair."""
+        return self.table(self._of_cuts("patch_component_agreement.csv"))
+
+    @cached_property
     def circuit(self) -> dict[str, Any]:
-        """circuit.json: the edges above the controls whose weights are beyond chance, their heads, and the levels."""
+        """circuit.json: the edges above the controls whose weights are beyond chance, their ends, and the levels."""
         circuit: dict[str, Any] = json.loads(self._text(self._of_cuts("circuit.json")))
         return circuit
 
@@ -521,7 +531,9 @@ class Patching(Result):
         return graph
 
     def _main_table(self) -> Table | None:
-        return self.edges if "patch.csv" in self.files else None
+        if "patch.csv" in self.files:
+            return self.edges
+        return self.component_edges if "patch_components.csv" in self.files else None
 
     def _plots(self) -> Mapping[str, str]:
         return {"effects": "cut_effects"} if "patch.csv" in self.files else {}
