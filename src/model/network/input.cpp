@@ -138,6 +138,7 @@ void resolve_positions(const BlockSource& block, NetworkInput& in) {
   if (!learned && !either) in.positions = nullptr;
   in.position_offset = block.settings.position_offset;
   if (position == PositionKind::kSinusoidal) in.sinusoids = block.settings.positions;
+  in.closed_sinusoids = block.match.family->forward.closed_sinusoids;
   in.padding = block.settings.padding;
 }
 
