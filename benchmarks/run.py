@@ -65,7 +65,7 @@ def measured(command: list[str | Path]) -> tuple[float, float]:
 
 def inspect_section(work: Path) -> str:
     rows = []
-    for preset in ("gpt2-small", "llama-3-8b", "llama-3-70b", "qwen3-235b-a22b", "gpt-oss-120b"):
+    for preset in ("gpt2-small", "llama-3-8b", "llama-3-70b", "qwen3-235b-a22b", "gpt-oss-120b", "deepseek-v3"):
         model = make_checkpoint(work / preset, "--preset", preset, "--dtype", "BF16", "--shard-size", "5GB", "--sparse")
         size = sum(path.stat().st_size for path in model.glob("*.safetensors"))
         seconds, megabytes = measured([HEADSCOPE, "inspect", model])

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "app/hub_table.h"
 #include "headscope/relate/mib_graph.h"
 #include "headscope/run/schema.h"
 #include "headscope/run/schema/components.h"
@@ -63,17 +64,6 @@ void add_wiring(RunFolder& folder, const ComponentGraph& graph) {
   folder.add_table(run_files::kComponentWiring, std::move(table));
 }
 
-void add_hubs(RunFolder& folder, const ComponentGraph& graph) {
-  Table table = make_table(run_files::kComponentHubs);
-  for (const Hub& hub : graph.hubs) {
-    const NodeMeasures& node = graph.measures.nodes[hub.node];
-    table.add_row({table.rows() + 1, to_string(graph.graph.nodes()[hub.node]), hub.strength, node.in_degree,
-                   node.out_degree, node.in_strength, node.out_strength, node.pagerank, node.hub, node.authority,
-                   node.betweenness, hub.reason, hub.p_family, hub.significant});
-  }
-  folder.add_table(run_files::kComponentHubs, std::move(table));
-}
-
 }  // namespace
 
 void add_components(RunFolder& folder, const RelateOutcome& outcome) {
@@ -83,7 +73,8 @@ void add_components(RunFolder& folder, const RelateOutcome& outcome) {
   add_scores(folder, graph.overlaps);
   add_edges(folder, graph);
   add_wiring(folder, graph);
-  add_hubs(folder, graph);
+  folder.add_table(run_files::kComponentHubs,
+                   hub_table(run_files::kComponentHubs, graph.graph, graph.measures, graph.hubs));
   if (const auto json = to_mib_json(graph, outcome.model.sizes)) folder.add_text(describe(run_files::kMibGraph), *json);
 }
 

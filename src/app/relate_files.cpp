@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/component_files.h"
+#include "app/hub_table.h"
 #include "app/json_text.h"
 #include "app/relate_lines.h"
 #include "app/relate_verdict.h"
@@ -111,14 +112,7 @@ void add_graph(RunFolder& folder, const RelateOutcome& outcome) {
   folder.add_text(describe(run_files::kGexf), to_gexf(graph));
   folder.add_text(describe(run_files::kDot), to_dot(graph));
 
-  Table table = make_table(run_files::kHubs);
-  for (const Hub& hub : result.hubs) {
-    const NodeMeasures& node = result.measures.nodes[hub.node];
-    table.add_row({table.rows() + 1, to_string(result.graph.nodes()[hub.node]), hub.strength, node.in_degree,
-                   node.out_degree, node.in_strength, node.out_strength, node.pagerank, node.hub, node.authority,
-                   node.betweenness, hub.reason, hub.p_family, hub.significant});
-  }
-  folder.add_table(run_files::kHubs, std::move(table));
+  folder.add_table(run_files::kHubs, app::hub_table(run_files::kHubs, result.graph, result.measures, result.hubs));
 }
 
 void add_tree(RunFolder& folder, const RelateResult& result) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <utility>
@@ -18,6 +19,21 @@
 #include "headscope/model/read_weights.h"
 
 namespace headscope {
+namespace {
+
+// `width` columns per head, from `offset` after its first one.
+Matrix columns_of_heads(const Matrix& all, const HeadSlice& slice, std::size_t heads, std::size_t offset,
+                        std::size_t width) {
+  Matrix result(all.rows(), heads * width);
+  for (std::size_t t = 0; t < all.rows(); ++t) {
+    for (std::size_t a = 0; a < heads; ++a) {
+      std::ranges::copy(all.row(t).subspan(slice.first_of(a) + offset, width), result.row(t).begin() + a * width);
+    }
+  }
+  return result;
+}
+
+}  // namespace
 
 struct LayerAttention::Parts {
   const Model& model;
@@ -79,13 +95,10 @@ ProjectedHeads LayerAttention::project(MatrixView stream) const {
     const std::size_t heads = r == 0 ? sizes.heads : sizes.kv_heads;
     Matrix all(stream.rows(), layer.linear[r].out());
     apply_linear(parts_->model.checkpoint(), layer.linear[r], read.view(), all.span(), scratch);
-    *parts[r] = Matrix(stream.rows(), heads * sizes.d_head);
-    for (std::size_t t = 0; t < stream.rows(); ++t) {
-      for (std::size_t a = 0; a < heads; ++a) {
-        const std::size_t first = layer.slices[r].first_of(a);
-        std::ranges::copy(all.row(t).subspan(first, sizes.d_head), parts[r]->row(t).begin() + a * sizes.d_head);
-      }
-    }
+    *parts[r] = columns_of_heads(all, layer.slices[r], heads, 0, sizes.d_head);
+    if (r > 0 || !layer.gated_output) continue;
+    result.gates = columns_of_heads(all, layer.slices[r], heads, sizes.d_head, sizes.d_head);
+    for (float& gate : result.gates.values()) gate = 1 / (1 + std::exp(-gate));
   }
   return result;
 }

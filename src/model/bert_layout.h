@@ -26,4 +26,20 @@ namespace headscope {
                       .unembedding_bias = "cls.predictions.bias"}};
 }
 
+/// RoBERTa's: the head has names of its own.
+[[nodiscard]] inline Layout roberta_layout(const std::string& prefix) {
+  Layout layout = bert_layout(prefix);
+  layout.unembedding = {"lm_head.decoder.weight"};
+  layout.forward.transform = "lm_head.dense";
+  layout.forward.transform_norm = "lm_head.layer_norm";
+  layout.forward.unembedding_bias = "lm_head.bias";
+  return layout;
+}
+
+/// RoBERTa counts positions from 2, without padding.
+[[nodiscard]] inline ForwardRules roberta_rules(double epsilon = 1e-12) {
+  return {
+      .exact_gelu_before_unembedding = true, .epsilon = epsilon, .position_offset = 2, .positions_skip_padding = true};
+}
+
 }  // namespace headscope

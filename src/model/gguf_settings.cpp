@@ -111,7 +111,8 @@ void set_windows(const Metadata& metadata, const Family& family, const HeadSizes
     if (family.forward.windows == Windows::kAllButEveryNth) has = (i + 1) % every != 0;
     if (family.forward.windows == Windows::kAllButFirstOfN) has = i % every != 0;
     if (!listed.empty() && family.forward.windows != Windows::kNone) has = listed[i];
-    settings.rotated.push_back(rotated == RotaryLayers::kAll || (rotated == RotaryLayers::kWindowed && has) ||
+    settings.rotated.push_back(rotated == RotaryLayers::kAll ||
+                               (rotated == RotaryLayers::kWindowed && (has || width == 0)) ||
                                (rotated == RotaryLayers::kListed && (i + 1) % 4 != 0));
     settings.local.push_back(has);
     settings.windows.push_back(has ? window : 0);

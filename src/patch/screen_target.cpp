@@ -151,6 +151,16 @@ void ScreenTarget::change_values(const Input& in, std::size_t head, MatrixView c
   }
 }
 
+void ScreenTarget::apply_gates(const Input& in, std::size_t first, MatrixSpan outputs) const {
+  if (in.raw.gates.rows() == 0) return;
+  const std::size_t tokens = in.squares.size();
+  for (std::size_t row = 0; row < outputs.rows(); ++row) {
+    const std::span<float> own = outputs.row(row);
+    const std::span<const float> gates = in.raw.gates.row(row % tokens).subspan(first * sizes_.d_head, own.size());
+    for (std::size_t j = 0; j < own.size(); ++j) own[j] *= gates[j];
+  }
+}
+
 void ScreenTarget::add_effects(std::size_t input, Role role, std::size_t head, MatrixSpan changes,
                                std::span<double> sums) const {
   const Input& in = inputs_[input];
@@ -163,8 +173,9 @@ void ScreenTarget::add_effects(std::size_t input, Role role, std::size_t head, M
   } else {
     change_patterns(in, role, head, changes, outputs.span());
   }
-  // ||o O^T||^2 = o (O^T O) o^T for a row o of the outputs.
   const std::size_t kv = role == Role::kQ ? head / group_ : head;
+  apply_gates(in, role == Role::kQ ? head : head * group_, outputs.span());
+  // ||o O^T||^2 = o (O^T O) o^T for a row o of the outputs.
   const std::size_t offset = role == Role::kQ ? head % group_ * h : 0;
   ScratchMatrix weighted(changes.rows(), width);
   multiply(outputs.span().view(), grams_[kv].view().block(offset, width, offset, width), weighted.span());
@@ -177,9 +188,9 @@ void ScreenTarget::add_effects(std::size_t input, Role role, std::size_t head, M
 std::size_t ScreenTarget::memory(const HeadSizes& sizes, std::span<const std::size_t> lengths) {
   const std::size_t queries = sizes.heads * sizes.d_head;
   const std::size_t keys = sizes.kv_heads * sizes.d_head;
-  // Gram matrices and O; per token, projections with and without positions and the outputs; maps.
+  // Gram matrices and O; per token, projections with and without positions, gates and outputs; maps.
   std::size_t floats = queries * queries / sizes.kv_heads + queries * sizes.d_model;
-  for (const std::size_t tokens : lengths) floats += tokens * (3 * queries + 3 * keys + sizes.heads * tokens);
+  for (const std::size_t tokens : lengths) floats += tokens * (4 * queries + 3 * keys + sizes.heads * tokens);
   return floats * sizeof(float);
 }
 

@@ -36,7 +36,7 @@ class ScreenTarget {
     std::vector<Matrix> q;        // by query head, with norm and position
     std::vector<Matrix> k;        // by KV head, with norm and position
     std::vector<Matrix> pattern;  // by query head
-    std::vector<Matrix> output;   // by query head
+    std::vector<Matrix> output;   // by query head, without its gate
     std::vector<float> read_factors;
     std::vector<double> squares;  // ||x||^2 per token, over what a norm on the branch multiplies by
   };
@@ -44,6 +44,10 @@ class ScreenTarget {
   // The outputs of the query heads that use a changed query or key, next to each other, minus the recorded ones.
   void change_patterns(const Input& in, Role role, std::size_t head, MatrixSpan changes, MatrixSpan outputs) const;
   void change_values(const Input& in, std::size_t head, MatrixView changes, MatrixSpan outputs) const;
+
+  // Multiplies the outputs of the query heads from `first` on by their gates, if there are any. An edge into Q changes
+  // the query, not the gate that is stored beside it.
+  void apply_gates(const Input& in, std::size_t first, MatrixSpan outputs) const;
 
   HeadSizes sizes_;
   LayerAttention attention_;

@@ -297,6 +297,20 @@ CASES: dict[str, Case] = {
     "qwen2_moe": causal("Qwen2Moe", NARROW),
     "qwen3_moe": causal("Qwen3Moe", NARROW | {"head_dim": 6, "norm_topk_prob": True}),
     "glm4_moe": causal("Glm4Moe", MIXED | ROUTED | {"head_dim": 8, "use_qk_norm": True}, correction=0.3),
+    "dots1": causal("Dots1", MIXED | ROUTED | LAYERS | {"n_shared_experts": 1, "norm_topk_prob": True}, correction=0.3),
+    "solar_open": causal(
+        "SolarOpen", {k: v for k, v in (MIXED | ROUTED).items() if k not in ("intermediate_size",
+            "first_k_dense_replace")} | {"head_dim": 8, "n_shared_experts": 1}, correction=0.3,
+    ),
+    "flex_olmo": causal(
+        "FlexOlmo", MIXED | {"num_experts": 4}, split(norm="", scale="post_attention_layernorm.weight")
+    ),
+    "lfm2_moe": causal(
+        "Lfm2Moe", NARROW | {"num_hidden_layers": 3, "layer_types": ["full_attention", "conv", "full_attention"],
+                             "num_dense_layers": 1, "num_experts_per_tok": 2},
+        split(names="self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.out_proj", norm="operator_norm"),
+        correction=0.3,
+    ),
     "olmoe": causal("Olmoe", MIXED | {"num_experts": 4, "clip_qkv": 1.5}),
     "phimoe": causal("Phimoe", LOCAL | {"lm_head_bias": True, "router_jitter_noise": 0.3}, norm="layer"),
     "granitemoe": causal(
@@ -428,6 +442,7 @@ CASES: dict[str, Case] = {
     "ministral3": causal(
         "Ministral3", SMALL | rope("yarn", llama_4_scaling_beta=0.5, mscale=1.0, mscale_all_dim=1.0, **YARN)
     ),
+    "jais2": causal("Jais2", SMALL | {"tie_word_embeddings": False}, norm="layer"),
     "arcee": causal("Arcee", SMALL | {"hidden_act": "relu2"}),
     "cwm": causal("Cwm", SMALL | {"sliding_window": 4, "layer_types": ["full_attention",
         "sliding_attention"]} | rope()),
@@ -538,7 +553,7 @@ def build(name: str, case: Case, sharpen: float) -> Any:
     for buffer_name, buffer in model.named_buffers():
         if buffer_name.endswith("layer_scalar"):
             buffer.fill_(0.75)
-        if buffer_name.endswith("e_score_correction_bias"):
+        if buffer_name.endswith(("e_score_correction_bias", "expert_bias")):
             buffer.copy_((torch.randn(buffer.shape, generator=generator) * case.correction).half())
     for parameter_name, parameter in model.named_parameters():
         if (QK_NORM if normed else QK).search(parameter_name):

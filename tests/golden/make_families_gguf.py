@@ -100,6 +100,11 @@ def add_olmo3(writer: Writer, config: Config) -> None:
     writer.add_sliding_window_pattern([kind == "sliding_attention" for kind in config["layer_types"]])
 
 
+def add_exaone4(writer: Writer, config: Config) -> None:
+    add_decoder(writer, config)
+    writer.add_sliding_window_pattern([kind == "sliding_attention" for kind in config["layer_types"]])
+
+
 def add_ministral3(writer: Writer, config: Config) -> None:
     add_decoder(writer, config)
     writer.add_rope_scaling_yarn_log_mul(1.0)
@@ -235,6 +240,11 @@ def stack_head_norms(tensors: Arrays, config: Config) -> Arrays:
     return stacked
 
 
+def without_activation(tensors: Arrays, _config: Config) -> Arrays:
+    """Apertus: the weights of the activation become keys, which are not read."""
+    return {name: data for name, data in tensors.items() if ".act_fn." not in name}
+
+
 EXPERT = re.compile(r"(model\.layers\.\d+\.)(?:mlp|block_sparse_moe)\.experts\.(\d+)\.(\w+)\.weight")
 PLACES = {"w1": "gate_proj", "w3": "up_proj", "w2": "down_proj"}
 
@@ -327,6 +337,9 @@ CASES = {
     "granitemoe": Case(
         "granitemoe", add_granite_mixture, heads.permute_rope_rows, permuted=True, arrange=split_experts
     ),
+    "arcee": permuted("arcee"),
+    "apertus": Case("apertus", arrange=without_activation),
+    "exaone4": Case("exaone4", add_exaone4),
     "gpt_oss": Case("gpt-oss", add_mixture, arrange=split_experts),
 }
 

@@ -124,6 +124,27 @@ def gemma_blocks(model: Any, width: int) -> Iterator[Block]:
         yield block
 
 
+def lfm2_blocks(model: Any, width: int) -> Iterator[Block]:
+    """The layers with attention; between them are convolutions."""
+    for block in model.model.layers:
+        if not block.is_attention_layer:
+            continue
+        a = block.self_attn
+        reads = separate(a.q_proj, a.k_proj, a.v_proj, width)
+        yield Block(block, block.operator_norm, reads, a.out_proj.weight.T, a.out_proj)
+
+
+def gated_blocks(model: Any, width: int) -> Iterator[Block]:
+    """The layers with attention. Each head's gate follows its query: an edge into Q does not change it."""
+    for block in model.model.layers:
+        if not hasattr(block, "self_attn"):
+            continue
+        a = block.self_attn
+        reads = separate(a.q_proj, a.k_proj, a.v_proj, width)
+        reads["Q"] = (a.q_proj, lambda head: slice(2 * head * width, (2 * head + 1) * width))
+        yield Block(block, block.input_layernorm, reads, a.o_proj.weight.T, a.o_proj)
+
+
 def opt_blocks(model: Any, width: int) -> Iterator[Block]:
     for block in model.model.decoder.layers:
         a = block.self_attn
@@ -159,7 +180,8 @@ def dinov2_blocks(model: Any, width: int) -> Iterator[Block]:
 
 def divided(norm: nn.Module, change: Tensor, clean: Tensor) -> Tensor:
     """What a change of the norm's input becomes if the norm divides by what it divides `clean` by."""
-    weight = norm.weight + 1 if type(norm).__name__.startswith("Gemma") else norm.weight
+    less_one = type(norm).__name__.startswith(("Gemma", "Qwen3Next", "Qwen3_5"))
+    weight = norm.weight + 1 if less_one else norm.weight
     if isinstance(norm, nn.LayerNorm):
         spread = (clean.var(-1, unbiased=False, keepdim=True) + norm.eps).sqrt()
         return (change - change.mean(-1, keepdim=True)) / spread * weight
@@ -360,6 +382,11 @@ GEMMA2: dict[str, Any] = GROUPED | {"head_dim": 6, "query_pre_attn_scalar": 8, "
 GEMMA2 |= {"attn_logit_softcapping": 6.0, "final_logit_softcapping": 5.0}
 MIXTURE = {"num_hidden_layers": 2, "num_key_value_heads": 1, "head_dim": 8, "sliding_window": 4}
 MIXTURE |= {"num_local_experts": 3, "num_experts_per_tok": 2}
+LFM2 = GROUPED | {"num_hidden_layers": 5, "full_attn_idxs": [0, 2, 3], "block_auto_adjust_ff_dim": False}
+LFM2 |= {"tie_word_embeddings": True}
+GATED = GROUPED | {"head_dim": 8, "layer_types": ["full_attention", "linear_attention", "full_attention"]}
+GATED |= {"linear_num_key_heads": 2, "linear_num_value_heads": 2, "linear_key_head_dim": 4, "linear_value_head_dim": 4}
+GATED |= {"num_experts": 0, "mlp_only_layers": [0, 1, 2]}
 IMAGE = SIZES | {"image_size": 12, "patch_size": 4, "num_channels": 3, "num_labels": 5}
 OPT = {k: v for k, v in TEXT.items() if k != "intermediate_size"} | TOKENS | {"ffn_dim": 12}
 OPT |= {"word_embed_proj_dim": 16, "do_layer_norm_before": False}
@@ -386,6 +413,8 @@ CASES: dict[str, tuple[Case, Callable[[Any, int], Iterator[Block]]]] = {
     "mistral": (case("MistralForCausalLM", "MistralConfig", ONE_GROUP | {"sliding_window": 4}), llama_blocks),
     "phi3": (case("Phi3ForCausalLM", "Phi3Config", GROUPED | {"sliding_window": None}), phi3_blocks),
     "opt_post": (case("OPTForCausalLM", "OPTConfig", OPT), opt_blocks),
+    "lfm2": (case("Lfm2ForCausalLM", "Lfm2Config", LFM2), lfm2_blocks),
+    "qwen3_next": (case("Qwen3NextForCausalLM", "Qwen3NextConfig", GATED), gated_blocks),
     "gpt_oss": (
         case("GptOssForCausalLM", "GptOssConfig", TEXT | TOKENS | MIXTURE | rope("default"), sharpen=3.0), llama_blocks
     ),

@@ -18,6 +18,7 @@ struct ProjectedHeads {
   Matrix q;
   Matrix k;
   Matrix v;
+  Matrix gates;  ///< What each head's output is multiplied by, by query head; empty if there are no gates.
 };
 
 /// The attention of one layer, in parts, for computing single heads again after a change.

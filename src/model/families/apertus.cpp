@@ -1,4 +1,5 @@
 #include "headscope/model/family.h"
+#include "model/gguf_layout.h"
 #include "model/llama_layout.h"
 
 namespace headscope::families {
@@ -19,7 +20,8 @@ Family apertus() {
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,
           .forward = llama_rules(1e-5),
-          .layouts = {layout}};
+          .layouts = {layout},
+          .gguf = GgufForm{"apertus", {gguf_layout(Fusion::kNone)}, PositionKind::kRotaryHalf}};
 }
 
 }  // namespace headscope::families

@@ -1,9 +1,10 @@
 #include "headscope/model/family.h"
+#include "model/gguf_layout.h"
 #include "model/llama_layout.h"
 
 namespace headscope::families {
 
-// LLaMA with an MLP without a gate.
+// LLaMA with an MLP without a gate. In GGUF the rows of q and k are permuted as LLaMA's.
 Family arcee() {
   Layout layout = llama_layout();
   layout.forward.mlp = {{.up = "layers.{i}.mlp.up_proj", .down = "layers.{i}.mlp.down_proj"}};
@@ -18,7 +19,8 @@ Family arcee() {
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,
           .forward = rules,
-          .layouts = {layout}};
+          .layouts = {layout},
+          .gguf = GgufForm{"arcee", {gguf_layout(Fusion::kNone)}, PositionKind::kRotaryInterleaved}};
 }
 
 }  // namespace headscope::families

@@ -3,18 +3,14 @@
 
 namespace headscope::families {
 
-// ESM-2, a model of proteins: BERT's names, but norms before the branches, and rotary positions.
+// ESM-2, a model of proteins: RoBERTa's names, but norms before the branches, and rotary positions.
 Family esm() {
-  Layout layout = bert_layout("esm.");
+  Layout layout = roberta_layout("esm.");
   layout.norm = "encoder.layer.{i}.attention.LayerNorm";
-  layout.unembedding = {"lm_head.decoder.weight"};
   layout.forward.positions = layout.forward.token_types = layout.forward.embedding_norm = "";
   layout.forward.norm_after_attention = layout.forward.norm_after_mlp = "";
   layout.forward.mlp_norm = "encoder.layer.{i}.LayerNorm";
   layout.forward.final_norm = "encoder.emb_layer_norm_after";
-  layout.forward.transform = "lm_head.dense";
-  layout.forward.transform_norm = "lm_head.layer_norm";
-  layout.forward.unembedding_bias = "lm_head.bias";
   layout.forward.never_has = {"embeddings.layer_norm.weight"};
   return {.name = "esm",
           .model_types = {"esm"},

@@ -1,32 +1,19 @@
-#include "headscope/model/family.h"
+#include "model/gpt2_layout.h"
 
 namespace headscope::families {
 
 Family gptj() {
-  Layout layout{.prefixes = {"transformer.", ""},
-                .q = "h.{i}.attn.q_proj",
-                .k = "h.{i}.attn.k_proj",
-                .v = "h.{i}.attn.v_proj",
-                .o = "h.{i}.attn.out_proj",
-                .norm = "h.{i}.ln_1",
-                .embedding = {"wte.weight"},
-                .unembedding = {"lm_head.weight"},
-                .forward = {.mlp = {{.up = "h.{i}.mlp.fc_in", .down = "h.{i}.mlp.fc_out"}},
-                            .final_norm = "ln_f",
-                            .unembedding_bias = "lm_head.bias"}};
+  Layout layout = gptj_layout();
+  layout.q = "h.{i}.attn.q_proj";
+  layout.k = "h.{i}.attn.k_proj";
+  layout.v = "h.{i}.attn.v_proj";
   return {.name = "gptj",
           .model_types = {"gptj"},
           .architectures = {"GPTJ"},
-          .keys = {.d_model = {"n_embd", "hidden_size"},
-                   .layers = {"n_layer", "num_hidden_layers"},
-                   .heads = {"n_head", "num_attention_heads"}},
+          .keys = gpt2_keys(),
           .tied = false,
           .position = PositionKind::kRotaryInterleaved,
-          .forward = {.activation_keys = {"activation_function"},
-                      .activation = Activation::kGeluTanh,
-                      .epsilon_keys = {"layer_norm_epsilon"},
-                      .parallel = true,
-                      .rotary_width = 64},
+          .forward = gptj_rules(),
           .layouts = {layout}};
 }
 

@@ -1,8 +1,10 @@
 #include "headscope/model/family.h"
+#include "model/expert_names.h"
 #include "model/llama_layout.h"
 
 namespace headscope::families {
 
+// Layers of LFM2-MoE from the third on are mixtures.
 Family lfm2() {
   Layout layout = llama_layout();
   layout.hybrid = true;
@@ -18,12 +20,17 @@ Family lfm2() {
                               .kernel = "layers.{i}.conv.conv",
                               .out = "layers.{i}.conv.out_proj"},
                     .final_norm = "embedding_norm"};
+  ExpertNames& experts = layout.forward.experts = experts_in("layers.{i}.feed_forward");
+  const std::string one = "layers.{i}.feed_forward.experts.{e}.";
+  experts.forms.push_back({.up = one + "w3", .gate = one + "w1", .down = one + "w2"});
+  experts.correction = "layers.{i}.feed_forward.expert_bias";
   ForwardRules rules = llama_rules(1e-5);
   rules.epsilon_keys = {"norm_eps"};
   rules.rotary_base = 1'000'000;
+  rules.router = {.score = RouterScore::kSigmoid, .chosen = 4, .stated = true};
   return {.name = "lfm2",
-          .model_types = {"lfm2"},
-          .architectures = {"Lfm2For", "Lfm2Model"},
+          .model_types = {"lfm2", "lfm2_moe"},
+          .architectures = {"Lfm2For", "Lfm2Model", "Lfm2MoeFor", "Lfm2MoeModel"},
           .remark = "the other layers are convolutions, which have no maps",
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,

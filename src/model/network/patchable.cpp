@@ -21,7 +21,6 @@ std::string why_not_patchable(const BlockSource& block, const Network& network) 
   if (block.sizes.d_rotary > 0) {
     return "its heads share a rotary key, and their other keys and values come from one latent";
   }
-  if (!network.mixers.empty()) return "layers without attention lie between those with it";
   if (network.joint_head_norms) return "its queries and keys are normalized over all heads together";
   const bool has_bias = !network.bias.empty() || block.match.position == PositionKind::kGridBias;
   if (has_bias) return "its scores have a bias by distance";
