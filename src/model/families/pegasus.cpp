@@ -3,7 +3,7 @@
 
 namespace headscope::families {
 
-// mBART with fixed positions and without a norm of the embedding.
+// mBART with fixed positions, which files may contain, and without a norm of the embedding.
 Family pegasus() {
   Family family = bart_family();
   family.name = "pegasus";
@@ -12,7 +12,7 @@ Family pegasus() {
   family.position = PositionKind::kSinusoidal;
   family.forward.position_offset = 0;
   Layout layout = bart_layout();
-  for (Layout* one : {&layout, &layout.decoder[0]}) one->forward.positions = one->forward.embedding_norm = "";
+  for (Layout* one : {&layout, &layout.decoder[0]}) one->forward.embedding_norm = "";
   family.layouts = {layout};
   return family;
 }
