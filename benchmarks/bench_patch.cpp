@@ -80,7 +80,7 @@ int main(int count, char** words) {
   if (count != 6) return 2;
   const Model model = Model::open(words[1]);
   const std::vector<ModelInput> inputs = read_ids(words[2]);
-  const std::vector<PatchEdge> edges = app::read_edges(words[3], model.info().sizes);
+  const std::vector<PatchEdge> edges = app::read_edges(words[3], model.info().sizes).heads;
   const std::size_t first = std::stoul(words[4]);
   const int rounds = std::stoi(words[5]);
 

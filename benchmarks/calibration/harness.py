@@ -114,7 +114,7 @@ def write_safetensors(path: Path, tensors: dict[str, np.ndarray]) -> None:
 
 def random_model(folder: Path, *words: str) -> Path:
     """A checkpoint of tools/make_checkpoint.py: normal weights, nothing learned."""
-    line = [sys.executable, str(ROOT / "tools/make_checkpoint.py"), str(folder), *words]
+    line = [sys.executable, str(ROOT / "tools/make_checkpoint.py"), str(folder), "--force", *words]
     subprocess.run(line, check=True, capture_output=True)
     return folder
 

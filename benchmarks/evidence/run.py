@@ -34,7 +34,7 @@ def main() -> None:
     arguments = parser.parse_args()
     for section in sections(arguments.only):
         begin = time.monotonic()
-        write_section(section.__name__, section.run())
+        write_section(section.__name__.replace("_", "-"), section.run())
         print(f"{section.__name__}: {time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
 
 

@@ -33,6 +33,11 @@ TextForm<Replacement> replacement_form() {
       {{Replacement::kMean, "mean"}, {Replacement::kZero, "zero"}, {Replacement::kPair, "pair"}});
 }
 
+TextForm<PatchNodes> nodes_form() {
+  return named_values<PatchNodes>(
+      {{PatchNodes::kHeads, "heads"}, {PatchNodes::kMlp, "mlp"}, {PatchNodes::kUnembedding, "unembedding"}});
+}
+
 bool ends_with_any(const std::filesystem::path& path, std::initializer_list<std::string_view> endings) {
   std::string text = path.extension().string();
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -70,24 +75,35 @@ Replacement replacement_of(const PatchRequest& request) {
   return replace;
 }
 
+GivenEdges given_edges(const PatchRequest& request, const HeadSizes& sizes) {
+  if (!request.edges_in_memory.empty()) return find_edges(request.edges_in_memory, sizes);
+  return request.edges.empty() ? GivenEdges{} : read_edges(request.edges, sizes);
+}
+
 PatchOptions patch_options(const PatchRequest& request, const HeadSizes& sizes) {
+  const auto has = [&](PatchNodes nodes) { return std::ranges::find(request.nodes, nodes) != request.nodes.end(); };
+  const GivenEdges given = given_edges(request, sizes);
+  if (!given.empty() && request.nodes != PatchRequest{}.nodes) {
+    throw Error(ErrorKind::kInvalidArgument, "--nodes chooses edges, and --edges names them: give one of the two");
+  }
   PatchOptions options;
   options.roles.clear();
   options.replacement = replacement_of(request);
   options.weights = request.weights;
-  if (!request.edges_in_memory.empty()) {
-    options.given = find_edges(request.edges_in_memory, sizes);
-  } else if (!request.edges.empty()) {
-    options.given = read_edges(request.edges, sizes);
-  }
+  options.given = given.heads;
   for (const RolePair pair : request.pairs) {
     const auto has_role = [&](const PatchEdge& edge) { return edge.role == pair.target; };
-    if (options.given.empty() || std::ranges::any_of(options.given, has_role)) options.roles.push_back(pair.target);
+    if (given.empty() ? has(PatchNodes::kHeads) : std::ranges::any_of(given.heads, has_role)) {
+      options.roles.push_back(pair.target);
+    }
   }
   options.choice = {
-      .top = request.top, .controls = request.controls.value_or(options.given.empty() ? 1 : 0), .seed = request.seed};
+      .top = request.top, .controls = request.controls.value_or(given.empty() ? 1 : 0), .seed = request.seed};
   options.matched = {.draws = request.draws, .seed = request.seed};
   options.screen_only = request.screen_only;
+  options.components = {.given = given.components, .weights = request.weights, .choice = options.choice};
+  if (has(PatchNodes::kMlp)) options.components.targets.push_back(ComponentKind::kMlp);
+  if (has(PatchNodes::kUnembedding)) options.components.targets.push_back(ComponentKind::kUnembedding);
   return options;
 }
 
@@ -114,9 +130,13 @@ std::string fingerprint(std::span<const std::vector<Readout>> readouts) {
   return hash.digits();
 }
 
-std::string fingerprint(std::span<const PatchEdge> edges) {
+std::string fingerprint(const PatchOptions& options) {
   Hash hash;
-  for (const PatchEdge& edge : edges) {
+  for (const ComponentCut& cut : options.components.given) {
+    hash.add(to_string(cut.source));
+    hash.add(to_string(cut.target));
+  }
+  for (const PatchEdge& edge : options.given) {
     for (const std::size_t number : {static_cast<std::size_t>(edge.role), edge.source.layer, edge.source.head,
                                      edge.target.layer, edge.target.head}) {
       hash.add(number);
@@ -153,8 +173,12 @@ void describe(PatchRequest& request, OptionList& options) {
               "What a cut edge carries instead: the head's mean output over all inputs, zero, or its output on the "
               "paired input (default: pair with --pairs-with, else mean)");
   options.add("pairs", request.pairs, pair_form(), "Roles of source and target");
-  options.add("edges", request.edges,
-              "CSV file with columns pair, source, target: cut exactly these edges, instead of choosing");
+  options.add("nodes", request.nodes, nodes_form(),
+              "Where the edges end: heads, MLPs, the unembedding; edges to the latter two are chosen by overlap");
+  options.add(
+      "edges", request.edges,
+      "CSV file with columns pair, source, target: cut exactly these edges (pair OQ, OK, OV, or OM and OU, to L4M "
+      "and U), instead of choosing");
   options.add("top", request.top, "Edges to cut per pair of roles, by projection kernel, and as many by screen")
       .between(0, kMaxEdges);
   options
@@ -197,7 +221,7 @@ std::optional<PatchOutcome> run(const PatchRequest& request, const Context& call
   outcome.metric = request.metric;
   const PatchOptions options = patch_options(request, model.info().sizes);
   outcome.replacement = options.replacement;
-  outcome.given = !options.given.empty();
+  outcome.given = !options.given.empty() || !options.components.given.empty();
   std::vector<DescribedInput> described = read_inputs(model, request.inputs, context);
   context = context.without_memory(memory_of(described));
   std::vector<DescribedInput> described_pairs;
@@ -212,7 +236,7 @@ std::optional<PatchOutcome> run(const PatchRequest& request, const Context& call
   std::vector<std::vector<Readout>> readouts;
   if (!request.screen_only) readouts = make_readouts(request, model, inputs);
   if (has_labels(request)) command.identity["labels_contents"] = fingerprint(readouts);
-  if (outcome.given) command.identity["edges_contents"] = fingerprint(options.given);
+  if (outcome.given) command.identity["edges_contents"] = fingerprint(options);
   outcome.inputs = inputs.size();
   for (const ModelInput& input : inputs) outcome.tokens += token_count(model, input);
 

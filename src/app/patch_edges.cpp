@@ -13,27 +13,46 @@
 namespace headscope::app {
 namespace {
 
-PatchEdge find_edge(const NamedEdge& names, const HeadSizes& sizes) {
-  const auto fail = [](const char* expected, const std::string& found) {
-    throw Error(ErrorKind::kInvalidArgument, fmt::format("expected {}, found '{}'", expected, printable(found, 40)));
-  };
+[[noreturn]] void fail(const char* expected, const std::string& found) {
+  throw Error(ErrorKind::kInvalidArgument, fmt::format("expected {}, found '{}'", expected, printable(found, 40)));
+}
+
+template <typename Edge>
+void add_once(const Edge& edge, std::vector<Edge>& edges) {
+  if (std::ranges::find(edges, edge) == edges.end()) edges.push_back(edge);
+}
+
+void add_component(const NamedEdge& names, const HeadSizes& sizes, GivenEdges& edges) {
+  const auto source = parse_head(names.source);
+  const auto target = parse_component(names.target);
+  if (!source) fail("the name of a head such as L4H7", names.source);
+  const ComponentKind kind = names.pair == "OM" ? ComponentKind::kMlp : ComponentKind::kUnembedding;
+  if (!target || target->kind != kind) {
+    fail(kind == ComponentKind::kMlp ? "the name of an MLP such as L4M" : "U, the unembedding", names.target);
+  }
+  const ComponentCut cut{*source, *target};
+  check_cut(cut, sizes, /*parallel=*/false);  // `patch` knows whether they are
+  add_once(cut, edges.components);
+}
+
+void add(const NamedEdge& names, const HeadSizes& sizes, GivenEdges& edges) {
+  if (names.pair == "OM" || names.pair == "OU") {
+    add_component(names, sizes, edges);
+    return;
+  }
   const auto pair = parse_role_pair(names.pair);
   const auto source = parse_head(names.source);
   const auto target = parse_head(names.target);
-  if (!pair || pair->source != Role::kO || pair->target == Role::kO) fail("pair OQ, OK or OV", names.pair);
+  if (!pair || pair->source != Role::kO || pair->target == Role::kO) fail("pair OQ, OK, OV, OM or OU", names.pair);
   if (!source || !target) fail("the name of a head such as L4H7 or L4KV1", source ? names.target : names.source);
   const PatchEdge edge{*source, pair->target, *target};
   check_edge(edge, sizes);
-  return edge;
-}
-
-void add(const PatchEdge& edge, std::vector<PatchEdge>& edges) {
-  if (std::ranges::find(edges, edge) == edges.end()) edges.push_back(edge);
+  add_once(edge, edges.heads);
 }
 
 }  // namespace
 
-std::vector<PatchEdge> read_edges(const std::filesystem::path& path, const HeadSizes& sizes) {
+GivenEdges read_edges(const std::filesystem::path& path, const HeadSizes& sizes) {
   constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
   const MappedFile file = MappedFile::open(path);
   const auto malformed = [&](const std::string& why) {
@@ -49,11 +68,11 @@ std::vector<PatchEdge> read_edges(const std::filesystem::path& path, const HeadS
     if (!found) malformed(fmt::format("has no column '{}', expected pair, source and target", kNames[c]));
     columns[c] = *found;
   }
-  std::vector<PatchEdge> edges;
+  GivenEdges edges;
   for (std::size_t i = 0; i < rows.rows(); ++i) {
     const auto cell = [&](std::size_t c) { return std::string(rows.cell(i, columns[c])); };
     try {
-      add(find_edge({cell(0), cell(1), cell(2)}, sizes), edges);
+      add({cell(0), cell(1), cell(2)}, sizes, edges);
     } catch (const Error& error) {
       throw Error(ErrorKind::kFormat, fmt::format("{} line {}: {}", path.string(), i + 2, error.what()));
     }
@@ -62,11 +81,11 @@ std::vector<PatchEdge> read_edges(const std::filesystem::path& path, const HeadS
   return edges;
 }
 
-std::vector<PatchEdge> find_edges(std::span<const NamedEdge> names, const HeadSizes& sizes) {
-  std::vector<PatchEdge> edges;
+GivenEdges find_edges(std::span<const NamedEdge> names, const HeadSizes& sizes) {
+  GivenEdges edges;
   for (std::size_t i = 0; i < names.size(); ++i) {
     try {
-      add(find_edge(names[i], sizes), edges);
+      add(names[i], sizes, edges);
     } catch (const Error& error) {
       throw Error(error.kind(), fmt::format("--edges: edge {}: {}", i, error.what()));
     }

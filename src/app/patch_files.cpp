@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 
 #include "app/json_text.h"
@@ -65,6 +66,34 @@ Json agreement_json(const Agreement& one) {
           {"p", number(one.p)}};
 }
 
+std::string pair_name(ComponentKind target) {
+  return target == ComponentKind::kMlp ? "OM" : "OU";
+}
+
+Json cut_json(const MeasuredCut& one) {
+  return {{"pair", pair_name(one.cut.target.kind)},
+          {"source", to_string(one.cut.source)},
+          {"target", to_string(one.cut.target)},
+          {"overlap", one.overlap},
+          {"z", one.z},
+          {"effect", number(one.effect)},
+          {"kind", to_string(one.kind)}};
+}
+
+Json agreement_json(const ComponentAgreement& one) {
+  return {{"pair", pair_name(one.target)},
+          {"chosen", one.chosen},
+          {"controls", one.controls},
+          {"level", number(one.level)},
+          {"above", one.above},
+          {"median", number(one.median)},
+          {"median_control", number(one.median_control)},
+          {"auc_overlap", number(one.auc_overlap)},
+          {"auc_z", number(one.auc_z)},
+          {"rank_correlation_overlap", number(one.rank_correlation_overlap)},
+          {"p", number(one.p)}};
+}
+
 Json about_json(const PatchOutcome& outcome) {
   return {{"verdict", verdict(outcome)},
           {"metric", metric_name(outcome.metric)},
@@ -75,22 +104,61 @@ Json about_json(const PatchOutcome& outcome) {
           {"before", number(outcome.result.before)}};
 }
 
+Json node_json(const ComponentId& id) {
+  Json node = {{"name", to_string(id)}, {"kind", to_string(id.kind)}};
+  if (id.is_in_layer()) node["layer"] = id.layer;
+  if (id.is_head()) node["head"] = id.head;
+  return node;
+}
+
+Json edge_json(const CircuitEdge& one) {
+  Json edge = {{"pair", one.pair},
+               {"source", to_string(one.source)},
+               {"target", to_string(one.target)},
+               {"z", number(one.z)},
+               {"effect", one.effect},
+               {"kind", to_string(one.kind)}};
+  if (one.pk) edge["pk"] = *one.pk;
+  if (one.local) edge["local"] = *one.local;
+  if (one.overlap) edge["overlap"] = *one.overlap;
+  return edge;
+}
+
+std::vector<CircuitEdge> circuit_of(const PatchOutcome& outcome) {
+  return circuit_of(outcome.result.edges, outcome.result.components.cuts);
+}
+
 std::string circuit_json(const PatchOutcome& outcome) {
-  const std::vector<MeasuredEdge> circuit = circuit_of(outcome.result.edges);
+  const std::vector<CircuitEdge> circuit = circuit_of(outcome);
   Json root = about_json(outcome);
   Json levels = Json::object();
   for (const Agreement& one : outcome.result.agreement) levels[pair_name(one.role)] = number(one.level);
-  root["levels"] = std::move(levels);
-  std::set<HeadId> heads;
-  for (const MeasuredEdge& one : circuit) heads.insert({one.edge.source, one.edge.target});
-  root["nodes"] = Json::array();
-  for (const HeadId& id : heads) {
-    root["nodes"].push_back(
-        {{"name", to_string(id)}, {"layer", id.layer}, {"head", id.head}, {"kind", id.key_value ? "kv" : "query"}});
+  for (const ComponentAgreement& one : outcome.result.components.agreement) {
+    levels[pair_name(one.target)] = number(one.level);
   }
+  root["levels"] = std::move(levels);
+  std::set<ComponentId> nodes;
+  for (const CircuitEdge& one : circuit) nodes.insert({one.source, one.target});
+  root["nodes"] = Json::array();
+  for (const ComponentId& id : nodes) root["nodes"].push_back(node_json(id));
   root["edges"] = Json::array();
-  for (const MeasuredEdge& one : circuit) root["edges"].push_back(edge_json(one));
+  for (const CircuitEdge& one : circuit) root["edges"].push_back(edge_json(one));
   return app::json_text(root);
+}
+
+void add_components(const ComponentEffects& effects, RunFolder& folder) {
+  Table table = make_table(run_files::kPatchComponents);
+  for (const MeasuredCut& one : effects.cuts) {
+    table.add_row({pair_name(one.cut.target.kind), to_string(one.cut.source), to_string(one.cut.target), one.overlap,
+                   one.z, one.effect, to_string(one.kind), one.beyond_chance, one.above_controls, one.in_circuit});
+  }
+  folder.add_table(run_files::kPatchComponents, std::move(table));
+  Table agreement = make_table(run_files::kPatchComponentAgreement);
+  for (const ComponentAgreement& one : effects.agreement) {
+    agreement.add_row({pair_name(one.target), one.chosen, one.controls, one.level, one.above, one.median,
+                       one.median_control, one.auc_overlap, one.auc_z, one.rank_correlation_overlap, one.p});
+  }
+  folder.add_table(run_files::kPatchComponentAgreement, std::move(agreement));
 }
 
 void add_edges(const PatchOutcome& outcome, RunFolder& folder) {
@@ -149,6 +217,32 @@ std::string agreement_lines(const PatchOutcome& outcome) {
   return text;
 }
 
+// The edges to MLPs and the unembedding with the largest effects, and how they compare with their controls.
+std::string component_lines(const ComponentEffects& effects) {
+  constexpr std::size_t kShown = 10;
+  std::vector<MeasuredCut> cuts;
+  std::ranges::copy_if(effects.cuts, std::back_inserter(cuts),
+                       [](const MeasuredCut& one) { return one.kind != EdgeKind::kControl; });
+  std::ranges::stable_sort(cuts, std::greater{}, [](const MeasuredCut& one) { return std::abs(*one.effect); });
+  cuts.resize(std::min(cuts.size(), kShown));
+  std::string text =
+      fmt::format("  {:<4} {:<22} {:>9} {:>8} {:>8}  {}\n", "pair", "edge", "effect", "overlap", "z", "chosen by");
+  for (const MeasuredCut& one : cuts) {
+    text += fmt::format("  {:<4} {:<22} {:>+9.3g} {:>8} {:>8}  {}{}\n", pair_name(one.cut.target.kind),
+                        fmt::format("{} > {}", to_string(one.cut.source), to_string(one.cut.target)), *one.effect,
+                        hundredths(one.overlap), hundredths(one.z), to_string(one.kind),
+                        one.in_circuit ? ", in the circuit" : "");
+  }
+  text += fmt::format("  {:<4} {:>5} {:>8} {:>8} {:>9} {:>8} {:>11} {:>6}\n", "pair", "cut", "median", "controls",
+                      "their 99%", "above", "AUC overlap", "p");
+  for (const ComponentAgreement& one : effects.agreement) {
+    text += fmt::format("  {:<4} {:>5} {:>8} {:>8} {:>9} {:>8} {:>11} {:>6}\n", pair_name(one.target), one.chosen,
+                        short_text(one.median), short_text(one.median_control), short_text(one.level), one.above,
+                        hundredths(one.auc_overlap), short_text(one.p));
+  }
+  return text;
+}
+
 }  // namespace
 
 void write(const PatchOutcome& outcome, RunFolder& folder) {
@@ -159,9 +253,11 @@ void write(const PatchOutcome& outcome, RunFolder& folder) {
         one.values.values());
   }
   folder.verdict() = verdict(outcome);
-  if (outcome.result.edges.empty()) return;
-  add_edges(outcome, folder);
-  folder.add_text(describe(run_files::kCircuitGraph), circuit_graphml(circuit_of(outcome.result.edges)));
+  const ComponentEffects& components = outcome.result.components;
+  if (!outcome.result.edges.empty()) add_edges(outcome, folder);
+  if (!components.cuts.empty()) add_components(components, folder);
+  if (outcome.result.edges.empty() && components.cuts.empty()) return;
+  folder.add_text(describe(run_files::kCircuitGraph), circuit_graphml(circuit_of(outcome)));
   folder.add_text(describe(run_files::kCircuit), circuit_json(outcome));
 }
 
@@ -181,6 +277,7 @@ std::string summary(const PatchOutcome& outcome) {
   }
   text += "\n";
   if (!result.edges.empty()) text += strongest_lines(outcome) + agreement_lines(outcome);
+  if (!result.components.cuts.empty()) text += component_lines(result.components);
   for (std::size_t i = 1; i < sentences.size(); ++i) text += sentences[i] + "\n";
   if (outcome.warning) text += fmt::format("warning: {}\n", *outcome.warning);
   return text + "\n" + app::files_line(outcome.files);
@@ -192,6 +289,9 @@ std::string to_json(const PatchOutcome& outcome) {
   for (const Agreement& one : outcome.result.agreement) root["agreement"].push_back(agreement_json(one));
   root["edges"] = Json::array();
   for (const MeasuredEdge& one : outcome.result.edges) root["edges"].push_back(edge_json(one));
+  const ComponentEffects& components = outcome.result.components;
+  for (const ComponentAgreement& one : components.agreement) root["component_agreement"].push_back(agreement_json(one));
+  for (const MeasuredCut& one : components.cuts) root["component_edges"].push_back(cut_json(one));
   if (outcome.warning) root["warnings"].push_back(*outcome.warning);
   return app::json_text(std::move(root), outcome.files);
 }

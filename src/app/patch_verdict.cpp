@@ -62,6 +62,11 @@ std::size_t controls_of(const PatchOutcome& outcome, Role role) {
   return count;
 }
 
+// By which p is corrected.
+double test_count(const PatchOutcome& outcome) {
+  return static_cast<double>(outcome.result.agreement.size() + outcome.result.components.agreement.size());
+}
+
 // What the edges of one kind show, all roles together.
 struct KindVerdict {
   EdgeKind kind;
@@ -74,7 +79,7 @@ struct KindVerdict {
 
 KindVerdict judge(const PatchOutcome& outcome, EdgeKind kind) {
   KindVerdict found{.kind = kind};
-  const auto tests = static_cast<double>(outcome.result.agreement.size());
+  const double tests = test_count(outcome);
   for (const Agreement& one : outcome.result.agreement) {
     if (one.sample != kind) continue;
     found.chosen += one.chosen;
@@ -117,12 +122,10 @@ std::string p_sentence(const PatchOutcome& outcome) {
     all.push_back(fmt::format("{} {} {:.2g}", to_string(RolePair{Role::kO, one.role}), to_string(one.sample), one.p));
   }
   return fmt::format("p per pair and sample: {}; corrected for their number, those up to {:.2g} count.",
-                     fmt::join(all, ", "), kLevel / static_cast<double>(outcome.result.agreement.size()));
+                     fmt::join(all, ", "), kLevel / test_count(outcome));
 }
 
-}  // namespace
-
-std::vector<std::string> verdict(const PatchOutcome& outcome) {
+std::vector<std::string> heads_verdict(const PatchOutcome& outcome) {
   const PatchResult& result = outcome.result;
   if (result.edges.empty()) {
     return result.before ? std::vector<std::string>{"No edge was cut: the model has no pair of heads to cut."}
@@ -148,11 +151,39 @@ std::vector<std::string> verdict(const PatchOutcome& outcome) {
     could_tell = could_tell || one.could_tell;
   }
   if (any) sentences.push_back(fmt::format("The strongest is {}.", effect_text(*best, outcome)));
-  const std::size_t circuit = circuit_of(result.edges).size();
+  const std::size_t circuit = circuit_of(result.edges, {}).size();
   sentences.push_back(
       fmt::format("The circuit, edges above that level whose weights are beyond chance, has {} edge{}{}.", circuit,
                   circuit == 1 ? "" : "s", circuit > 0 && !any && could_tell ? ", no more than chance gives" : ""));
   sentences.push_back(p_sentence(outcome));
+  return sentences;
+}
+
+// What cuts into one kind of target show.
+std::string component_sentence(const ComponentAgreement& one, double tests) {
+  const std::string_view target = one.target == ComponentKind::kMlp ? "MLPs" : "the unembedding";
+  if (one.controls == 0) {
+    return fmt::format("{} edge{} to {} cut. Without random edges as controls nothing can be said about chance.",
+                       one.chosen, one.chosen == 1 ? "" : "s", target);
+  }
+  const std::string counts = fmt::format(
+      "{} of {} edges to {} change the output more than 99 % of random edges from the same layers (about {:.1f} would "
+      "by chance); p {:.2g}",
+      one.above, one.chosen, target, static_cast<double>(one.chosen) / static_cast<double>(one.controls + 1), one.p);
+  if (one.p * tests <= kLevel) return counts + ".";
+  if (one.least_p * tests > kLevel) return fmt::format("Too few edges to {} were cut to tell: {}.", target, counts);
+  return fmt::format("No effect of edges to {} beyond that of random edges: {}.", target, counts);
+}
+
+}  // namespace
+
+std::vector<std::string> verdict(const PatchOutcome& outcome) {
+  const ComponentEffects& components = outcome.result.components;
+  std::vector<std::string> sentences;
+  if (!outcome.result.edges.empty() || components.cuts.empty()) sentences = heads_verdict(outcome);
+  for (const ComponentAgreement& one : components.agreement) {
+    sentences.push_back(component_sentence(one, test_count(outcome)));
+  }
   return sentences;
 }
 

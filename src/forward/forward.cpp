@@ -9,6 +9,7 @@
 #include "forward/pass/layer.h"
 #include "forward/pass/pass.h"
 #include "forward/pass/stack.h"
+#include "forward/pass/stream_changes.h"
 #include "forward/weights.h"
 
 namespace headscope {
@@ -21,6 +22,7 @@ void run_step(Pass& pass, Stack& stack, std::size_t layer) {
 
 void write_requested_output(Pass& pass, Stack& stack) {
   if (!pass.options.on_output) return;
+  if (pass.options.output_change) add_changes(stack, pass.options.output_change, stack.stream);
   std::vector<OutputPart> parts;
   for (std::size_t k = 0; k < stack.members.size(); ++k) {
     const KeptRows& kept = stack.kept[k];

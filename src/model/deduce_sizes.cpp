@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 
 #include "headscope/base/error.h"
@@ -128,7 +129,8 @@ class Deduction {
       return match_.stored_layers.size();
     }
     const std::size_t present = layers_present();
-    const MaybeSize stated_layers = stated(keys().layers, "block_count");
+    MaybeSize stated_layers = stated(keys().layers, "block_count");
+    if (stated_layers && checkpoint_.is_gguf()) stated_layers = *stated_layers - predicting_layers(*stated_layers);
     const std::size_t layers = stated_layers.value_or(present);
     if (layers > checkpoint_.tensors().size()) {
       fail(fmt::format("{} {} layers, but the checkpoint has only {} tensors",
@@ -140,6 +142,16 @@ class Deduction {
           fmt::format("the file has {} layers, but the configuration {}: the others are ignored", present, layers));
     }
     return layers;
+  }
+
+  // GGUF counts the layers that predict further tokens, the last ones of the file, which are not part of the model.
+  std::size_t predicting_layers(std::size_t layers) const {
+    const std::string key = match_.gguf_keys + ".nextn_predict_layers";
+    const auto value = checkpoint_.metadata(key);
+    if (!value) return 0;
+    const std::uint64_t count = value->as_unsigned().value_or(layers);
+    if (count >= layers) fail(fmt::format("'{}' is not a number below that of all layers, {}", key, layers));
+    return static_cast<std::size_t>(count);
   }
 
   std::size_t layers_present() const {

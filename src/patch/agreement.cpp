@@ -25,8 +25,8 @@ double quantile(std::vector<double> values, double q) {
   return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
 }
 
-double median_or_nan(const std::vector<double>& values) {
-  return values.empty() ? kNan : median(values);
+double median_or_nan(std::span<const double> values) {
+  return values.empty() ? kNan : median({values.begin(), values.end()});
 }
 
 // Sum of the ranks of the first `count` values, against random choices of as many.
@@ -92,37 +92,48 @@ double level_of(std::span<const MeasuredEdge> edges, Role role) {
   for (const MeasuredEdge& one : edges) {
     if (one.edge.role == role && one.kind == EdgeKind::kControl && one.effect) effects.push_back(std::abs(*one.effect));
   }
-  return quantile(std::move(effects), kQuantile);
+  return control_level(std::move(effects));
 }
 
-double auc(std::span<const double> scores, std::span<const double> effects, double level) {
+Agreement compare_sample(const SampleValues& values, double level, const Random& random) {
+  Agreement one{compare_effects(values.chosen, values.controls, level, random)};
+  one.auc_pk = auc_above(values.pk, values.effect, level);
+  one.auc_z = auc_above(values.z, values.effect, level);
+  one.auc_local = auc_above(values.local, values.effect, level);
+  one.rank_correlation_pk = effect_correlation(values.pk, values.effect);
+  one.rank_correlation_local = effect_correlation(values.local, values.effect);
+  return one;
+}
+
+}  // namespace
+
+double control_level(std::vector<double> controls) {
+  return quantile(std::move(controls), kQuantile);
+}
+
+double auc_above(std::span<const double> predictor, std::span<const double> effects, double level) {
   if (std::isnan(level)) return kNan;
   std::vector<ScoredPair> pairs;
-  for (std::size_t i = 0; i < scores.size(); ++i) pairs.push_back({scores[i], effects[i] > level});
+  for (std::size_t i = 0; i < predictor.size(); ++i) pairs.push_back({predictor[i], effects[i] > level});
   return score_labels(pairs, 1).roc_auc;
 }
 
-double correlation(const std::vector<double>& a, const std::vector<double>& b) {
+double effect_correlation(std::span<const double> predictor, std::span<const double> effects) {
   constexpr std::size_t kFewest = 3;
-  return a.size() < kFewest ? kNan : rank_correlation(std::span<const double>(a), std::span<const double>(b));
+  return predictor.size() < kFewest ? kNan : rank_correlation(predictor, effects);
 }
 
-Agreement compare_sample(const SampleValues& values, double level, Random random) {
-  Agreement one;
-  one.chosen = values.chosen.size();
-  one.controls = values.controls.size();
+EffectComparison compare_effects(std::span<const double> chosen, std::span<const double> controls, double level,
+                                 const Random& random) {
+  EffectComparison one;
+  one.chosen = chosen.size();
+  one.controls = controls.size();
   one.level = level;
-  one.above = static_cast<std::size_t>(std::ranges::count_if(values.chosen, [&](double size) { return size > level; }));
-  one.median = median_or_nan(values.chosen);
-  one.median_control = median_or_nan(values.controls);
-  one.auc_pk = auc(values.pk, values.effect, level);
-  one.auc_z = auc(values.z, values.effect, level);
-  one.auc_local = auc(values.local, values.effect, level);
-  one.rank_correlation_pk = correlation(values.pk, values.effect);
-  one.rank_correlation_local = correlation(values.local, values.effect);
+  one.above = static_cast<std::size_t>(std::ranges::count_if(chosen, [&](double size) { return size > level; }));
+  one.median = median_or_nan(chosen);
+  one.median_control = median_or_nan(controls);
   // NaN without controls.
-  const double smaller =
-      std::min(rank_sum_p(values.chosen, values.controls, random), precedence_p(values.chosen, values.controls));
+  const double smaller = std::min(rank_sum_p(chosen, controls, random), precedence_p(chosen, controls));
   one.p = smaller > 0.5 ? 1 : 2 * smaller;
   // All chosen edges above all controls.
   double least = 1;
@@ -132,8 +143,6 @@ Agreement compare_sample(const SampleValues& values, double level, Random random
   one.least_p = std::min(1.0, 2 * least);
   return one;
 }
-
-}  // namespace
 
 std::vector<Agreement> compare_with_controls(std::span<MeasuredEdge> edges, std::span<const Role> roles,
                                              std::uint64_t seed) {

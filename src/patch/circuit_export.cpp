@@ -27,21 +27,58 @@ constexpr std::array kKeys = std::to_array<Key>({{"n0", "node", "layer", "int"},
                                                  {"e2", "edge", "z", "double"},
                                                  {"e3", "edge", "local", "double"},
                                                  {"e4", "edge", "effect", "double"},
-                                                 {"e5", "edge", "weight", "double"}});
+                                                 {"e5", "edge", "weight", "double"},
+                                                 {"e6", "edge", "overlap", "double"}});
+
+std::string pair_of(ComponentKind target) {
+  return target == ComponentKind::kMlp ? "OM" : "OU";
+}
+
+std::optional<double> unless_undefined(double value) {
+  return std::isnan(value) ? std::nullopt : std::optional(value);
+}
+
+// Adds what belongs to the circuit of edges of one sort.
+template <typename Edges, typename Convert>
+void add_circuit(const Edges& edges, const Convert& convert, std::vector<CircuitEdge>& circuit) {
+  const bool has_controls =
+      std::ranges::any_of(edges, [](const auto& edge) { return edge.kind == EdgeKind::kControl; });
+  for (const auto& edge : edges) {
+    const bool is_in =
+        has_controls ? edge.in_circuit && edge.kind != EdgeKind::kControl : edge.kind == EdgeKind::kGiven;
+    if (is_in) circuit.push_back(convert(edge));
+  }
+}
 
 }  // namespace
 
-std::vector<MeasuredEdge> circuit_of(std::span<const MeasuredEdge> edges) {
-  const bool has_controls =
-      std::ranges::any_of(edges, [](const MeasuredEdge& edge) { return edge.kind == EdgeKind::kControl; });
-  std::vector<MeasuredEdge> circuit;
-  std::ranges::copy_if(edges, std::back_inserter(circuit), [&](const MeasuredEdge& edge) {
-    return has_controls ? edge.in_circuit && edge.kind != EdgeKind::kControl : edge.kind == EdgeKind::kGiven;
-  });
+std::vector<CircuitEdge> circuit_of(std::span<const MeasuredEdge> edges, std::span<const MeasuredCut> cuts) {
+  std::vector<CircuitEdge> circuit;
+  const auto of_heads = [](const MeasuredEdge& one) {
+    return CircuitEdge{.pair = to_string(RolePair{Role::kO, one.edge.role}),
+                       .source = one.edge.source,
+                       .target = one.edge.target,
+                       .kind = one.kind,
+                       .pk = one.pk,
+                       .z = one.z,
+                       .local = one.local,
+                       .effect = one.effect.value_or(0)};
+  };
+  const auto to_component = [](const MeasuredCut& one) {
+    return CircuitEdge{.pair = pair_of(one.cut.target.kind),
+                       .source = one.cut.source,
+                       .target = one.cut.target,
+                       .kind = one.kind,
+                       .overlap = unless_undefined(one.overlap),
+                       .z = unless_undefined(one.z),
+                       .effect = one.effect.value_or(0)};
+  };
+  add_circuit(edges, of_heads, circuit);
+  add_circuit(cuts, to_component, circuit);
   return circuit;
 }
 
-std::string circuit_graphml(std::span<const MeasuredEdge> circuit) {
+std::string circuit_graphml(std::span<const CircuitEdge> circuit) {
   std::string out =
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n";
   const auto add = [&]<typename... Values>(fmt::format_string<Values...> format, Values&&... values) {
@@ -51,18 +88,22 @@ std::string circuit_graphml(std::span<const MeasuredEdge> circuit) {
     add("  <key id=\"{}\" for=\"{}\" attr.name=\"{}\" attr.type=\"{}\"/>\n", key.id, key.of, key.name, key.type);
   }
   out += "  <graph edgedefault=\"directed\">\n";
-  std::set<HeadId> heads;
-  for (const MeasuredEdge& one : circuit) heads.insert({one.edge.source, one.edge.target});
-  for (const HeadId& id : heads) {
-    add("    <node id=\"{}\"><data key=\"n0\">{}</data><data key=\"n1\">{}</data><data key=\"n2\">{}</data></node>\n",
-        to_string(id), id.layer, id.head, id.key_value ? "kv" : "query");
+  std::set<ComponentId> nodes;
+  for (const CircuitEdge& one : circuit) nodes.insert({one.source, one.target});
+  for (const ComponentId& id : nodes) {
+    add("    <node id=\"{}\">", to_string(id));
+    if (id.is_in_layer()) add("<data key=\"n0\">{}</data>", id.layer);
+    if (id.is_head()) add("<data key=\"n1\">{}</data>", id.head);
+    add("<data key=\"n2\">{}</data></node>\n", to_string(id.kind));
   }
-  for (const MeasuredEdge& one : circuit) {
-    add("    <edge source=\"{}\" target=\"{}\">", to_string(one.edge.source), to_string(one.edge.target));
-    add("<data key=\"e0\">{}</data>", to_string(RolePair{Role::kO, one.edge.role}));
-    const double effect = one.effect.value_or(0);
-    const std::array numbers = {one.pk, one.z, one.local, effect, std::abs(effect)};
-    for (std::size_t i = 0; i < numbers.size(); ++i) add("<data key=\"e{}\">{}</data>", i + 1, numbers[i]);
+  for (const CircuitEdge& one : circuit) {
+    add("    <edge source=\"{}\" target=\"{}\">", to_string(one.source), to_string(one.target));
+    add("<data key=\"e0\">{}</data>", one.pair);
+    const std::array<std::optional<double>, 6> numbers = {
+        one.pk, one.z, one.local, one.effect, std::abs(one.effect), one.overlap};
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (numbers[i]) add("<data key=\"e{}\">{}</data>", i + 1, *numbers[i]);
+    }
     out += "</edge>\n";
   }
   return out + "  </graph>\n</graphml>\n";

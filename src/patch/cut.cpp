@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
+#include <utility>
 
 #include "headscope/base/error.h"
 #include "headscope/base/memory.h"
 #include "headscope/base/message.h"
 #include "headscope/base/parallel.h"
+#include "headscope/model/network.h"
 
 namespace headscope {
 namespace {
@@ -27,10 +28,6 @@ void copy(MatrixView from, MatrixSpan to) {
   for (std::size_t t = 0; t < from.rows(); ++t) {
     std::copy_n(from.data() + t * from.row_stride(), from.columns(), to.row(t).begin());
   }
-}
-
-std::string id_of(const PatchEdge& edge) {
-  return fmt::format("{} {} {}", letter(edge.role), to_string(edge.source), to_string(edge.target));
 }
 
 }  // namespace
@@ -94,47 +91,89 @@ double CutMeter::before(const Context& context) const {
   return sum / static_cast<double>(count_);
 }
 
+CutMeter::Cut CutMeter::cut_of(const PatchEdge& edge) {
+  return {.source = edge.source,
+          .reader = Reader::kHead,
+          .layer = edge.target.layer,
+          .role = edge.role,
+          .head = edge.target.head,
+          .id = fmt::format("{} {} {}", letter(edge.role), to_string(edge.source), to_string(edge.target))};
+}
+
+// The stream after the last layer is not recorded, so what the unembedding reads is changed after running that layer.
+CutMeter::Cut CutMeter::cut_of(const ComponentCut& cut) const {
+  const bool mlp = cut.target.kind == ComponentKind::kMlp;
+  return {.source = cut.source,
+          .reader = mlp ? Reader::kMlp : Reader::kUnembedding,
+          .layer = mlp ? cut.target.layer : record_.model().info().sizes.layers - 1,
+          .role = Role::kO,
+          .head = 0,
+          .id = fmt::format("{} {}", to_string(cut.source), to_string(cut.target))};
+}
+
 std::vector<double> CutMeter::measure(std::span<const PatchEdge> edges, const Context& context,
                                       FinishedWork* finished) const {
-  std::map<std::size_t, std::vector<std::size_t>> by_layer;
-  for (std::size_t i = 0; i < edges.size(); ++i) {
-    check_edge(edges[i], record_.model().info().sizes);
-    by_layer[edges[i].target.layer].push_back(i);
+  std::vector<Cut> cuts;
+  for (const PatchEdge& edge : edges) {
+    check_edge(edge, record_.model().info().sizes);
+    cuts.push_back(cut_of(edge));
   }
+  return measure_all(cuts, context, finished);
+}
+
+std::vector<double> CutMeter::measure_components(std::span<const ComponentCut> edges, const Context& context,
+                                                 FinishedWork* finished) const {
+  const Network network = resolve_network(record_.model());
+  std::vector<Cut> cuts;
+  for (const ComponentCut& edge : edges) {
+    check_cut(edge, record_.model().info().sizes, network.parallel);
+    if (edge.target.is_mlp() && !network.layers[edge.target.layer].has_mlp) {
+      throw Error(ErrorKind::kInvalidArgument,
+                  fmt::format("there is no {}: the layer has no MLP", to_string(edge.target)));
+    }
+    cuts.push_back(cut_of(edge));
+  }
+  return measure_all(cuts, context, finished);
+}
+
+std::vector<double> CutMeter::measure_all(std::span<const Cut> cuts, const Context& context,
+                                          FinishedWork* finished) const {
+  std::map<std::pair<std::size_t, Reader>, std::vector<std::size_t>> by_layer;
+  for (std::size_t i = 0; i < cuts.size(); ++i) by_layer[{cuts[i].layer, cuts[i].reader}].push_back(i);
   const std::size_t at_once = cuts_at_once(context);
-  std::vector<double> values(edges.size());
+  std::vector<double> values(cuts.size());
   std::size_t done = 0;
   for (auto& [layer, indices] : by_layer) {
     // O is read once per source layer.
-    std::ranges::stable_sort(indices, {}, [&](std::size_t i) { return edges[i].source; });
+    std::ranges::stable_sort(indices, {}, [&](std::size_t i) { return cuts[i].source; });
     for (std::size_t first = 0; first < indices.size(); first += at_once) {
       const std::span<const std::size_t> part =
           std::span(indices).subspan(first, std::min(at_once, indices.size() - first));
-      std::vector<PatchEdge> batch;
-      for (const std::size_t i : part) batch.push_back(edges[i]);
-      const auto all = static_cast<double>(edges.size());
+      std::vector<Cut> batch;
+      for (const std::size_t i : part) batch.push_back(cuts[i]);
+      const auto all = static_cast<double>(cuts.size());
       const double begin = static_cast<double>(done) / all;
       done += part.size();
       const std::vector<double> found =
-          measure_or_restore(layer, batch, context.part(begin, static_cast<double>(done) / all), finished);
+          measure_or_restore(batch, context.part(begin, static_cast<double>(done) / all), finished);
       for (std::size_t k = 0; k < part.size(); ++k) values[part[k]] = found[k];
     }
   }
   return values;
 }
 
-std::vector<double> CutMeter::measure_or_restore(std::size_t layer, std::span<const PatchEdge> edges,
-                                                 const Context& context, FinishedWork* finished) const {
-  if (finished == nullptr) return measure_layer(layer, edges, context);
+std::vector<double> CutMeter::measure_or_restore(std::span<const Cut> batch, const Context& context,
+                                                 FinishedWork* finished) const {
+  if (finished == nullptr) return measure_batch(batch, context);
   // Which cuts share a batch shows in the last bits, so only whole batches are restored.
   std::string id;
-  for (const PatchEdge& edge : edges) id += id_of(edge) + ";";
-  std::vector<double> values(edges.size());
+  for (const Cut& cut : batch) id += cut.id + ";";
+  std::vector<double> values(batch.size());
   if (const auto found = finished->find(id); found && found->size() == values.size() * sizeof(double)) {
     MessageReader(*found).take_all(std::span(values));
     return values;
   }
-  values = measure_layer(layer, edges, context);
+  values = measure_batch(batch, context);
   finished->keep(id, std::as_bytes(std::span(values)));
   return values;
 }
@@ -147,34 +186,56 @@ std::size_t CutMeter::cuts_at_once(const Context& context) const {
   return std::max<std::size_t>(1, std::min(kBatchTokens / tokens, context.memory / 4 / bytes));
 }
 
-std::vector<double> CutMeter::measure_layer(std::size_t layer, std::span<const PatchEdge> edges,
-                                            const Context& context) const {
+// What a cut adds to the stream that its target reads.
+Matrix CutMeter::change_of(const Cut& cut, std::size_t input, const HeadWeights& writes) const {
+  switch (cut.reader) {
+    case Reader::kHead:
+      return change_.of_stream(cut.source, cut.layer, input, writes);
+    case Reader::kMlp:
+      return change_.before_mlp(cut.source, cut.layer, input, writes);
+    case Reader::kUnembedding:
+      break;
+  }
+  return change_.of_stream(cut.source, cut.layer + 1, input, writes);
+}
+
+std::vector<double> CutMeter::measure_batch(std::span<const Cut> batch, const Context& context) const {
   const std::size_t inputs = record_.inputs().size();
-  const std::size_t held = edges.size() * all_tokens(record_) * record_.model().info().sizes.d_model * sizeof(float);
-  std::vector<Matrix> changes(edges.size() * inputs);
+  const std::size_t layer = batch.front().layer;
+  const std::size_t held = batch.size() * all_tokens(record_) * record_.model().info().sizes.d_model * sizeof(float);
+  std::vector<Matrix> changes(batch.size() * inputs);
   HeadWeights writes;
-  for (std::size_t i = 0; i < edges.size(); ++i) {
-    if (i == 0 || edges[i].source.layer != edges[i - 1].source.layer) {
-      writes = record_.model().load_heads(edges[i].source.layer, Role::kO, WeightProcessing::kRaw, std::move(writes));
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (i == 0 || batch[i].source.layer != batch[i - 1].source.layer) {
+      writes = record_.model().load_heads(batch[i].source.layer, Role::kO, WeightProcessing::kRaw, std::move(writes));
     }
-    parallel_for(inputs, [&](std::size_t input) {
-      changes[i * inputs + input] = change_.of_stream(edges[i].source, layer, input, writes);
-    });
+    parallel_for(inputs, [&](std::size_t input) { changes[i * inputs + input] = change_of(batch[i], input, writes); });
   }
   std::vector<ReadoutSum> sums;
   for (std::size_t i = 0; i < changes.size(); ++i) sums.emplace_back(readouts_[i % inputs]);
   ForwardOptions pass;
-  pass.copies = edges.size();
+  pass.copies = batch.size();
   pass.begin_layer = layer;
   pass.start = [&](std::size_t copied, MatrixSpan rows) { copy(record_.stream(layer, copied % inputs), rows); };
-  pass.edits = [&](std::size_t copied) {
-    const PatchEdge& edge = edges[copied / inputs];
-    return std::vector<ReadEdit>{{edge.role, edge.target.head, changes[copied].view()}};
-  };
+  const auto whole = [&](std::size_t copied) { return changes[copied].view(); };
+  switch (batch.front().reader) {
+    case Reader::kHead:
+      pass.edits = [&](std::size_t copied) {
+        const Cut& cut = batch[copied / inputs];
+        return std::vector<ReadEdit>{{cut.role, cut.head, changes[copied].view()}};
+      };
+      break;
+    case Reader::kMlp:
+      pass.mlp_change = whole;
+      break;
+    case Reader::kUnembedding:
+      pass.output_change = whole;
+      break;
+  }
   want_readouts(pass);
   pass.on_output = [&](const OutputRows& rows) { sums[rows.input].add(rows); };
   run_forward(record_.model(), record_.inputs(), pass, context.without_memory(held));
-  std::vector<double> values(edges.size());
+  std::vector<double> values(batch.size());
   for (std::size_t i = 0; i < sums.size(); ++i) values[i / inputs] += sums[i].sum() / static_cast<double>(count_);
   return values;
 }

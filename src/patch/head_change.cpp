@@ -117,18 +117,28 @@ std::vector<float> HeadChange::path_factors(std::size_t source, std::size_t targ
   return product;
 }
 
+// Pre-norm models normalize a branch, which the source is part of in its own layer only.
+void HeadChange::pass_attention_norm(Matrix& change, HeadId source, std::size_t layer, std::size_t input) const {
+  if (layer != source.layer && !post_norm_) return;
+  const LayerNorms& norms = norms_[layer];
+  pass_norm(change, record_.factors(layer, false, input), norms.after_attention, norms.centers_attention);
+}
+
 Matrix HeadChange::of_stream(HeadId source, std::size_t target, std::size_t input, const HeadWeights& writes) const {
   const Matrix output = of_output(source, input);
   Matrix change(output.rows(), writes.d_model());
   multiply(output.view(), writes.head(source.head).transposed(), change.span());
   for (std::size_t layer = source.layer; layer < target; ++layer) {
     const LayerNorms& norms = norms_[layer];
-    // Pre-norm models normalize a branch, which the source is part of in its own layer only.
-    if (layer == source.layer || post_norm_) {
-      pass_norm(change, record_.factors(layer, false, input), norms.after_attention, norms.centers_attention);
-    }
+    pass_attention_norm(change, source, layer, input);
     if (post_norm_) pass_norm(change, record_.factors(layer, true, input), norms.after_mlp, norms.centers_mlp);
   }
+  return change;
+}
+
+Matrix HeadChange::before_mlp(HeadId source, std::size_t target, std::size_t input, const HeadWeights& writes) const {
+  Matrix change = of_stream(source, target, input, writes);
+  pass_attention_norm(change, source, target, input);
   return change;
 }
 

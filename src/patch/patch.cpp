@@ -12,6 +12,9 @@ namespace headscope {
 namespace {
 
 void check_given(const PatchOptions& options, const HeadSizes& sizes) {
+  if (options.screen_only && options.components.any()) {
+    throw Error(ErrorKind::kInvalidArgument, "only pairs of heads are screened; MLPs and the unembedding are not");
+  }
   for (const PatchEdge& edge : options.given) {
     check_edge(edge, sizes);
     if (std::ranges::find(options.roles, edge.role) == options.roles.end()) {
@@ -80,7 +83,9 @@ void check_memory(const Model& model, const PatchInputs& inputs, const PatchOpti
           saturating_add(screens, saturating_multiply(sizes.layers * sizes.heads, sizes.layers * sizes.heads_of(role)));
     }
     screens = saturating_multiply(screens, sizeof(float));
-    stage = std::max(stage, saturating_add(screens, wiring_memory(model, role_pairs(options))));
+    if (!options.roles.empty()) {
+      stage = std::max(stage, saturating_add(screens, wiring_memory(model, role_pairs(options))));
+    }
     const std::size_t change = saturating_multiply(tokens, sizes.d_model * sizeof(float));
     stage = std::max(stage, saturating_add(screens, saturating_add(change, pass)));
   }
@@ -107,17 +112,27 @@ PatchResult patch(const Model& model, const PatchInputs& inputs, const PatchOpti
     meter.emplace(record, change, inputs.readouts);
     for (const std::vector<Readout>& of_input : inputs.readouts) result.predictions += of_input.size();
   }
-  result.screens = screen(record, change, options.roles, after.with_stage("screening all pairs"), finished);
+  if (!options.roles.empty()) {
+    result.screens = screen(record, change, options.roles, after.with_stage("screening all pairs"), finished);
+  }
   if (!meter) return result;
   for (const Screen& one : result.screens) after = after.without_memory(one.values.values().size() * sizeof(float));
 
-  result.edges = edges_to_measure(model, options, result.screens, after.with_stage("comparing heads"));
+  if (!options.roles.empty()) {
+    result.edges = edges_to_measure(model, options, result.screens, after.with_stage("comparing heads"));
+  }
+  std::vector<MeasuredCut> cuts;
+  if (options.components.any()) {
+    cuts = choose_component_cuts(model, options.components, after.with_stage("comparing components"));
+  }
   result.before = meter->before(after.with_stage("running the model again"));
   std::vector<PatchEdge> edges;
   for (const MeasuredEdge& one : result.edges) edges.push_back(one.edge);
   const std::vector<double> values = meter->measure(edges, after.with_stage("cutting edges"), finished);
   for (std::size_t i = 0; i < values.size(); ++i) result.edges[i].effect = values[i] - *result.before;
   result.agreement = compare_with_controls(result.edges, options.roles, options.choice.seed);
+  result.components = measure_component_cuts(std::move(cuts), *meter, *result.before, options.components.choice.seed,
+                                             after.with_stage("cutting edges to components"), finished);
   return result;
 }
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <limits>
+#include <system_error>
 #include <tuple>
 
 namespace headscope {
@@ -42,6 +44,26 @@ std::string to_string(const ComponentId& id) {
       break;
   }
   return to_string(id.head_id());
+}
+
+std::optional<ComponentId> parse_component(std::string_view text) noexcept {
+  if (text == "E") return ComponentId(ComponentKind::kEmbedding);
+  if (text == "P") return ComponentId(ComponentKind::kPosition);
+  if (text == "U") return ComponentId(ComponentKind::kUnembedding);
+  if (const auto head = parse_head(text)) return ComponentId(*head);
+  const char* const end = text.data() + text.size();
+  std::size_t layer = 0;
+  if (text.empty() || text.front() != 'L') return std::nullopt;
+  const auto [letter, no_layer] = std::from_chars(text.data() + 1, end, layer);
+  if (no_layer != std::errc() || letter == end) return std::nullopt;
+  if (letter + 1 == end) {
+    if (*letter == 'R') return ComponentId(ComponentKind::kRotaryKey, layer);
+    return *letter == 'M' ? std::optional(ComponentId(ComponentKind::kMlp, layer)) : std::nullopt;
+  }
+  std::size_t expert = 0;
+  const auto [rest, no_expert] = std::from_chars(letter + 1, end, expert);
+  if (*letter != 'M' || no_expert != std::errc() || rest != end) return std::nullopt;
+  return ComponentId::expert(layer, expert);
 }
 
 bool precedes(const ComponentId& source, const ComponentId& target, bool parallel) noexcept {

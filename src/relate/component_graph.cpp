@@ -242,6 +242,16 @@ std::vector<Affinities> head_affinities(const Model& model, const RelateOptions&
   return compute_affinities(model, Metric::kPk, pairs, earlier, context).value();
 }
 
+std::vector<PairJudgment> judge(const Model& model, const Overlaps& overlaps, const RelateOptions& options) {
+  const std::size_t dimension = isotropic_dimension(model.info(), options.affinity.weights);
+  std::vector<PairJudgment> judgments;
+  for (const ComponentScores& scores : overlaps.scores) {
+    judgments.emplace_back(overlaps, scores, model.info().sizes.layers, dimension);
+  }
+  fill_joint_q(judgments);
+  return judgments;
+}
+
 void count_wiring(std::span<const PairJudgment> judgments, ComponentGraph& result) {
   ComponentCount all{"all"};
   for (std::size_t s = 0; s < judgments.size(); ++s) {
@@ -270,12 +280,7 @@ ComponentGraph relate_components(const Model& model, const ComponentChoice& choi
   result.warnings.emplace_back(
       "components: beyond_chance rests on the isotropic null alone, because overlap has no matched null; in a trained "
       "model, most pairs are beyond it");
-  const std::size_t dimension = isotropic_dimension(model.info(), options.affinity.weights);
-  std::vector<PairJudgment> judgments;
-  for (const ComponentScores& scores : result.overlaps.scores) {
-    judgments.emplace_back(result.overlaps, scores, model.info().sizes.layers, dimension);
-  }
-  fill_joint_q(judgments);
+  const std::vector<PairJudgment> judgments = judge(model, result.overlaps, options);
   count_wiring(judgments, result);
   std::vector<HubEvidence> evidence;
   for (std::size_t s = 0; s < judgments.size(); ++s) {
@@ -291,6 +296,21 @@ ComponentGraph relate_components(const Model& model, const ComponentChoice& choi
   result.hubs = rank_hubs(result.graph, result.measures);
   test_hubs(evidence, result.graph.nodes(), result.hubs, {.seed = options.matched.seed});
   return result;
+}
+
+std::vector<ComponentEdge> judge_heads_to_components(const Model& model, const ComponentChoice& choice,
+                                                     const RelateOptions& options, const Context& context) {
+  const Overlaps overlaps = compute_overlaps(model, choice, {}, options.affinity, context);
+  const std::vector<PairJudgment> judgments = judge(model, overlaps, options);
+  std::vector<ComponentEdge> edges;
+  for (std::size_t s = 0; s < judgments.size(); ++s) {
+    if (overlaps.sources[overlaps.scores[s].source].letter != 'O') continue;
+    std::size_t rank = 0;
+    for (const std::size_t k : judgments[s].best(judgments[s].size(), {})) {
+      edges.push_back(judgments[s].edge(k, overlaps.pair_name(overlaps.scores[s]), ++rank));
+    }
+  }
+  return edges;
 }
 
 }  // namespace headscope

@@ -34,9 +34,10 @@ TEST(Detect, WritesATableAndLabelsThatRelateTakes) {
   EXPECT_THAT(outcome.out, HasSubstr("  previous   L0H6 0.7"));
   EXPECT_THAT(outcome.out, HasSubstr("  duplicate  none; the best is "));
   const std::string table = read(fs::path(run) / "detectors.csv");
-  EXPECT_THAT(table, testing::StartsWith(
-                         "head,layer,index,previous,identity,duplicate,induction,threshold,detected,at_one_length,"
-                         "previous_sd,"));
+  EXPECT_THAT(table,
+              testing::StartsWith(
+                  "head,layer,index,previous,identity,duplicate,induction,next,first,threshold,detected,at_one_length,"
+                  "previous_sd,"));
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 17);
   EXPECT_THAT(table, HasSubstr(",0.4,previous,,"));
   const std::string lengths = read(fs::path(run) / "detector_lengths.csv");
@@ -49,7 +50,7 @@ TEST(Detect, WritesATableAndLabelsThatRelateTakes) {
   EXPECT_TRUE(labels.classes()[1].ignored);
   EXPECT_THAT(labels.classes()[3].heads, testing::Contains(HeadId{1, 0}));
   const Json manifest = Json::parse(read(fs::path(run) / "manifest.json"));
-  EXPECT_EQ(manifest["files"]["detectors.csv"]["shape"], Json({16, 22}));
+  EXPECT_EQ(manifest["files"]["detectors.csv"]["shape"], Json({16, 31}));
   const Outcome related = run_program(
       {"relate", kInduction, "-o", run, "--labels", run + "/labels.json", "--null", "isotropic", "--quiet"});
   EXPECT_EQ(related.code, 0) << related.err;

@@ -115,6 +115,53 @@ TEST_F(PatchTest, GivenEdgesHaveTheEffectsOfChosenOnes) {
   EXPECT_EQ(given.cell(0, 7), "given");
 }
 
+TEST_F(PatchTest, CutsEdgesToComponents) {
+  const std::string text = "drum river brave coin drum river brave coin";
+  const Outcome outcome =
+      patch("run", {kDemo, "--text", text, "--nodes", "mlp,unembedding", "--top", "4", "--controls", "2"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("edges to MLPs"));
+  EXPECT_THAT(outcome.out, HasSubstr("edges to the unembedding"));
+  EXPECT_FALSE(fs::exists(path("run/patch.csv")));
+  EXPECT_FALSE(fs::exists(path("run/screen")));
+  const CsvRows cuts = table("run", "patch_components.csv");
+  const std::vector<std::string> expected = {"pair",   "source", "target",        "overlap",        "z",
+                                             "effect", "kind",   "beyond_chance", "above_controls", "in_circuit"};
+  EXPECT_EQ(cuts.columns, expected);
+  std::map<std::string, std::size_t> kinds;
+  for (std::size_t i = 0; i < cuts.rows(); ++i) {
+    ++kinds[std::string(cuts.cell(i, 0)) + " " + std::string(cuts.cell(i, 6))];
+    EXPECT_EQ(cuts.cell(i, 2) == "U", cuts.cell(i, 0) == "OU");
+  }
+  EXPECT_EQ(kinds["OM top"], 4u);
+  EXPECT_EQ(kinds["OU top"], 4u);
+  EXPECT_EQ(kinds["OM control"], 8u);
+  const CsvRows agreement = table("run", "patch_component_agreement.csv");
+  ASSERT_EQ(agreement.rows(), 2u);
+  EXPECT_EQ(agreement.cell(0, 0), "OM");
+  EXPECT_EQ(agreement.cell(0, 1), "4");
+  // By name, with an edge between heads beside them: the same numbers.
+  std::string rows = "pair,source,target\nOK,L0H0,L1H3\n";
+  for (const std::size_t i : {0UL, cuts.rows() - 1}) {
+    rows +=
+        std::string(cuts.cell(i, 0)) + "," + std::string(cuts.cell(i, 1)) + "," + std::string(cuts.cell(i, 2)) + "\n";
+  }
+  ASSERT_EQ(patch("given", {kDemo, "--text", text, "--edges", write("edges.csv", rows)}).code, 0);
+  EXPECT_EQ(table("given", "patch.csv").rows(), 1u);
+  const CsvRows given = table("given", "patch_components.csv");
+  ASSERT_EQ(given.rows(), 2u);
+  for (const auto& [row, chosen] : {std::pair(0UL, 0UL), std::pair(1UL, cuts.rows() - 1)}) {
+    EXPECT_EQ(given.cell(row, 3), cuts.cell(chosen, 3));
+    EXPECT_NEAR(std::stod(std::string(given.cell(row, 5))), std::stod(std::string(cuts.cell(chosen, 5))), 1e-5);
+    EXPECT_EQ(given.cell(row, 6), "given");
+  }
+  const Json circuit = Json::parse(read(path("given/circuit.json")));
+  ASSERT_EQ(circuit["edges"].size(), 3u);
+  EXPECT_EQ(circuit["edges"][1]["pair"], "OM");
+  EXPECT_TRUE(circuit["edges"][1].contains("overlap"));
+  EXPECT_THAT(read(path("given/circuit.graphml")), HasSubstr("<data key=\"n2\">mlp</data>"));
+}
+
 TEST_F(PatchTest, GivesTheSameBytesForAnyNumberOfThreads) {
   std::vector<std::string> words = lists();
   words.insert(words.end(), {"--threads", "1"});
@@ -192,8 +239,14 @@ TEST_F(PatchTest, RefusesWhatCannotBe) {
   fails({"--edges", edges("OK,L0H0,L9H0")}, 3, "edges.csv line 2: the model has no head L9H0 with role K");
   fails({"--edges", edges("OK,L0H8,L1H0")}, 3, "the model has no head L0H8: it has 4 layers of 8 heads");
   fails({"--edges", edges("OK,L1H0,L1H3")}, 3, "L1H3 is not in a later layer than L1H0");
-  fails({"--edges", edges("QK,L0H0,L1H3")}, 3, "expected pair OQ, OK or OV, found 'QK'");
+  fails({"--edges", edges("QK,L0H0,L1H3")}, 3, "expected pair OQ, OK, OV, OM or OU, found 'QK'");
   fails({"--edges", edges("OK,first,L1H3")}, 3, "expected the name of a head such as L4H7 or L4KV1, found 'first'");
+  fails({"--edges", edges("OM,L0H0,L1H3")}, 3, "expected the name of an MLP such as L4M, found 'L1H3'");
+  fails({"--edges", edges("OM,L0H0,L9M")}, 3, "edges.csv line 2: the model has no L9M: it has 4 layers");
+  fails({"--edges", edges("OM,L2H0,L1M")}, 3, "L1M does not read after L2H0 writes");
+  fails({"--edges", edges("OU,L0H0,L3M")}, 3, "expected U, the unembedding, found 'L3M'");
+  fails({"--edges", edges("OU,L0H0,U"), "--nodes", "mlp"}, 2, "give one of the two");
+  fails({"--nodes", "mlp", "--screen-only"}, 2, "only pairs of heads are screened");
   fails({"--edges", write("empty.csv", "pair,source,target\n")}, 3, "empty.csv: has no edges");
   fails({"--edges", write("other.csv", "a,b\n")}, 3, "other.csv: has no column 'pair'");
   fails({"--replace", "pair"}, 2, "--replace pair needs the paired inputs: give --pairs-with");

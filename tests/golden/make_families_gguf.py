@@ -185,6 +185,22 @@ def add_mixture(writer: Writer, config: Config) -> None:
         writer.add_clamp_kqv(config["clip_qkv"])
 
 
+def add_routed_mixture(writer: Writer, config: Config) -> None:
+    """GLM-4-MoE. The layers that predict further tokens count as layers."""
+    further = config["num_nextn_predict_layers"]
+    add_decoder(writer, config | {"num_hidden_layers": config["num_hidden_layers"] + further})
+    writer.add_nextn_predict_layers(further)
+    writer.add_leading_dense_block_count(config["first_k_dense_replace"])
+    writer.add_expert_count(config["n_routed_experts"])
+    writer.add_expert_used_count(config["num_experts_per_tok"])
+    writer.add_expert_shared_count(config["n_shared_experts"])
+    writer.add_expert_group_count(config["n_group"])
+    writer.add_expert_group_used_count(config["topk_group"])
+    writer.add_expert_weights_scale(config["routed_scaling_factor"])
+    writer.add_expert_weights_norm(config["norm_topk_prob"])
+    writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
+
+
 def add_granite_mixture(writer: Writer, config: Config) -> None:
     add_granite(writer, config)
     writer.add_expert_count(config["num_local_experts"])
@@ -223,8 +239,7 @@ def split_latent(tensors: Arrays, config: Config) -> Arrays:
         keys, values = np.split(both, [config["qk_nope_head_dim"]], axis=1)
         split[name.replace("kv_b_proj", "k_b_proj")] = keys.transpose(0, 2, 1)
         split[name.replace("kv_b_proj", "v_b_proj")] = values
-    renamed = {name.replace("e_score_correction_bias", "e_score_correction.bias"): data for name, data in split.items()}
-    return stack_experts(renamed, config)
+    return rename_correction(split, config)
 
 
 def stack_head_norms(tensors: Arrays, config: Config) -> Arrays:
@@ -285,6 +300,19 @@ def split_experts(tensors: Arrays, _config: Config) -> Arrays:
     return result
 
 
+def add_predicting_layer(tensors: Arrays, config: Config) -> Arrays:
+    """One more layer than the model has, and the router's correction by the name that the converter looks up."""
+    last = config["num_hidden_layers"] - 1
+    stem, further = f"model.layers.{last}.", f"model.layers.{last + 1}."
+    more = {name.replace(stem, further): 2 * data for name, data in tensors.items() if name.startswith(stem)}
+    return rename_correction(tensors | more, config)
+
+
+def rename_correction(tensors: Arrays, config: Config) -> Arrays:
+    renamed = {name.replace("e_score_correction_bias", "e_score_correction.bias"): x for name, x in tensors.items()}
+    return stack_experts(renamed, config)
+
+
 # --- The cases ----------------------------------------------------------------------------------
 
 
@@ -337,6 +365,7 @@ CASES = {
     "granitemoe": Case(
         "granitemoe", add_granite_mixture, heads.permute_rope_rows, permuted=True, arrange=split_experts
     ),
+    "glm4_moe": Case("glm4moe", add_routed_mixture, arrange=add_predicting_layer),
     "arcee": permuted("arcee"),
     "apertus": Case("apertus", arrange=without_activation),
     "exaone4": Case("exaone4", add_exaone4),

@@ -459,15 +459,10 @@ def draw_inputs(
     return arrays, [{"input_ids": text[None]} for text in texts], [{"input_ids": text[None]} for text in paired]
 
 
-def make_case(name: str, folder: Path) -> str:
+def open_case(name: str, folder: Path) -> tuple[Any, Subject]:
+    """The model of a case, as a reader meets it."""
     one, find_blocks = CASES[name]
-    model = build("patch " + name, one)
-    if folder.exists():
-        shutil.rmtree(folder)
-    model.half().save_pretrained(folder)
-    (folder / "generation_config.json").unlink(missing_ok=True)
-    # As a reader meets it.
-    model = type(model).from_pretrained(folder, dtype=torch.float64, attn_implementation="eager").eval()
+    model = getattr(hf, one.model).from_pretrained(folder, dtype=torch.float64, attn_implementation="eager").eval()
     config = model.config
     if hasattr(config, "num_local_experts"):
         model.set_experts_implementation("eager")  # the other one does not compute in float64
@@ -475,8 +470,18 @@ def make_case(name: str, folder: Path) -> str:
     width = getattr(config, "head_dim", None) or config.hidden_size // heads
     kv_heads = getattr(config, "num_key_value_heads", None) or heads
     with torch.no_grad():
-        subject = Subject(model, list(find_blocks(model, width)), heads, kv_heads, width)
-        arrays, inputs, paired = draw_inputs(name, one, config, masked="MaskedLM" in one.model)
+        return model, Subject(model, list(find_blocks(model, width)), heads, kv_heads, width)
+
+
+def make_case(name: str, folder: Path) -> str:
+    one, _ = CASES[name]
+    if folder.exists():
+        shutil.rmtree(folder)
+    build("patch " + name, one).half().save_pretrained(folder)
+    (folder / "generation_config.json").unlink(missing_ok=True)
+    model, subject = open_case(name, folder)
+    with torch.no_grad():
+        arrays, inputs, paired = draw_inputs(name, one, model.config, masked="MaskedLM" in one.model)
         arrays |= measure(subject, inputs, paired, arrays["readouts"])
     (folder / "case.json").write_text(json.dumps({"input": "ids" if one.tokens else "pixels"}) + "\n")
     np.savez_compressed(folder / "expected.npz", **arrays)  # type: ignore[arg-type]  # NumPy's allow_pickle

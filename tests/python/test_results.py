@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import headscope
-from conftest import IDS
+from conftest import IDS, ROOT
 from headscope import _html
 
 
@@ -181,6 +182,29 @@ def test_a_patching_has_edges_a_screen_and_a_circuit(model: headscope.Model, tmp
     assert "Nothing was cut" in html.unescape(screened._repr_html_())
     with pytest.raises(headscope.ArgumentError, match="no edge was cut"):
         screened.edges  # noqa: B018
+
+
+def test_patch_cuts_edges_to_components(model: headscope.Model, tmp_path: Path) -> None:
+    with pytest.raises(headscope.UnsupportedError, match="the model has no MLPs"):
+        headscope.patch(model, ids=IDS, nodes="mlp")
+    model = headscope.Model(ROOT / "models/demo")
+    patching = headscope.patch(model, ids=IDS, loss_from=16, nodes=["heads", "mlp", "unembedding"], pairs="OK", top=3,
+                               draws=4, run=tmp_path)
+    cuts = patching.component_edges
+    assert {edge["pair"] for edge in cuts} == {"OM", "OU"}
+    assert list(patching.component_agreement["pair"]) == ["OM", "OU"]
+    assert len(patching.edges) > 0
+    given = [(edge["pair"], edge["source"], edge["target"]) for edge in cuts]
+    again = headscope.patch(model, ids=IDS, loss_from=16, edges=given, draws=4)
+    np.testing.assert_allclose(again.component_edges["effect"], cuts["effect"], atol=1e-6)
+    np.testing.assert_array_equal(again.component_edges["overlap"], cuts["overlap"])
+    # All given edges are in the circuit, because there are no controls.
+    graph = again.to_networkx()
+    stored = networkx.read_graphml(io.StringIO(again._text("circuit.graphml")), force_multigraph=True)
+    assert sorted(graph.nodes) == sorted(stored.nodes) and graph.nodes["U"]["kind"] == "unembedding"
+    assert graph.number_of_edges() == len(given)
+    with pytest.raises(headscope.ArgumentError, match=r"no edge was cut that patch\.csv would have"):
+        again.edges  # noqa: B018
 
 
 def test_patch_cuts_the_edges_that_it_is_given(model: headscope.Model, tmp_path: Path) -> None:

@@ -28,6 +28,9 @@ struct NamedEdge {
   std::string target;
 };
 
+/// What the edges that are cut may end in.
+enum class PatchNodes { kHeads, kMlp, kUnembedding };
+
 /// Which edges between heads matter.
 struct PatchRequest {
   static constexpr CommandInfo kCommand = {
@@ -41,6 +44,7 @@ struct PatchRequest {
   std::vector<ModelInput> paired_in_memory = {};       ///< The same; used if not empty.
   std::optional<Replacement> replace = {};             ///< Nothing: kPair if there are paired inputs, else kMean.
   std::vector<RolePair> pairs = {{Role::kO, Role::kQ}, {Role::kO, Role::kK}, {Role::kO, Role::kV}};
+  std::vector<PatchNodes> nodes = {PatchNodes::kHeads};  ///< Where the edges end.
   std::filesystem::path edges = {};             ///< CSV file of edges to cut; empty: chosen by kernel and screen.
   std::vector<NamedEdge> edges_in_memory = {};  ///< The same; used if not empty.
   std::size_t top = 20;                         ///< Edges per pair of roles, of each list.

@@ -132,6 +132,10 @@ struct ForwardOptions {
   std::function<void(std::size_t input, MatrixSpan rows)> start = {};
   /// What heads of the first layer read instead of the stream. The views are used before the next layer begins.
   std::function<std::vector<ReadEdit>(std::size_t input)> edits = {};
+  /// What is added to what the MLP of the first layer, or the unembedding, reads of the stream, before their norm: one
+  /// row per token.
+  std::function<MatrixView(std::size_t input)> mlp_change = {};
+  std::function<MatrixView(std::size_t input)> output_change = {};
 };
 
 /// Runs a model on each of the inputs in float32: embeddings, blocks and output, as the family computes them. Weights

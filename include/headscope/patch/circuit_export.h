@@ -1,17 +1,36 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "headscope/patch/agreement.h"
+#include "headscope/patch/component_effects.h"
+#include "headscope/relate/component.h"
 
 namespace headscope {
 
-/// The edges of the circuit: those of `in_circuit`; without controls, all given edges, because there is no level.
-[[nodiscard]] std::vector<MeasuredEdge> circuit_of(std::span<const MeasuredEdge> edges);
+/// An edge of the circuit.
+struct CircuitEdge {
+  std::string pair;  ///< "OQ", "OK", "OV", "OM" or "OU".
+  ComponentId source;
+  ComponentId target;
+  EdgeKind kind = EdgeKind::kGiven;
+  std::optional<double> pk = {};       ///< Between heads.
+  std::optional<double> overlap = {};  ///< To an MLP or the unembedding, if it is defined.
+  std::optional<double> z = {};
+  std::optional<double> local = {};  ///< Between heads.
+  double effect = 0;
+};
 
-/// GraphML for networkx, igraph, yEd and Gephi: the heads at the ends of the edges, with layer, head and kind ("query"
-/// or "kv"); edges with pair, pk, z, local, effect and weight = |effect|. Numbers round-trip exactly.
-[[nodiscard]] std::string circuit_graphml(std::span<const MeasuredEdge> circuit);
+/// The edges of the circuit: those of `in_circuit`; without controls, all given edges, because there is no level.
+[[nodiscard]] std::vector<CircuitEdge> circuit_of(std::span<const MeasuredEdge> edges,
+                                                  std::span<const MeasuredCut> cuts);
+
+/// GraphML for networkx, igraph, yEd and Gephi: the components at the ends of the edges, with layer, head and kind
+/// ("query", "kv", "mlp" or "unembedding"); edges with pair, pk or overlap, z, local, effect and weight = |effect|.
+/// Numbers round-trip exactly.
+[[nodiscard]] std::string circuit_graphml(std::span<const CircuitEdge> circuit);
 
 }  // namespace headscope

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "headscope/base/context.h"
 #include "headscope/io/finished_work.h"
 #include "headscope/model/head_id.h"
 #include "headscope/model/role.h"
+#include "headscope/patch/component_cut.h"
 #include "headscope/patch/head_change.h"
 #include "headscope/patch/readout.h"
 #include "headscope/patch/recorded_pass.h"
@@ -30,7 +32,8 @@ void check_edge(const PatchEdge& edge, const HeadSizes& sizes);
 [[nodiscard]] HeadId target_head(Role role, std::size_t layer, std::size_t index, const HeadSizes& sizes) noexcept;
 
 /// Cuts edges one at a time (METHODS 12): the target's role reads norm(x - o_s + m_s) instead of norm(x), everything
-/// else in its layer reads x, and later layers run on what follows.
+/// else in its layer reads x, and later layers run on what follows. An MLP or the unembedding is a target in the same
+/// way.
 class CutMeter {
  public:
   /// `readouts` are by input. All arguments must outlive this object.
@@ -40,21 +43,37 @@ class CutMeter {
   [[nodiscard]] double before(const Context& context = {}) const;
   /// The mean over all readouts with each edge cut, in the order of the edges.
   ///
-  /// Cost: a forward pass from the target's layer on per edge. Cuts of one layer run as a batch, which shares each read
-  /// of the weights; layers below the cut are not run again. `finished` holds the cuts that an earlier run measured and
-  /// receives those of this one; null to keep nothing.
+  /// Cost: a forward pass from the target's layer on per edge; of one layer for the unembedding. Cuts of one layer run
+  /// as a batch, which shares each read of the weights; layers below the cut are not run again. `finished` holds the
+  /// cuts that an earlier run measured and receives those of this one; null to keep nothing.
   ///
-  /// \throws Error  as `check_edge` and `run_forward`.
+  /// \throws Error  as `check_edge` or `check_cut`, and `run_forward`.
   [[nodiscard]] std::vector<double> measure(std::span<const PatchEdge> edges, const Context& context = {},
                                             FinishedWork* finished = nullptr) const;
+  [[nodiscard]] std::vector<double> measure_components(std::span<const ComponentCut> cuts, const Context& context = {},
+                                                       FinishedWork* finished = nullptr) const;
 
  private:
+  // What of its layer reads the changed stream.
+  enum class Reader { kHead, kMlp, kUnembedding };
+  struct Cut {
+    HeadId source;
+    Reader reader;
+    std::size_t layer;  // first layer to run
+    Role role;          // of the target, if it is a head
+    std::size_t head;
+    std::string id;
+  };
+  [[nodiscard]] static Cut cut_of(const PatchEdge& edge);
+  [[nodiscard]] Cut cut_of(const ComponentCut& cut) const;
+  [[nodiscard]] std::vector<double> measure_all(std::span<const Cut> cuts, const Context& context,
+                                                FinishedWork* finished) const;
   [[nodiscard]] std::size_t cuts_at_once(const Context& context) const;
   void want_readouts(ForwardOptions& pass) const;
-  [[nodiscard]] std::vector<double> measure_or_restore(std::size_t layer, std::span<const PatchEdge> edges,
-                                                       const Context& context, FinishedWork* finished) const;
-  [[nodiscard]] std::vector<double> measure_layer(std::size_t layer, std::span<const PatchEdge> edges,
-                                                  const Context& context) const;
+  [[nodiscard]] std::vector<double> measure_or_restore(std::span<const Cut> batch, const Context& context,
+                                                       FinishedWork* finished) const;
+  [[nodiscard]] std::vector<double> measure_batch(std::span<const Cut> batch, const Context& context) const;
+  [[nodiscard]] Matrix change_of(const Cut& cut, std::size_t input, const HeadWeights& writes) const;
 
   const RecordedPass& record_;
   const HeadChange& change_;

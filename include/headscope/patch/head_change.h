@@ -35,6 +35,9 @@ class HeadChange {
   /// The change of the stream before layer `target`, which is later than the source: tokens x d_model. `writes` are
   /// the O matrices of the source's layer, unprocessed.
   [[nodiscard]] Matrix of_stream(HeadId source, std::size_t target, std::size_t input, const HeadWeights& writes) const;
+  /// The same between attention and MLP of layer `target`, which may be the source's.
+  [[nodiscard]] Matrix before_mlp(HeadId source, std::size_t target, std::size_t input,
+                                  const HeadWeights& writes) const;
 
   // The same path backwards, for many heads at a time: with reads R (d_model x columns) of layer `target`, the change
   // of what they read is of_output * O^T * R' * factor, where R' is R carried back to the source's layer.
@@ -55,6 +58,7 @@ class HeadChange {
     bool centers_attention = false;
     bool centers_mlp = false;
   };
+  void pass_attention_norm(Matrix& change, HeadId source, std::size_t layer, std::size_t input) const;
   void pass_norm(Matrix& change, std::span<const float> factors, std::span<const float> gain, bool centers) const;
 
   const RecordedPass& record_;

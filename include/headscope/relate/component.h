@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -58,6 +59,8 @@ struct ComponentId {
 /// Returns "L4H7", "L4KV1", "L4R" for the shared rotary key of layer 4, "L4M" for its MLP, "L4M12" for its expert 12,
 /// "E", "P" or "U".
 [[nodiscard]] std::string to_string(const ComponentId& id);
+/// The inverse of `to_string`; heads as `parse_head`.
+[[nodiscard]] std::optional<ComponentId> parse_component(std::string_view text) noexcept;
 
 /// Whether what `source` writes is in the residual stream when `target` reads it. The MLP of a layer reads what the
 /// heads of its layer write, unless the block is `parallel`: both then read the same stream.

@@ -65,4 +65,11 @@ struct ComponentGraph {
                                                const RelateOptions& options, std::span<const Affinities> affinities,
                                                const Context& context = {});
 
+/// Every edge from a head to the MLPs and the unembedding, as far as `choice` has them, by pair and then by rank.
+/// Components that are zero have none. Beyond chance refers to the pairs that are compared here.
+/// \throws Error  as `compute_overlaps`.
+[[nodiscard]] std::vector<ComponentEdge> judge_heads_to_components(const Model& model, const ComponentChoice& choice,
+                                                                   const RelateOptions& options,
+                                                                   const Context& context = {});
+
 }  // namespace headscope

@@ -9,6 +9,7 @@
 #include "forward/mixer.h"
 #include "forward/pass/attention_branch.h"
 #include "forward/pass/mlp_branch.h"
+#include "forward/pass/stream_changes.h"
 #include "forward/token_inputs.h"
 #include "forward/weights.h"
 #include "headscope/model/read_weights.h"
@@ -36,12 +37,25 @@ void add_mlp(const Pass& pass, Stack& stack, std::size_t index) {
   report_norm(pass, stack, index, /*after_mlp=*/true, add_branch(pass, branch, stack.written, stack.stream));
 }
 
+// Computes what the MLP of a layer reads.
+void read_for_mlp(const Pass& pass, Stack& stack, std::size_t index, const std::optional<Norm>& norm) {
+  if (!pass.options.mlp_change || index != pass.options.begin_layer) {
+    stack.read_stream(norm);
+    return;
+  }
+  stack.read_stream(std::nullopt);
+  add_changes(stack, pass.options.mlp_change, stack.read);
+  if (norm) norm->apply(stack.read.view(), stack.read.span());
+}
+
 // Attention and MLP read the same stream, so both outputs are added at the end.
-void run_parallel_branches(Pass& pass, Stack& stack, std::size_t index) {
+void run_parallel_branches(Pass& pass, Stack& stack, std::size_t index, const std::optional<Norm>& norm) {
   const NetworkLayer& layer = pass.network.layers[index];
   Matrix attended = std::move(stack.written);
   stack.written = Matrix(stack.stream.rows(), stack.stream.columns());
-  if (layer.mlp_norm) stack.read_stream(load_norm(pass.checkpoint, layer.mlp_norm));
+  if (layer.mlp_norm || pass.options.mlp_change) {
+    read_for_mlp(pass, stack, index, layer.mlp_norm ? load_norm(pass.checkpoint, layer.mlp_norm) : norm);
+  }
   run_mlp(pass, layer, stack.read.view(), stack.written.span());
   add_attention(pass, stack, index, attended);
 }
@@ -91,11 +105,11 @@ void run_layer(Pass& pass, Stack& stack, std::size_t index) {
   stack.read_stream(norm);
   run_attention(pass, stack, index, norm);
   if (pass.network.parallel) {
-    run_parallel_branches(pass, stack, index);
+    run_parallel_branches(pass, stack, index, norm);
   } else {
     add_attention(pass, stack, index, stack.written);
     if (layer.has_mlp) {
-      stack.read_stream(load_norm(pass.checkpoint, layer.mlp_norm));
+      read_for_mlp(pass, stack, index, load_norm(pass.checkpoint, layer.mlp_norm));
       run_mlp(pass, layer, stack.read.view(), stack.written.span());
     }
   }

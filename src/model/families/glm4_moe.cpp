@@ -1,5 +1,6 @@
 #include "headscope/model/family.h"
 #include "model/expert_names.h"
+#include "model/gguf_layout.h"
 #include "model/llama_layout.h"
 
 namespace headscope::families {
@@ -10,6 +11,8 @@ Family glm4_moe() {
   layout.q_norm = "layers.{i}.self_attn.q_norm";
   layout.forward.k_norm = "layers.{i}.self_attn.k_norm";
   layout.forward.experts = deepseek_experts();
+  Layout gguf = gguf_layout(Fusion::kNone);
+  gguf.forward.mlp_norm = "blk.{i}.post_attention_norm";
   ForwardRules rules = llama_rules(1e-5);
   rules.rotary_share = 0.5;
   rules.router = {.score = RouterScore::kSigmoid, .chosen = 8, .stated = true};
@@ -21,7 +24,8 @@ Family glm4_moe() {
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,
           .forward = rules,
-          .layouts = {layout}};
+          .layouts = {layout},
+          .gguf = GgufForm{"glm4moe", {gguf}, PositionKind::kRotaryHalf}};
 }
 
 }  // namespace headscope::families

@@ -30,6 +30,14 @@ TEST(Component, HasANameAndAPlace) {
   std::string names;
   for (const ComponentId& id : order) names += to_string(id) + " ";
   EXPECT_EQ(names, "E P L4H7 L4KV1 L4M L5H0 U ");
+  for (const std::string name : {"E", "P", "U", "L4H7", "L4KV1", "L4R", "L4M", "L4M12"}) {
+    const auto parsed = parse_component(name);
+    ASSERT_TRUE(parsed) << name;
+    EXPECT_EQ(to_string(*parsed), name);
+  }
+  for (const std::string name : {"", "L", "L4", "LM", "M4", "L4X", "L4Mx", "L4M1x", "L4R1", "L-1M", "UU"}) {
+    EXPECT_FALSE(parse_component(name)) << name;
+  }
   EXPECT_TRUE(precedes(embedding, head, false));
   EXPECT_TRUE(precedes(head, mlp, false));
   EXPECT_FALSE(precedes(head, mlp, true));

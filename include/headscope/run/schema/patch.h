@@ -58,6 +58,44 @@ inline constexpr FileSchema kPatchAgreement = {
     .kind = "table",
     .about = "How effects of cut edges compare with random edges, with the projection kernel and with the screen.",
     .columns = kPatchAgreementColumns};
+inline constexpr std::array kPatchComponentColumns = std::to_array<ColumnSchema>({
+    {"pair", ColumnType::kText, "OM (from a head to an MLP) or OU (to the unembedding)"},
+    {"source", ColumnType::kText, "The head"},
+    {"target", ColumnType::kText, "MLP such as L4M, or U"},
+    {"overlap", ColumnType::kDouble, "Overlap of what is written and what is read, as in component_edges.csv"},
+    {"z", ColumnType::kDouble, "Its standard deviations above the mean of the isotropic null"},
+    {"effect", ColumnType::kDouble, "Change of the loss (in nats) or of the logit difference when the edge is cut"},
+    {"kind", ColumnType::kText, "top (of the overlap), given, or control (another head of the layer, at random)"},
+    {"beyond_chance", ColumnType::kFlag, "As in component_edges.csv, over the pairs that are compared here"},
+    {"above_controls", ColumnType::kFlag, "Whether |effect| is above the 99 % quantile of the controls of its pair"},
+    {"in_circuit", ColumnType::kFlag, "Whether it is both beyond chance and above the controls"},
+});
+inline constexpr FileSchema kPatchComponents = {
+    .command = "patch",
+    .path = "patch_components.csv",
+    .kind = "table",
+    .about = "The edges to MLPs and the unembedding that were cut, one at a time, with their effects.",
+    .columns = kPatchComponentColumns};
+inline constexpr std::array kPatchComponentAgreementColumns = std::to_array<ColumnSchema>({
+    {"pair", ColumnType::kText, "OM or OU"},
+    {"chosen", ColumnType::kInteger, "Edges that were cut, without the controls"},
+    {"controls", ColumnType::kInteger, "Edges from other heads of the same layers that were cut"},
+    {"level", ColumnType::kDouble, "99 % quantile of |effect| over all controls of the pair"},
+    {"above", ColumnType::kInteger, "Chosen edges with |effect| above it"},
+    {"median", ColumnType::kDouble, "Median |effect| of the chosen edges"},
+    {"median_control", ColumnType::kDouble, "The same of the controls"},
+    {"auc_overlap", ColumnType::kDouble, "Area under the ROC curve of the overlap for |effect| above the level"},
+    {"auc_z", ColumnType::kDouble, "The same of its z"},
+    {"rank_correlation_overlap", ColumnType::kDouble, "Spearman correlation of the overlap with |effect|"},
+    {"p", ColumnType::kDouble,
+     "Probability that random edges exceed their controls as clearly (rank-sum and precedence test)"},
+});
+inline constexpr FileSchema kPatchComponentAgreement = {
+    .command = "patch",
+    .path = "patch_component_agreement.csv",
+    .kind = "table",
+    .about = "How effects of cut edges to MLPs and the unembedding compare with random edges and with the overlap.",
+    .columns = kPatchComponentAgreementColumns};
 inline constexpr FileSchema kCircuitGraph = {
     .command = "patch",
     .path = "circuit.graphml",
@@ -67,6 +105,6 @@ inline constexpr FileSchema kCircuit = {
     .command = "patch",
     .path = "circuit.json",
     .kind = "graph",
-    .about = "The same edges and their heads as JSON, with the level of each pair and the metric with nothing cut."};
+    .about = "The same edges and their ends as JSON, with the level of each pair and the metric with nothing cut."};
 
 }  // namespace headscope::run_files
