@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -19,6 +20,7 @@
 #include "headscope/io/recognize.h"
 #include "headscope/model/head_id.h"
 #include "headscope/organize/distance_memory.h"
+#include "headscope/run/map_mask.h"
 #include "headscope/run/schema.h"
 #include "headscope/run/schema/capture.h"
 
@@ -27,33 +29,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kNoLayer = std::numeric_limits<std::size_t>::max();
 constexpr std::array<std::string_view, 6> kTowerFolders = {"text", "vision", "stage1", "stage2", "stage3", "stage4"};
 
-// The mask of each head, [head, query, key], computed when it is read: causal, within the window and the chunk of the
-// layer.
+// The mask of each head, [head, query, key], computed when it is read.
 ArraySource layer_mask(const MapDescription& maps, const Shape& shape) {
-  struct Limits {
-    std::size_t window = 0;
-    std::size_t chunk = 0;
-  };
-  std::vector<Limits> limits;  // by head
+  std::vector<std::size_t> layers;  // by head
   for (const std::string& head : maps.heads) {
     const auto id = parse_head(head);
-    const auto of_layer = [&](const std::vector<std::size_t>& sizes) {
-      return id && id->layer < sizes.size() ? sizes[id->layer] : 0;
-    };
-    limits.push_back({of_layer(maps.windows), of_layer(maps.chunks)});
+    layers.push_back(id ? id->layer : kNoLayer);
   }
-  const auto read = [limits, shape, causal = maps.causal, offset = maps.first_query.value_or(0)](std::size_t first,
+  const auto read = [layers, shape, mask = MapMask(maps), offset = maps.first_query.value_or(0)](std::size_t first,
                                                                                                  std::span<float> out) {
     for (std::size_t i = 0; i < out.size();) {  // row by row
       const std::size_t row = (first + i) / shape[2];
       const std::size_t head = row / shape[1];
+      const std::size_t layer = head < layers.size() ? layers[head] : kNoLayer;
       const std::size_t query = row % shape[1] + offset;
-      const auto [window, chunk] = head < limits.size() ? limits[head] : Limits{};
       for (std::size_t key = (first + i) % shape[2]; key < shape[2] && i < out.size(); ++key) {
-        const bool near = (window == 0 || key + window > query) && (chunk == 0 || key / chunk == query / chunk);
-        out[i++] = (!causal || key <= query) && near ? 1.0F : 0.0F;
+        out[i++] = mask.sees(layer, query, key) ? 1.0F : 0.0F;
       }
     }
   };
@@ -145,7 +139,7 @@ MaskChoice choose_mask(const MapSelection& selection, const MapDescription& maps
     choice.array = open_map_array(*given, "mask", "", context).values;
     choice.kind = MaskChoice::Kind::kExplicit;
     fingerprint = fingerprint_of(*choice.array);
-  } else if (selection.mask.empty() && !(maps.windows.empty() && maps.chunks.empty()) && array.shape().size() == 3) {
+  } else if (selection.mask.empty() && MapMask(maps).has_windows() && array.shape().size() == 3) {
     choice.array = layer_mask(maps, array.shape());
     choice.kind = MaskChoice::Kind::kExplicit;
   } else if (selection.mask == "causal" || (selection.mask.empty() && maps.causal)) {

@@ -12,6 +12,7 @@
 
 #include "headscope/base/error.h"
 #include "headscope/capture/tokens_json.h"
+#include "headscope/forward/patch_grid.h"
 #include "headscope/forward/row_kernels.h"
 #include "headscope/image/thumbnail.h"
 #include "headscope/model/network.h"
@@ -223,6 +224,7 @@ class Capturer {
       maps.causal = layer.causal && heads.block != Block::kCross;
       maps.windows.push_back(layer.window);
       maps.chunks.push_back(layer.chunk);
+      maps.patch_windows.push_back(layer.patch_windows);
     }
     run_.add_text(describe_input(run_files::kTokens, i, {}, to_string(heads.block)), tokens_json(inputs_[i], maps));
   }
@@ -233,9 +235,9 @@ class Capturer {
     if (!looked_for_preprocessing_) preprocessing_ = find_preprocessing(model_.checkpoint());
     looked_for_preprocessing_ = true;
     if (!preprocessing_) return;
-    const Shape& kernel = network_.input.patches.weight->shape;
-    const std::size_t height = kernel[kernel.size() - 2];
-    const std::size_t width = kernel.back();
+    const PatchKernel kernel = patch_kernel(network_.input);
+    const std::size_t height = kernel.height * network_.input.merged;
+    const std::size_t width = kernel.width * network_.input.merged;
     const ImageSize covered{pixels.height / height * height, pixels.width / width * width};
     const Image image = make_thumbnail(pixels, covered, *preprocessing_);
     run_.add_array(describe_input(run_files::kThumbnail, i, {image.height, image.width, image.channels}),

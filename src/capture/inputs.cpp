@@ -6,6 +6,7 @@
 #include <set>
 
 #include "headscope/base/error.h"
+#include "headscope/forward/patch_grid.h"
 #include "headscope/io/byte_reader.h"
 #include "headscope/io/decode.h"
 #include "headscope/io/mapped_file.h"
@@ -297,7 +298,7 @@ DescribedInput InputReader::image(Image image, std::string source) {
 
 std::vector<DescribedInput> InputReader::pixels(const std::filesystem::path& path) {
   expect(Modality::kImage);
-  const std::size_t channels = resolve_network(model_).input.patches.weight->shape[1];
+  const std::size_t channels = patch_kernel(resolve_network(model_).input).channels;
   std::vector<DescribedInput> all;
   for (Pixels& one : read_pixels(path, channels)) {
     all.push_back(pixels(std::move(one), fmt::format("{}[{}]", file_name(path), all.size())));
@@ -316,9 +317,9 @@ DescribedInput InputReader::pixels(Pixels pixels, std::string source) const {
 
 DescribedInput InputReader::described(PreprocessedImage image, std::string source) const {
   const Network network = resolve_network(model_);
-  const Shape& kernel = network.input.patches.weight->shape;  // before the patch's height, there may be frames
-  const std::size_t height = kernel[kernel.size() - 2];
-  const std::size_t width = kernel.back();
+  const PatchKernel kernel = patch_kernel(network.input);
+  const std::size_t height = kernel.height * network.input.merged;
+  const std::size_t width = kernel.width * network.input.merged;
   DescribedInput result;
   result.source = std::move(source);
   result.picture = image.original;

@@ -8,6 +8,7 @@
 #include "headscope/base/error.h"
 #include "headscope/base/memory.h"
 #include "headscope/base/random.h"
+#include "headscope/forward/patch_grid.h"
 
 namespace headscope {
 namespace {
@@ -89,7 +90,7 @@ void RandomInputs::plan_audio() {
 void RandomInputs::plan_images(const Context& context) {
   const NetworkInput& in = network_.input;
   constexpr std::size_t kUsual = 224;
-  image_ = {in.patches.weight->shape[1], in.image_height > 0 ? in.image_height : kUsual,
+  image_ = {patch_kernel(in).channels, in.image_height > 0 ? in.image_height : kUsual,
             in.image_width > 0 ? in.image_width : kUsual};
   const auto size = element_count(image_);
   constexpr std::size_t kCopies = 4;

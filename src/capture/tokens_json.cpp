@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace headscope {
 namespace {
@@ -24,7 +25,8 @@ Json token(const InputToken& one) {
   return entry;
 }
 
-Json image(const DescribedInput& input) {
+// Rows and columns of patches.
+std::pair<std::size_t, std::size_t> grid_of(const DescribedInput& input) {
   std::size_t rows = 0;
   std::size_t columns = 0;
   for (const InputToken& one : input.tokens) {
@@ -32,6 +34,22 @@ Json image(const DescribedInput& input) {
     rows = std::max(rows, one.patch->row + 1);
     columns = std::max(columns, one.patch->column + 1);
   }
+  return {rows, columns};
+}
+
+// By layer: side and shift of the windows of patches, or 0.
+Json patch_windows(const DescribedInput& input, const MapsDescription& maps) {
+  const auto [rows, columns] = grid_of(input);
+  Json list = Json::array();
+  for (const PatchWindows& one : maps.patch_windows) {
+    const PatchWindows own = one.in(rows, columns);
+    list.push_back(own.empty() ? Json(0) : Json{own.side, own.shift});
+  }
+  return list;
+}
+
+Json image(const DescribedInput& input) {
+  const auto [rows, columns] = grid_of(input);
   return {{"height", input.picture.height}, {"width", input.picture.width}, {"grid", {rows, columns}}};
 }
 
@@ -45,6 +63,9 @@ std::string tokens_json(const DescribedInput& input, const MapsDescription& maps
   };
   if (has_any(maps.windows)) root["windows"] = maps.windows;
   if (has_any(maps.chunks)) root["chunks"] = maps.chunks;
+  if (!std::ranges::all_of(maps.patch_windows, &PatchWindows::empty)) {
+    root["patch_windows"] = patch_windows(input, maps);
+  }
   if (maps.block != Block::kOnly) root["block"] = to_string(maps.block);
   if (!input.name.empty()) root["name"] = input.name;
   if (!input.file.empty()) root["file"] = input.file;

@@ -61,8 +61,9 @@ class MapBlock {
     const MatrixView q(task_.q.at(first_, head_), count_, task_.d_key, task_.q.row_stride);
     const MatrixView k(task_.k.at(keys.first, kv_head_), keys.last - keys.first, task_.d_key, task_.k.row_stride);
     const MatrixSpan scores = map(keys);
-    multiply(q, k.transposed(), scores, task_.scale);
-    if (task_.relative != nullptr) task_.relative->add(head_, q, first_, k, keys.first, task_.scale, scores);
+    const float scale = scale_of(task_, head_);
+    multiply(q, k.transposed(), scores, scale);
+    if (task_.relative != nullptr) task_.relative->add(head_, q, first_, k, keys.first, scale, scores);
     if (task_.cap > 0) {
       for (std::size_t i = 0; i < count_; ++i) soft_cap(scores.row(i), task_.cap);
     }
@@ -124,6 +125,18 @@ class MapBlock {
 
 }  // namespace
 
+float scale_of(const AttentionTask& task, std::size_t head) {
+  return task.head_factors.empty() ? task.scale : task.scale * task.head_factors[head];
+}
+
+void for_blocks(std::size_t blocks, std::size_t max_blocks, const std::function<void(std::size_t)>& run) {
+  // If memory is short, not every thread gets a block of its own.
+  const std::size_t workers = max_blocks < thread_count() ? max_blocks : blocks;
+  parallel_for(std::min(workers, blocks), [&](std::size_t worker) {
+    for (std::size_t i = worker; i < blocks; i += workers) run(i);
+  });
+}
+
 KeyRange keys_seen(std::size_t query, std::size_t tokens, bool causal, std::size_t window, std::size_t chunk) {
   const std::size_t next = query + 1;
   const std::size_t end = causal ? next : window > 0 ? std::min(query + window, tokens) : tokens;
@@ -142,14 +155,9 @@ void attend(const AttentionTask& task) {
   const std::size_t queries = task.out.rows();
   const std::size_t size = block_queries(queries, task.keys);
   const std::size_t blocks = (queries + size - 1) / size;
-  const std::size_t all = task.heads * blocks;
-  // If memory is short, not every thread gets a block of its own.
-  const std::size_t workers = task.max_blocks < thread_count() ? task.max_blocks : all;
-  parallel_for(std::min(workers, all), [&](std::size_t worker) {
-    for (std::size_t i = worker; i < all; i += workers) {
-      const std::size_t first = i % blocks * size;
-      MapBlock(task, i / blocks, first, std::min(size, queries - first)).run();
-    }
+  for_blocks(task.heads * blocks, task.max_blocks, [&](std::size_t i) {
+    const std::size_t first = i % blocks * size;
+    MapBlock(task, i / blocks, first, std::min(size, queries - first)).run();
   });
 }
 

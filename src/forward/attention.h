@@ -26,7 +26,8 @@ struct AttentionTask {
   std::size_t d_key;    ///< Width of queries and keys.
   std::size_t d_value;  ///< Width of values and outputs.
   float scale;
-  float cap;  ///< 0: none.
+  std::span<const float> head_factors;  ///< By head: a factor on its scores, besides `scale`; empty: none.
+  float cap;                            ///< 0: none.
   bool causal;
   std::size_t window;  ///< 0: none. A query sees that many tokens up to itself and, if not causal, from itself on.
   std::size_t chunk;   ///< 0: none. A query sees only keys of its own chunk of that many tokens.
@@ -46,6 +47,12 @@ struct AttentionTask {
   std::function<void(std::size_t, std::size_t, MatrixView)> on_scores;
   std::function<void(std::size_t, std::size_t, MatrixView)> on_pattern;
 };
+
+/// What the products of a head's queries and keys are multiplied by.
+[[nodiscard]] float scale_of(const AttentionTask& task, std::size_t head);
+
+/// Calls run(i) for every block on all threads, at most `max_blocks` at a time.
+void for_blocks(std::size_t blocks, std::size_t max_blocks, const std::function<void(std::size_t)>& run);
 
 /// Keys that a query sees: [first, last).
 struct KeyRange {

@@ -10,6 +10,7 @@
 #include "forward/pass/pass.h"
 #include "forward/pass/stack.h"
 #include "forward/pass/stream_changes.h"
+#include "forward/stages.h"
 #include "forward/weights.h"
 
 namespace headscope {
@@ -88,8 +89,15 @@ void run_batch(Pass& pass, const Batch& batch) {
 
 void run_forward(const Model& model, std::span<const ModelInput> inputs, const ForwardOptions& options,
                  const Context& context) {
-  Pass pass(model, inputs, options, context);
-  for (const Batch& batch : pass.plan.batches) run_batch(pass, batch);
+  const auto run_pass = [inputs](const Model& stage, const ForwardOptions& own, const Context& rest) {
+    Pass pass(stage, inputs, own, rest);
+    for (const Batch& batch : pass.plan.batches) run_batch(pass, batch);
+  };
+  if (resolve_network(model).stage) {
+    run_stages(model, inputs, options, context, run_pass);
+  } else {
+    run_pass(model, options, context);
+  }
 }
 
 std::size_t token_count(const Model& model, const ModelInput& input) {
@@ -102,7 +110,9 @@ TokenCounts token_counts(const Model& model, const ModelInput& input) {
 }
 
 std::size_t forward_memory(const Model& model, std::size_t longest) {
-  return plan_memory(resolve_network(model), model.info().sizes, longest).needed(longest);
+  const Network network = resolve_network(model);
+  const std::size_t own = plan_memory(network, model.info().sizes, longest).needed(longest);
+  return network.stage ? std::max(own, earlier_stages_memory(model, network, longest)) : own;
 }
 
 }  // namespace headscope

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "forward/patch_grid.h"
 #include "headscope/base/matrix.h"
+#include "headscope/forward/patch_grid.h"
 #include "headscope/model/model.h"
 
 namespace headscope {

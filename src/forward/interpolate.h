@@ -13,4 +13,10 @@ namespace headscope {
                                                      std::size_t channels, std::size_t new_height,
                                                      std::size_t new_width);
 
+/// The same, linearly; where the new grid is coarser, averaging over the width of its cells, like torch with
+/// mode="bilinear", align_corners=False and antialias=True.
+[[nodiscard]] std::vector<float> interpolate_averaging(std::span<const float> grid, std::size_t height,
+                                                       std::size_t width, std::size_t channels, std::size_t new_height,
+                                                       std::size_t new_width);
+
 }  // namespace headscope

@@ -7,6 +7,7 @@
 #include "forward/latent.h"
 #include "forward/mixer.h"
 #include "forward/output.h"
+#include "forward/window_attention.h"
 #include "headscope/io/decode.h"
 #include "headscope/model/read_weights.h"
 
@@ -62,6 +63,10 @@ std::vector<const StoredTensor*> tensors_of(const NetworkLayer& layer) {
     if (*one) all.insert(all.end(), {(*one)->weight, (*one)->bias});
   }
   all.insert(all.end(), {layer.content_bias, layer.position_bias, layer.grid_bias});
+  all.insert(all.end(), {layer.window_bias.table, layer.score_factors});
+  for (const auto* one : {&layer.window_bias.inner, &layer.window_bias.outer}) {
+    if (*one) all.insert(all.end(), {(*one)->weight, (*one)->bias});
+  }
   for (const StoredLinear& linear : layer.linear) all.insert(all.end(), {linear.weight, linear.bias});
   all.insert(all.end(), {layer.up.weight, layer.up.bias, layer.down.weight, layer.down.bias});
   all.push_back(layer.sinks);
@@ -112,6 +117,7 @@ MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size
   std::size_t projected = 0;
   std::size_t inside = 0;
   std::size_t routed = 0;
+  std::size_t windows = 0;
   std::size_t matrix = decoded_size(network.output.unembedding ? network.output.unembedding->weight : nullptr);
   for (const NetworkLayer& layer : network.layers) {
     std::size_t width = 0;
@@ -120,6 +126,10 @@ MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size
     if (layer.v_norm) width += layer.linear[1].out();  // a copy, if values are keys
     projected = std::max(projected, width);
     inside = std::max(inside, mlp_memory(layer));
+    if (!layer.patch_windows.empty()) {
+      const std::size_t side = std::min(layer.patch_windows.side, longest);
+      windows = std::max(windows, window_floats(side, std::min(side * side, longest), sizes));
+    }
     if (layer.experts) routed = std::max(routed, expert_memory(*layer.experts).per_row);
     for (const StoredTensor* tensor : tensors_of(layer)) matrix = std::max(matrix, decoded_size(tensor));
   }
@@ -134,6 +144,7 @@ MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size
   floats += (std::ranges::any_of(network.layers, borrows) ? 3 : 1) * projected;
   MemoryPlan plan;
   plan.per_token = floats * sizeof(float) + routed;
+  plan.window = windows * sizeof(float);
   if (!network.relative.empty()) {
     plan.relative_rows = network.relative.sinusoidal ? longest : 2 * network.relative.span;
     matrix += 4 * plan.relative_rows * std::max(sizes.d_model, sizes.heads * sizes.d_head) * sizeof(float);
@@ -144,7 +155,7 @@ MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size
 
 std::size_t MemoryPlan::block(std::size_t tokens) const {
   // What a query or a key has in common with each relative position; a block has at most as many queries as keys.
-  return block_memory(tokens) + 2 * relative_rows * tokens * sizeof(float);
+  return window + block_memory(tokens) + 2 * relative_rows * tokens * sizeof(float);
 }
 
 std::size_t MemoryPlan::needed(std::size_t tokens) const {

@@ -23,6 +23,7 @@ inline constexpr std::size_t kMlpRows = 1024;
 struct MemoryPlan {
   std::size_t per_token = 0;
   std::size_t fixed = 0;
+  std::size_t window = 0;         ///< What a block of maps needs for one window of patches.
   std::size_t relative_rows = 0;  ///< Rows of the table of relative positions.
 
   /// One block of maps.

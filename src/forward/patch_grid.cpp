@@ -1,16 +1,17 @@
-#include "forward/patch_grid.h"
+#include "headscope/forward/patch_grid.h"
 
 namespace headscope {
 
 PatchKernel patch_kernel(const NetworkInput& in) {
   const Shape& shape = in.patches.weight->shape;
+  if (in.patch_side > 0) return {shape[1] / (in.patch_side * in.patch_side), 1, in.patch_side, in.patch_side};
   return {shape[1], shape.size() == 5 ? shape[2] : 1, shape[shape.size() - 2], shape.back()};
 }
 
 PatchGrid patch_grid(const NetworkInput& in, const Pixels& pixels) {
   if (in.patches.weight == nullptr) return {};
   const PatchKernel kernel = patch_kernel(in);
-  return {pixels.height / kernel.height, pixels.width / kernel.width};
+  return {pixels.height / kernel.height / in.merged, pixels.width / kernel.width / in.merged};
 }
 
 std::size_t rows_of(const StoredTensor* table) {

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <span>
 
-#include "forward/patch_grid.h"
 #include "headscope/base/matrix.h"
+#include "headscope/forward/patch_grid.h"
 #include "headscope/model/network.h"
 #include "headscope/model/rotary.h"
 

@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "headscope/base/error.h"
 #include "image/resample.h"
@@ -27,6 +29,26 @@ void check(const Image& image, const Preprocessing& preprocessing, std::string_v
                 fmt::format("{}: {} means and {} standard deviations for {} channels, expected one per channel", where,
                             statistics, preprocessing.std.size(), image.channels));
   }
+}
+
+// The largest factor on the sides of an image that gives at most that many patches, found by bisection as in
+// transformers; the sides are then rounded up to whole patches.
+std::pair<double, double> within_patches(double height, double width, const Preprocessing& preprocessing) {
+  constexpr double kPrecision = 1e-5;
+  const auto scaled = [](double length, std::size_t patch, double factor) {
+    const auto step = static_cast<double>(patch);
+    return std::max(step, std::ceil(length * factor / step) * step);
+  };
+  const ImageSize& patch = preprocessing.patch;
+  double least = kPrecision / 10;
+  double most = 100;
+  while (most - least >= kPrecision) {
+    const double factor = (least + most) / 2;
+    const double patches = scaled(height, patch.height, factor) / static_cast<double>(patch.height) *
+                           (scaled(width, patch.width, factor) / static_cast<double>(patch.width));
+    (patches <= static_cast<double>(preprocessing.max_patches) ? least : most) = factor;
+  }
+  return {scaled(height, patch.height, least), scaled(width, patch.width, least)};
 }
 
 ImageSize resized(const ImageSize& from, const Preprocessing& preprocessing, std::string_view where) {
@@ -66,6 +88,8 @@ ImageSize resized(const ImageSize& from, const Preprocessing& preprocessing, std
       new_height = std::ceil(height * grow / step) * step;
       new_width = std::ceil(width * grow / step) * step;
     }
+  } else if (preprocessing.resize == ResizeTo::kPatches) {
+    std::tie(new_height, new_width) = within_patches(height, width, preprocessing);
   } else if (preprocessing.resize == ResizeTo::kCover) {
     const double ratio = std::min(height / static_cast<double>(size.height), width / static_cast<double>(size.width));
     new_height = std::nearbyint(height / ratio);

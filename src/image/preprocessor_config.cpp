@@ -35,7 +35,10 @@ constexpr std::array kProcessors = {
     Defaults{"ViT", ResizeTo::kSize, 224, true, Resample::kBilinear, std::nullopt, kHalf, kHalf},
     Defaults{"DeiT", ResizeTo::kSize, 256, true, Resample::kBicubic, 224, kHalf, kHalf},
     Defaults{"CLIP", ResizeTo::kShortestEdge, 224, false, Resample::kBicubic, 224, kClipMean, kClipStd},
+    Defaults{"ChineseCLIP", ResizeTo::kShortestEdge, 224, false, Resample::kBicubic, 224, kClipMean, kClipStd},
+    Defaults{"Blip", ResizeTo::kSize, 384, true, Resample::kBicubic, std::nullopt, kClipMean, kClipStd},
     Defaults{"Siglip", ResizeTo::kSize, 224, false, Resample::kBicubic, std::nullopt, kHalf, kHalf},
+    Defaults{"Siglip2", ResizeTo::kPatches, 16, false, Resample::kBilinear, std::nullopt, kHalf, kHalf},
     Defaults{"Beit", ResizeTo::kSize, 224, true, Resample::kBicubic, std::nullopt, kHalf, kHalf},
     Defaults{"Gemma3", ResizeTo::kSize, 224, true, Resample::kBilinear, std::nullopt, kHalf, kHalf},
     Defaults{"GotOcr2", ResizeTo::kSize, 384, true, Resample::kBicubic, std::nullopt, kClipMean, kClipStd},
@@ -64,6 +67,18 @@ constexpr std::array kModelTypes = {
     ModelType{"data2vec-vision", "Beit"},
     ModelType{"vit_mae", "ViT"},
     ModelType{"swin", "ViT"},
+    ModelType{"swinv2", "ViT"},
+    ModelType{"ijepa", "ViT"},
+    ModelType{"vit_msn", "ViT"},
+    ModelType{"chinese_clip", "ChineseCLIP"},
+    ModelType{"chinese_clip_vision_model", "ChineseCLIP"},
+    ModelType{"altclip", "CLIP"},
+    ModelType{"clipseg", "ViT"},
+    ModelType{"blip", "Blip"},
+    ModelType{"blip-2", "Blip"},
+    ModelType{"instructblip", "Blip"},
+    ModelType{"siglip2", "Siglip2"},
+    ModelType{"siglip2_vision_model", "Siglip2"},
     ModelType{"dinov3_vit", "DINOv3ViT"},
     ModelType{"paligemma", "Siglip"},
     ModelType{"gemma3", "Gemma3"},
@@ -164,6 +179,14 @@ class PreprocessorConfig {
     const JsonValue size = reader_.find("size");
     if (result.resize == ResizeTo::kArea) {
       read_area(size, result);
+      return;
+    }
+    if (result.resize == ResizeTo::kPatches) {
+      const JsonValue patch = reader_.find("patch_size");
+      const JsonValue patches = reader_.find("max_num_patches");
+      result.patch =
+          patch.is_null() ? ImageSize{defaults_.edge, defaults_.edge} : height_and_width(patch, "patch_size");
+      result.max_patches = patches.is_null() ? 256 : reader_.edge(patches, "max_num_patches");
       return;
     }
     if (result.resize == ResizeTo::kWithin) {

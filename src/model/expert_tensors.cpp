@@ -135,6 +135,16 @@ class Finder {
   std::size_t experts_;
 };
 
+// Whether the stream is on the right side of a form's stacked matrices, which may be stored either way round.
+bool fits(const ExpertSearch& search, const ExpertForm& form, std::size_t width) {
+  const bool out_in = form.storage == Storage::kOutIn;
+  const auto has_stream = [&](const std::string& pattern, std::size_t axis) {
+    const StoredTensor* tensor = is_stacked(pattern) ? search.find(search.named(pattern)) : nullptr;
+    return tensor == nullptr || tensor->shape.size() != 3 || tensor->shape[axis] == width;
+  };
+  return has_stream(form.up, out_in ? 2 : 1) && has_stream(form.down, out_in ? 1 : 2);
+}
+
 void read_config(const ConfigReader& config, const RouterRules& rules, StoredExperts& result) {
   Router& router = result.router;
   router.chosen = config.size({"num_experts_per_tok"}).value_or(rules.chosen);
@@ -233,7 +243,8 @@ void find_experts(const ExpertSearch& search, const ExpertNames& names, std::siz
     const std::string up = search.named(form.up);
     const std::string name = is_stacked(up) ? up : of_expert(up, 0) + std::string(kWeight);
     if (first.empty()) first = name;
-    if (chosen == nullptr && search.find(name) != nullptr) chosen = &form;
+    if (search.find(name) == nullptr) continue;
+    if (chosen == nullptr || (!fits(search, *chosen, width) && fits(search, form, width))) chosen = &form;
   }
   if (chosen == nullptr) {
     search.lacks(first);

@@ -196,9 +196,14 @@ std::string gguf_architecture(const Checkpoint& checkpoint) {
 const Family& by_architecture(const Checkpoint& checkpoint) {
   const std::string architecture = gguf_architecture(checkpoint);
   if (architecture.empty()) unknown(checkpoint, "has no 'general.architecture'");
+  // Image towers of several families share an architecture.
+  const Family* first = nullptr;
   for (const Family& family : known_families()) {
-    if (family.gguf && family.gguf->architecture == architecture) return family;
+    if (!family.gguf || family.gguf->architecture != architecture) continue;
+    if (find_layout(checkpoint, family.gguf->layouts, {}, family.modality).layout != nullptr) return family;
+    if (first == nullptr) first = &family;
   }
+  if (first != nullptr) return *first;
   unknown(checkpoint, fmt::format("general.architecture '{}' is unknown", printable(architecture)), architecture);
 }
 

@@ -163,13 +163,16 @@ bool holds(const std::vector<ConfigSwitch>& conditions, JsonValue config) {
   });
 }
 
-// Returns what shows that the file belongs to a relative; empty if nothing does.
+// Returns what shows that the file belongs to a relative; empty if nothing does. Names without {i} are of the model.
 std::string other_tensors(const Checkpoint& checkpoint, const Layout& layout, const std::string& prefix) {
+  const auto has = [&](const std::string& name) {
+    return checkpoint.find(prefix + name) != nullptr || has_layer_tensor(checkpoint, prefix, name);
+  };
   for (const std::string& name : layout.always_has) {
-    if (!has_layer_tensor(checkpoint, prefix, name)) return fmt::format("there is no '{}'", name);
+    if (!has(name)) return fmt::format("there is no '{}'", name);
   }
   for (const std::string& name : layout.never_has) {
-    if (has_layer_tensor(checkpoint, prefix, name)) {
+    if (has(name)) {
       return fmt::format("there is a '{}', which that family does not have", name);
     }
   }

@@ -10,6 +10,7 @@
 #include "headscope/base/error.h"
 #include "model/config_reader.h"
 #include "model/gguf_settings.h"
+#include "model/patch_window_settings.h"
 #include "model/rotary_settings.h"
 
 namespace headscope {
@@ -228,6 +229,24 @@ void image_size(const ConfigReader& config, ForwardSettings& settings) {
   settings.image_width = sizes[1];
 }
 
+// "patch_size": 16, or [height, width], which only models with a convolution have.
+std::size_t patch_side(const ConfigReader& config) {
+  constexpr std::size_t kMax = 4096;
+  if (config.scope().find("patch_size").is_array()) return 0;
+  return std::min(config.size({"patch_size"}).value_or(0), kMax);
+}
+
+void set_patch_windows(const ConfigReader& config, const FamilyMatch& match, const HeadSizes& sizes,
+                       ForwardSettings& settings) {
+  const ForwardRules& rules = match.family->forward;
+  if (rules.patch_windows == PatchWindowLayers::kNone) return;
+  const std::size_t stage = std::min<std::size_t>(match.stage.value_or(0), 16);
+  const std::size_t token = settings.patch_side << stage;  // pixels along a side of a token
+  const std::size_t shortest = std::min(settings.image_height, settings.image_width) / std::max<std::size_t>(token, 1);
+  settings.patch_windows = patch_windows(config, rules.patch_windows, sizes.layers, shortest);
+  settings.trained_window = trained_window(config, stage);
+}
+
 Pooling pooling(const ConfigReader& config, const ForwardRules& rules) {
   auto word = config.word({"global_pool"});
   if (const auto inner = config.inside(config.scope().find("model_args")).word({"global_pool"})) word = inner;
@@ -236,10 +255,10 @@ Pooling pooling(const ConfigReader& config, const ForwardRules& rules) {
   config.unsupported(fmt::format("pooling '{}'", printable(*word)));
 }
 
-void reject_relatives(const ConfigReader& config, const FamilyMatch& match) {
+void reject_relatives(const ConfigReader& config, const FamilyMatch& match, bool is_paligemma) {
   const Family& family = *match.family;
   if (!family.causal && config.boolean("is_decoder").value_or(false)) config.unsupported("'is_decoder' is true");
-  if (family.causal && !match.causal && family.forward.windows != Windows::kNone) {
+  if (family.causal && !match.causal && family.forward.windows != Windows::kNone && !is_paligemma) {
     config.unsupported("attends in both directions, also in layers with a window");
   }
   if (config.boolean("enable_moe_block").value_or(false)) config.unsupported("its MLPs are beside mixtures of experts");
@@ -258,7 +277,8 @@ void reject_relatives(const ConfigReader& config, const FamilyMatch& match) {
 ForwardSettings from_config(const Checkpoint& checkpoint, const FamilyMatch& match, const HeadSizes& sizes) {
   const ForwardRules& rules = match.family->forward;
   const ConfigReader config(checkpoint, match.config);
-  reject_relatives(config, match);
+  const bool is_paligemma = checkpoint.config().find("model_type").as_string() == "paligemma";
+  reject_relatives(config, match, is_paligemma);
   ForwardSettings settings;
   settings.activation = activation(config, rules);
   settings.epsilon = config.positive(rules.epsilon_keys).value_or(rules.epsilon);
@@ -272,10 +292,12 @@ ForwardSettings from_config(const Checkpoint& checkpoint, const FamilyMatch& mat
   set_factors(config, rules, settings);
   settings.scale_by_layer = config.boolean("scale_attn_by_inverse_layer_idx").value_or(false);
   settings.score_cap = cap(config, rules, "attn_logit_softcapping", rules.score_cap);
-  settings.logit_cap = cap(config, rules, "final_logit_softcapping", rules.logit_cap);
+  // Transformers does not cap PaliGemma's logits, whatever its text model does alone.
+  settings.logit_cap = is_paligemma ? 0 : cap(config, rules, "final_logit_softcapping", rules.logit_cap);
 
   settings.local = windowed(config, rules, sizes.layers);
-  const std::size_t width_of_window = window(config, *match.family);
+  // All of PaliGemma's prompt sees all of it, also in layers with a window.
+  const std::size_t width_of_window = is_paligemma && !match.causal ? 0 : window(config, *match.family);
   for (const bool has : settings.local) settings.windows.push_back(has ? width_of_window : 0);
   if (match.position == PositionKind::kRelative) set_distances(config, settings);
   if (match.position == PositionKind::kDisentangled) set_relative(config, sizes, settings);
@@ -313,6 +335,8 @@ ForwardSettings from_config(const Checkpoint& checkpoint, const FamilyMatch& mat
     settings.final_norm = false;
   }
   image_size(config, settings);
+  settings.patch_side = match.family->modality == Modality::kImage ? patch_side(config) : 0;
+  set_patch_windows(config, match, sizes, settings);
   return settings;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "headscope/base/patch_windows.h"
 #include "headscope/model/family.h"
 #include "headscope/model/head_sizes.h"
 #include "headscope/model/rotary.h"
@@ -52,6 +53,9 @@ struct ForwardSettings {
   std::size_t positions = 1024;     ///< Of a table of fixed positions.
   std::size_t bias_distance = 128;  ///< Larger distances share a learned bias.
   Pooling pooling = Pooling::kFirst;
+  std::vector<PatchWindows> patch_windows;  ///< By layer; empty if there are none.
+  std::size_t trained_window = 0;           ///< Side of windows that distances are measured in; 0: the layers' own.
+  std::size_t patch_side = 0;               ///< In pixels; 0 if the configuration does not say.
   std::size_t image_height = 0;
   std::size_t image_width = 0;
 };

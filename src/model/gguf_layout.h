@@ -5,8 +5,7 @@
 
 namespace headscope {
 
-/// The names llama.cpp uses for every family it converts. Image towers have no forward pass here: which tensor is the
-/// first of the MLP and which the second changed over time.
+/// The names llama.cpp uses for every family it converts.
 [[nodiscard]] inline Layout gguf_layout(Fusion fusion) {
   Layout layout{.fusion = fusion,
                 .q = "blk.{i}.attn_q",
@@ -60,21 +59,6 @@ namespace headscope {
   layout.forward.mlp_norm = layout.forward.final_norm = "";
   layout.forward.no_unembedding = true;
   return layout;
-}
-
-/// An image tower (mmproj), where O is called attn_out. llama.cpp writes all kinds of towers under one architecture; a
-/// LayerNorm has a bias, an RMSNorm does not.
-[[nodiscard]] inline Layout gguf_vision_layout(Fusion fusion) {
-  const bool fused = fusion != Fusion::kNone;
-  return {.fusion = fusion,
-          .q = fused ? "v.blk.{i}.attn_qkv" : "v.blk.{i}.attn_q",
-          .k = fused ? "" : "v.blk.{i}.attn_k",
-          .v = fused ? "" : "v.blk.{i}.attn_v",
-          .o = "v.blk.{i}.attn_out",
-          .norm = "v.blk.{i}.ln1",
-          .output_scale = "v.blk.{i}.ls1.weight",
-          .output_scale_optional = true,
-          .always_has = {"v.blk.{i}.ln1.bias"}};
 }
 
 }  // namespace headscope

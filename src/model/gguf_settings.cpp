@@ -92,6 +92,20 @@ void set_scaling(const Checkpoint& checkpoint, const Metadata& metadata, Rotary&
   }
 }
 
+// Of an image tower (mmproj).
+void set_image(const Checkpoint& checkpoint, const Metadata& metadata, ForwardSettings& settings) {
+  settings.image_height = settings.image_width = metadata.size("image_size");
+  settings.patch_side = metadata.size("patch_size");
+  const auto flag = [&](const char* key) {
+    const auto value = checkpoint.metadata(key);
+    return value ? value->as_bool() : std::nullopt;
+  };
+  if (flag("clip.use_silu").value_or(false)) settings.activation = Activation::kSilu;
+  const auto gelu = flag("clip.use_gelu");
+  const bool quick = settings.activation == Activation::kQuickGelu;
+  if (gelu && *gelu == quick) settings.activation = quick ? Activation::kGelu : Activation::kQuickGelu;
+}
+
 void set_windows(const Metadata& metadata, const Family& family, const HeadSizes& sizes, ForwardSettings& settings) {
   const std::size_t width = metadata.size("attention.sliding_window");
   const std::size_t window = family.causal || width == 0 ? width : width / 2 + 1;
@@ -158,6 +172,7 @@ ForwardSettings gguf_settings(const Checkpoint& checkpoint, const FamilyMatch& m
   }
   set_windows(metadata, *match.family, sizes, settings);
   settings.pooling = rules.pooling;
+  if (match.family->modality == Modality::kImage) set_image(checkpoint, metadata, settings);
   if (!is_rotary(match.position)) return settings;
 
   Rotary& rotary = settings.rotary;

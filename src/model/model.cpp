@@ -129,18 +129,27 @@ Model Model::open(const std::filesystem::path& model, const ModelOptions& option
 
 Model Model::from_checkpoint(Checkpoint checkpoint, std::string_view family, std::string_view tower) {
   decode_packed_weights(checkpoint);
-  const FamilyMatch match = find_family(checkpoint, family, tower);
+  return from_shared(std::make_shared<const Checkpoint>(std::move(checkpoint)), family, tower);
+}
+
+Model Model::of_tower(std::string_view tower) const {
+  return from_shared(checkpoint_, info_.family_overridden ? std::string_view(info_.family) : "", tower);
+}
+
+Model Model::from_shared(std::shared_ptr<const Checkpoint> checkpoint, std::string_view family,
+                         std::string_view tower) {
+  const FamilyMatch match = find_family(*checkpoint, family, tower);
 
   ModelInfo info;
   info.family = match.family->name;
-  info.family_overridden = !family.empty() && !is_stated_family(checkpoint, *match.family, tower);
+  info.family_overridden = !family.empty() && !is_stated_family(*checkpoint, *match.family, tower);
   info.tower = match.tower;
   info.tower_requested = !match.tower.empty() && !tower.empty();
   info.other_towers = match.other_stages;
-  if (!match.tower.empty() && !match.stage) info.other_towers = other_towers(checkpoint, match.tower);
+  if (!match.tower.empty() && !match.stage) info.other_towers = other_towers(*checkpoint, match.tower);
   if (info.family_overridden) {
     info.notes.push_back(fmt::format("family {} as requested, not as stated in {}", info.family,
-                                     printable(checkpoint.config_path().filename().string())));
+                                     printable(checkpoint->config_path().filename().string())));
   }
   info.modality = match.family->modality;
   info.causal = match.causal;
@@ -149,25 +158,26 @@ Model Model::from_checkpoint(Checkpoint checkpoint, std::string_view family, std
   info.order = match.order;
   info.input_norm = match.order == NormOrder::kPost || !match.layout->norm.empty();
   info.position = match.position;
-  info.sizes = deduce_sizes(checkpoint, match, info.notes);
-  info.embedding = first_present(checkpoint, match.prefix, match.layout->embedding);
-  info.unembedding = first_present(checkpoint, match.prefix, match.layout->unembedding);
+  info.sizes = deduce_sizes(*checkpoint, match, info.notes);
+  info.embedding = first_present(*checkpoint, match.prefix, match.layout->embedding);
+  info.unembedding = first_present(*checkpoint, match.prefix, match.layout->unembedding);
   // Without a tensor of its own, the unembedding is the embedding, unless the file holds a bare model without a head.
   // The whole model's key counts; a tower's own may say otherwise.
   const bool stated = match.config.find("tie_word_embeddings").as_bool().value_or(match.family->tied);
-  const bool tied = checkpoint.is_gguf() || checkpoint.config().find("tie_word_embeddings").as_bool().value_or(stated);
+  const bool tied =
+      checkpoint->is_gguf() || checkpoint->config().find("tie_word_embeddings").as_bool().value_or(stated);
   if (info.unembedding.empty() && !match.layout->unembedding.empty() && tied) info.unembedding = info.embedding;
-  describe_biases(checkpoint, match, info);
-  HeadMap map = map_blocks(checkpoint, match, info.sizes);
+  describe_biases(*checkpoint, match, info);
+  HeadMap map = map_blocks(*checkpoint, match, info.sizes);
   info.loading_memory = loading_memory(map, info.sizes);
-  sort_tensors(checkpoint, map, info);
+  sort_tensors(*checkpoint, map, info);
   return {std::move(checkpoint), std::move(info), std::move(map)};
 }
 
 const LayerTensors& Model::layer_tensors(std::size_t layer) const {
   if (layer >= map_.layers.size()) {
     throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: layer {} requested, but the model has {}",
-                                                         checkpoint_.path().string(), layer, map_.layers.size()));
+                                                         checkpoint_->path().string(), layer, map_.layers.size()));
   }
   return map_.layers[layer];
 }
@@ -175,7 +185,7 @@ const LayerTensors& Model::layer_tensors(std::size_t layer) const {
 DType Model::stored_type(std::size_t layer, Role role) const {
   const HeadSlice& slice = layer_tensors(layer).slices[static_cast<std::size_t>(role)];
   if (slice.tensor == nullptr) check_complete(layer, role, WeightProcessing::kRaw);
-  if (slice.tensor == nullptr) reject_incomplete(checkpoint_, layer, map_.layers[layer].missing);
+  if (slice.tensor == nullptr) reject_incomplete(*checkpoint_, layer, map_.layers[layer].missing);
   return slice.tensor->dtype;
 }
 
@@ -211,12 +221,12 @@ std::array<HeadWeights, 4> Model::load_layer(std::size_t layer, WeightProcessing
 
 void Model::release_layer(std::size_t layer) const {
   for (const HeadSlice& slice : layer_tensors(layer).slices) {
-    if (slice.tensor != nullptr) checkpoint_.release(*slice.tensor);
+    if (slice.tensor != nullptr) checkpoint_->release(*slice.tensor);
   }
   const auto& latent = layer_tensors(layer).latent;
   if (!latent) return;
   for (const LatentFactor* factor : {&latent->query, &latent->key_value}) {
-    if (factor->down.tensor != nullptr) checkpoint_.release(*factor->down.tensor);
+    if (factor->down.tensor != nullptr) checkpoint_->release(*factor->down.tensor);
   }
 }
 
@@ -224,13 +234,13 @@ HeadWeights Model::load_rotary_key(std::size_t layer, WeightProcessing processin
   const LayerTensors& tensors = layer_tensors(layer);
   if (!tensors.latent || info_.sizes.d_rotary == 0) {
     throw Error(ErrorKind::kInvalidArgument,
-                fmt::format("{}: the heads of a layer share no rotary key", checkpoint_.path().string()));
+                fmt::format("{}: the heads of a layer share no rotary key", checkpoint_->path().string()));
   }
   check_complete(layer, Role::kK, processing);
   const ProcessingSteps steps = steps_of(processing, info_);
   HeadRequest request{
       tensors.latent->rotary_key, 1, info_.sizes.d_rotary, {}, row_factors(tensors, Role::kK, steps.gain)};
-  ReadHeads read = std::move(read_heads(checkpoint_, std::span(&request, 1)).front());
+  ReadHeads read = std::move(read_heads(*checkpoint_, std::span(&request, 1)).front());
   HeadWeights loaded(Role::kK, info_.sizes.d_model, info_.sizes.d_rotary, std::move(read.values),
                      std::move(read.noise));
   fold(loaded, {.factors = request.factors, .remove_mean = steps.center && centered(tensors, Role::kK)});
@@ -242,7 +252,7 @@ void Model::check_complete(std::size_t layer, Role role, WeightProcessing proces
   if (info_.sizes.heads_of(layer, role) == 0) {
     throw Error(ErrorKind::kInvalidArgument,
                 fmt::format("{}: layer {} has no {} of its own: its queries use those of layer {}",
-                            checkpoint_.path().string(), layer, letter(role), info_.sizes.kv_layer(layer)));
+                            checkpoint_->path().string(), layer, letter(role), info_.sizes.kv_layer(layer)));
   }
   const bool folded = steps_of(processing, info_).gain && tensors.normed && map_.gain_required;
   const auto lacks_factor = [&] {
@@ -253,7 +263,7 @@ void Model::check_complete(std::size_t layer, Role role, WeightProcessing proces
   if (tensors.slices[static_cast<std::size_t>(role)].tensor == nullptr || lacks_factor() ||
       (folded && tensors.gain_for(role) == nullptr) ||
       (role == Role::kO && map_.output_scale_required && tensors.output_scale == nullptr)) {
-    reject_incomplete(checkpoint_, layer, tensors.missing);
+    reject_incomplete(*checkpoint_, layer, tensors.missing);
   }
 }
 
@@ -273,7 +283,7 @@ void Model::load_roles(std::size_t layer, std::span<const Role> roles, WeightPro
     requests.push_back({tensors.slices[index], info_.sizes.heads_of(layer, role), info_.sizes.width(layer, role),
                         std::move(weights[index]).release(), row_factors(tensors, role, steps.gain)});
   }
-  std::vector<ReadHeads> read = read_heads(checkpoint_, requests);
+  std::vector<ReadHeads> read = read_heads(*checkpoint_, requests);
   for (std::size_t i = 0; i < roles.size(); ++i) {
     HeadWeights& loaded = weights[static_cast<std::size_t>(roles[i])];
     loaded = HeadWeights(roles[i], info_.sizes.d_model, requests[i].width, std::move(read[i].values),
@@ -294,7 +304,7 @@ void Model::compose_roles(std::size_t layer, std::span<const Role> roles, const 
                         std::move(weights[index]).release()});
   }
   const Fold fold{.factors = factors, .remove_mean = steps.center && centered(tensors, roles.front())};
-  std::vector<ReadHeads> composed = compose_heads(checkpoint_, tensors.latent->of(roles.front()), requests, fold);
+  std::vector<ReadHeads> composed = compose_heads(*checkpoint_, tensors.latent->of(roles.front()), requests, fold);
   for (std::size_t i = 0; i < roles.size(); ++i) {
     weights[static_cast<std::size_t>(roles[i])] = HeadWeights(
         roles[i], info_.sizes.d_model, requests[i].width, std::move(composed[i].values), std::move(composed[i].noise));
@@ -304,7 +314,7 @@ void Model::compose_roles(std::size_t layer, std::span<const Role> roles, const 
 std::vector<float> Model::row_factors(const LayerTensors& tensors, Role role, bool gain) const {
   std::vector<float> factors;
   const auto read_factors = [&](const StoredTensor& tensor, float offset) {
-    factors = read_vector(checkpoint_, tensor);
+    factors = read_vector(*checkpoint_, tensor);
     for (float& factor : factors) factor += offset;
   };
   const bool writes = role == Role::kO;

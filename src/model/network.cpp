@@ -13,6 +13,7 @@
 #include "model/network/output.h"
 #include "model/network/patchable.h"
 #include "model/network/score_positions.h"
+#include "model/network/stages.h"
 
 namespace headscope {
 namespace {
@@ -48,6 +49,7 @@ Network resolve_block(const Model& model, const FamilyMatch& match, Block which)
     network.layers.push_back(resolve_layer(block, network.input, i));
   }
   if (block.layout.hybrid) network.mixers = resolve_mixers(block);
+  network.stage = resolve_stage(block);
   if (which != Block::kCross) network.output = resolve_output(block, network.input);
   network.no_patch = why_not_patchable(block, network);
   return network;

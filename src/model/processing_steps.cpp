@@ -12,7 +12,8 @@ namespace headscope {
 
 ProcessingSteps steps_of(WeightProcessing processing, const ModelInfo& info) noexcept {
   const bool folded = processing == WeightProcessing::kFolded && info.order == NormOrder::kPre;
-  return {.gain = folded, .center = folded && info.norm == NormKind::kLayerNorm};
+  // Attention that reads the stream itself (Swin v2) also reads its mean.
+  return {.gain = folded, .center = folded && info.norm == NormKind::kLayerNorm && info.input_norm};
 }
 
 bool centered(const LayerTensors& tensors, Role role) noexcept {

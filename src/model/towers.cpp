@@ -41,7 +41,7 @@ std::string_view tower_name(Modality modality) noexcept {
 
 bool names_other_tower(std::string_view prefix, Modality modality) {
   constexpr std::array<std::string_view, 5> kNotImages = {"text_", "language_", "llm.", "audio_", "speech_"};
-  constexpr std::array<std::string_view, 5> kNotText = {"vision", "visual", "image_", "audio_", "speech_"};
+  constexpr std::array<std::string_view, 6> kNotText = {"vision", "visual", "image_", "audio_", "speech_", "resampler"};
   constexpr std::array<std::string_view, 6> kNotAudio = {"text_", "language_", "llm.", "vision", "visual", "image_"};
   std::span<const std::string_view> words = kNotText;
   if (modality == Modality::kImage) words = kNotImages;

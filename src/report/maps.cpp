@@ -8,6 +8,7 @@
 
 #include "headscope/base/error.h"
 #include "headscope/run/map_description.h"
+#include "headscope/run/map_mask.h"
 #include "headscope/run/schema.h"
 #include "headscope/run/schema/capture.h"
 #include "report/kept_heads.h"
@@ -107,15 +108,11 @@ std::vector<float> read_head(const NpyView& maps, std::size_t head, const std::s
 
 // Sets entries that the mask hides to NaN: they are no attention, not even attention of zero.
 void hide_masked(std::vector<float>& map, std::size_t keys, const Input& input, std::size_t head) {
-  const MapDescription& about = input.about;
-  const auto id = parse_head(about.heads[head]);
-  const std::size_t window = id && id->layer < about.windows.size() ? about.windows[id->layer] : 0;
-  if (!about.causal && window == 0) return;
+  const MapMask mask(input.about);
+  if (mask.is_full()) return;
+  const std::size_t layer = parse_head(input.about.heads[head])->layer;  // checked by `read_tokens`
   for (std::size_t i = 0; i < map.size(); ++i) {
-    const std::size_t query = i / keys + input.first_query();
-    const std::size_t key = i % keys;
-    const bool visible = (!about.causal || key <= query) && (window == 0 || key + window > query);
-    if (!visible) map[i] = std::numeric_limits<float>::quiet_NaN();
+    if (!mask.sees(layer, i / keys + input.first_query(), i % keys)) map[i] = std::numeric_limits<float>::quiet_NaN();
   }
 }
 

@@ -67,6 +67,35 @@ std::vector<std::size_t> sizes_entry(JsonValue root, const char* key, const std:
   return sizes;
 }
 
+// Windows of patches, one per layer: [side, shift], or 0 for none.
+std::vector<PatchWindows> patch_windows_entry(JsonValue root, const std::string& where) {
+  std::vector<PatchWindows> windows;
+  for (const JsonValue one : list_entry(root, "patch_windows", where)) {
+    std::vector<std::size_t> numbers;
+    for (const JsonValue number : one.items()) {
+      numbers.push_back(static_cast<std::size_t>(number.as_unsigned().value_or(0)));
+    }
+    const bool none = one.as_unsigned() == 0U;
+    if (!none && (numbers.size() != 2 || numbers[0] == 0 || numbers[1] >= numbers[0])) {
+      fail(where, "'patch_windows' are neither 0 nor [side, shift] with a shift below the side");
+    }
+    windows.push_back(none ? PatchWindows{} : PatchWindows{numbers[0], numbers[1]});
+  }
+  return windows;
+}
+
+// Where the tokens are in the grid of patches; empty if some are not in it.
+std::vector<std::pair<std::size_t, std::size_t>> places_entry(JsonValue root, const std::string& where) {
+  std::vector<std::pair<std::size_t, std::size_t>> places;
+  for (const JsonValue token : list_entry(root, "tokens", where)) {
+    const auto row = token.find("row").as_unsigned();
+    const auto column = token.find("column").as_unsigned();
+    if (!row || !column) return {};
+    places.emplace_back(static_cast<std::size_t>(*row), static_cast<std::size_t>(*column));
+  }
+  return places;
+}
+
 }  // namespace
 
 MapDescription parse_map_description(JsonValue root, const std::string& where) {
@@ -80,6 +109,8 @@ MapDescription parse_map_description(JsonValue root, const std::string& where) {
   maps.causal = causal_entry(root, where);
   maps.windows = sizes_entry(root, "windows", where);
   maps.chunks = sizes_entry(root, "chunks", where);
+  maps.patch_windows = patch_windows_entry(root, where);
+  maps.places = places_entry(root, where);
   for (const JsonValue head : list_entry(root, "heads", where)) maps.heads.push_back(head_name(head, where));
   maps.first_query = count_entry(root, "first_query", where);
   maps.queries = count_entry(root, "queries", where);

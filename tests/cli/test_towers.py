@@ -53,3 +53,41 @@ def test_without_the_option_it_is_what_the_model_is_for(tmp_path: Path) -> None:
 def test_a_tower_that_is_not_there_is_a_mistake() -> None:
     assert "so it has no text tower" in headscope("inspect", TOWERS / "dinov3", "--tower", "text", code=2).stderr
     assert "expected text or vision" in headscope("inspect", TOWERS / "llava", "--tower", "audio", code=2).stderr
+
+
+def test_a_stage_of_swin_has_maps_within_windows(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    np.save(tmp_path / "pixels.npy", np.random.default_rng(1).normal(size=(1, 3, 8, 16)).astype(np.float32))
+    given = ["--pixels", tmp_path / "pixels.npy", "-o", run]
+    for stage, grid, windows in (("stage1", (4, 8), [[2, 0], [2, 1]]), ("stage2", (2, 4), [[2, 0], [2, 0]])):
+        headscope("capture", TOWERS / "swin", "--tower", stage, *given)
+        about = json.loads((run / stage / "tokens.json").read_text())
+        assert about["patch_windows"] == windows
+        rows, columns = np.divmod(np.arange(grid[0] * grid[1]), grid[1])
+        heads = len(about["heads"]) // 2
+        for name in ("pattern", "scores"):
+            maps = np.load(run / stage / f"{name}.npy")
+            assert maps.shape == (2 * heads, grid[0] * grid[1], grid[0] * grid[1])
+            for layer, (side, shift) in enumerate(windows):
+                row, column = ((place + side - shift) // side for place in (rows, columns))
+                same = (row[:, None] == row) & (column[:, None] == column)
+                assert ((maps[layer * heads : (layer + 1) * heads] != 0) == same).all()
+        assert np.load(run / stage / "output.npy").shape == (1, 2)  # classes, from the last stage
+    assert (np.load(run / "stage1/output.npy") == np.load(run / "stage2/output.npy")).all()
+    headscope("organize", run / "stage1", "--what", "scores", "-o", run / "stage1")  # what is absent is left out
+
+
+def test_images_that_do_not_fit_the_windows_are_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "pixels.npy", np.zeros((1, 3, 12, 16), np.float32))
+    given = ["--pixels", tmp_path / "pixels.npy", "-o", tmp_path / "run"]
+    said = headscope("capture", TOWERS / "swin", "--tower", "stage2", *given, code=3).stderr
+    assert "the image is 12 x 16, but this stage of the model takes multiples of 8 x 8" in said
+
+
+def test_patches_of_qwen_attend_within_windows_in_some_layers(tmp_path: Path) -> None:
+    np.save(tmp_path / "pixels.npy", np.random.default_rng(1).normal(size=(1, 3, 12, 12)).astype(np.float32))
+    model = [TOWERS / "qwen2_5_vl", "--tower", "vision", "--pixels", tmp_path / "pixels.npy"]
+    headscope("capture", *model, "-o", tmp_path / "run")
+    assert json.loads((tmp_path / "run/vision/tokens.json").read_text())["patch_windows"] == [[4, 0], 0]
+    pattern = np.load(tmp_path / "run/vision/pattern.npy")
+    assert (pattern[:2] == 0).any() and (pattern[2:] > 0).all()

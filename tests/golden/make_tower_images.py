@@ -47,6 +47,13 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any], int]] = [
      {"model_type": "qwen2_vl"}, 1),
     ("qwen3_vl_grown", "rgb.png", {**QWEN, "patch_size": 4, "size": {"shortest_edge": 4000, "longest_edge": 9000}},
      {"model_type": "qwen3_vl"}, 4),
+    ("blip", "rgb.png", {"image_processor_type": "BlipImageProcessor"}, {"model_type": "blip"}, 16),
+    ("chinese_clip", "tall.png", {"image_processor_type": "ChineseCLIPImageProcessor"},
+     {"model_type": "chinese_clip"}, 16),
+    ("siglip2", "rgb.png", {"image_processor_type": "Siglip2ImageProcessor", "patch_size": 4, "max_num_patches": 40},
+     {"model_type": "siglip2"}, 1),
+    ("siglip2_grown", "tall.png", {"image_processor_type": "Siglip2ImageProcessor", "patch_size": 7},
+     {"model_type": "siglip2"}, 4),
     ("dinov3", "rgb.png", {**DINO, "size": {"height": 24, "width": 18}}, {"model_type": "dinov3_vit"}, 1),
     ("dinov3_larger", "tall.png", {**DINO, "size": {"height": 60, "width": 70}}, {"model_type": "dinov3_vit"}, 4),
 ]  # fmt: skip
@@ -61,6 +68,11 @@ def run(folder: Path, picture: str, preprocessor: dict[str, Any], config: dict[s
     image = Image.open(folder / picture).convert("RGB")
     result = processor(image, return_tensors="np")
     values = np.asarray(result["pixel_values"])
+    if "spatial_shapes" in result:  # patches, pixel by pixel, then padding
+        rows, columns = result["spatial_shapes"][0]
+        size = preprocessor["patch_size"]
+        patches = values[0, : rows * columns].reshape(rows, columns, size, size, 3)
+        return patches.transpose(4, 0, 2, 1, 3).reshape(3, rows * size, columns * size)
     if "image_grid_thw" not in result:
         return values[0]
     _, rows, columns = result["image_grid_thw"][0]  # Qwen: two equal frames of patches, in the order of the merger

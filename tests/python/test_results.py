@@ -187,7 +187,7 @@ def test_a_patching_has_edges_a_screen_and_a_circuit(model: headscope.Model, tmp
 def test_patch_cuts_edges_to_components(model: headscope.Model, tmp_path: Path) -> None:
     with pytest.raises(headscope.UnsupportedError, match="the model has no MLPs"):
         headscope.patch(model, ids=IDS, nodes="mlp")
-    model = headscope.Model(ROOT / "models/demo")
+    model = headscope.load(ROOT / "models/demo")
     patching = headscope.patch(model, ids=IDS, loss_from=16, nodes=["heads", "mlp", "unembedding"], pairs="OK", top=3,
                                draws=4, run=tmp_path)
     cuts = patching.component_edges

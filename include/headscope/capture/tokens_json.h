@@ -2,7 +2,9 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
+#include "headscope/base/patch_windows.h"
 #include "headscope/capture/inputs.h"
 #include "headscope/model/head_id.h"
 
@@ -17,6 +19,7 @@ struct MapsDescription {
   Block block = Block::kOnly;
   std::vector<std::size_t> windows = {};  ///< By layer of the model; 0: none.
   std::vector<std::size_t> chunks = {};   ///< The same: a query sees only keys of its own chunk of that many tokens.
+  std::vector<PatchWindows> patch_windows = {};  ///< The same: a patch sees only those of its own window.
 };
 
 /// Returns the text of a RUN's tokens.json: kind, mask, heads, and every token's text, offsets or patch. Bytes that are

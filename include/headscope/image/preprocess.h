@@ -30,6 +30,7 @@ enum class ResizeTo : std::uint8_t {
   kShortestEdge,  ///< The shorter side becomes `size.height`, the other is scaled in proportion, rounded down.
   kWithin,        ///< Shrunk until neither side exceeds `size`, rounded down; then rounded up to multiples of `patch`.
   kArea,          ///< To multiples of `patch` nearest to its size, with `min_pixels` to `max_pixels` pixels.
+  kPatches,       ///< To multiples of `patch`, rounded up, by the largest factor that gives at most `max_patches`.
   kCover,         ///< The smallest size with the same aspect ratio that covers `size`, rounded to nearest.
 };
 
@@ -44,7 +45,8 @@ struct Preprocessing {
   /// How the top and left margins are rounded if the total margin is odd: down (false, transformers) or to even (true,
   /// torchvision and therefore timm). For padding, true puts the odd row or column at the bottom or right.
   bool crop_to_even = false;
-  ImageSize patch;  ///< kWithin, kArea: the sides of the result are multiples of these.
+  ImageSize patch;  ///< kWithin, kArea, kPatches: the sides of the result are multiples of these.
+  std::size_t max_patches = 0;
   std::size_t min_pixels = 0;
   std::size_t max_pixels = 0;
   bool scale_first = false;  ///< Values are scaled before they are resized, and not rounded to levels afterwards.

@@ -94,6 +94,16 @@ struct ForwardNames {
   /// kGridBias: full name of the table [distances and 3, heads] of a layer, or of one that all layers share.
   std::string grid_bias = {};
   std::string shared_grid_bias = {};
+  /// The same within windows of patches: full name of the table, or the modules of the MLP that takes its place, and
+  /// the full name of factors on the scores (`NetworkLayer::score_factors`).
+  std::string window_bias = {};
+  std::string window_bias_inner = {};
+  std::string window_bias_outer = {};
+  std::string score_factors = {};
+
+  // Between two stages: modules of a stage that merge its tokens for the next.
+  std::string merging = {};
+  std::string merging_norm = {};
 
   // Out of the residual stream. These names may occur with or without the prefix.
   std::string final_norm = {};
@@ -119,6 +129,13 @@ enum class Windows {
   kAllButFirstOfN,  ///< All but the first of every `sliding_window_pattern` layers.
   kListed,          ///< Those that `layer_types` or `attention_layers` lists.
   kRotated,         ///< Those with rotary positions (Llama 4).
+};
+
+/// Which layers attend within windows of patches.
+enum class PatchWindowLayers {
+  kNone,
+  kShifted,    ///< All, of `window_size` patches a side; those of every second layer are shifted by half (Swin).
+  kNotListed,  ///< Those that `fullatt_block_indexes` does not list; `window_size` counts pixels (Qwen2.5-VL).
 };
 
 /// Which layers have rotary positions, in a family that has them.
@@ -211,6 +228,8 @@ struct ForwardRules {
   Pooling pooling = Pooling::kFirst;
   /// Config key that, when true (the default), makes the pooling kMean and leaves out the final norm (BEiT).
   std::string mean_pooling_key = {};
+  PatchWindowLayers patch_windows = PatchWindowLayers::kNone;
+  bool merging_norm_last = false;  ///< What merges patches is a linear map, then a norm (Swin v2).
   RotaryGrid rotary_grid = RotaryGrid::kNone;
   /// The table of positions is interpolated linearly for other image sizes, corners on corners (Qwen3-VL).
   bool positions_between_corners = false;

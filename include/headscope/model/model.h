@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -75,8 +76,12 @@ class Model {
   [[nodiscard]] static Model from_checkpoint(Checkpoint checkpoint, std::string_view family = {},
                                              std::string_view tower = {});
 
+  /// Opens another tower, or another stage, of the same files, which both models then share.
+  /// \throws Error  as `open`.
+  [[nodiscard]] Model of_tower(std::string_view tower) const;
+
   [[nodiscard]] const ModelInfo& info() const noexcept { return info_; }
-  [[nodiscard]] const Checkpoint& checkpoint() const noexcept { return checkpoint_; }
+  [[nodiscard]] const Checkpoint& checkpoint() const noexcept { return *checkpoint_; }
   /// Location of the heads in the files.
   [[nodiscard]] const HeadMap& head_map() const noexcept { return map_; }
 
@@ -125,10 +130,12 @@ class Model {
   // Factors on the channels of the residual stream, folded into the role's matrices; empty for none.
   [[nodiscard]] std::vector<float> row_factors(const LayerTensors& tensors, Role role, bool gain) const;
 
-  Model(Checkpoint checkpoint, ModelInfo info, HeadMap map)
+  [[nodiscard]] static Model from_shared(std::shared_ptr<const Checkpoint> checkpoint, std::string_view family,
+                                         std::string_view tower);
+  Model(std::shared_ptr<const Checkpoint> checkpoint, ModelInfo info, HeadMap map)
       : checkpoint_(std::move(checkpoint)), info_(std::move(info)), map_(std::move(map)) {}
 
-  Checkpoint checkpoint_;
+  std::shared_ptr<const Checkpoint> checkpoint_;
   ModelInfo info_;
   HeadMap map_;
 };

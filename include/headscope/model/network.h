@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "headscope/base/patch_windows.h"
 #include "headscope/io/stored_tensor.h"
 #include "headscope/model/block.h"
 #include "headscope/model/experts.h"
@@ -50,6 +51,32 @@ struct ScoreBias {
   [[nodiscard]] bool empty() const noexcept { return slopes.empty() && table == nullptr; }
 };
 
+/// What a layer adds to the scores of two patches of a window by their distance in rows and columns: a row of a table,
+/// or what an MLP makes of the distance (Swin v2).
+struct StoredWindowBias {
+  const StoredTensor* table = nullptr;  ///< [(2 side - 1)^2, heads]; nullptr: none.
+  std::optional<StoredLinear> inner;    ///< From two coordinates; a ReLU follows ...
+  std::optional<StoredLinear> outer;    ///< ... then one number per head: the bias is 16 times its sigmoid.
+  std::size_t trained_side = 0;         ///< Of the windows that the coordinates are measured in.
+
+  [[nodiscard]] bool empty() const noexcept { return table == nullptr && !inner; }
+};
+
+/// How squares of 2 x 2 tokens of a stage become the tokens of the next: reduce(norm(x)), or norm(reduce(x)), of the
+/// four rows concatenated.
+struct PatchMerging {
+  StoredNorm norm;
+  StoredLinear reduce;
+  bool norm_last = false;
+};
+
+/// Of a model with stages of different width: which of them the layers are.
+struct NetworkStage {
+  std::size_t index = 0;
+  std::size_t count = 1;
+  std::optional<PatchMerging> to_next;  ///< Nothing for the last stage.
+};
+
 /// One layer: the tensors it reads, in order of use.
 struct NetworkLayer {
   Block block = Block::kOnly;
@@ -71,6 +98,10 @@ struct NetworkLayer {
   const StoredTensor* sinks = nullptr;
   ScoreBias bias;                           ///< Of this layer alone, in place of the stack's (UMT5).
   const StoredTensor* grid_bias = nullptr;  ///< Bias of the scores by distance in the grid of patches.
+  PatchWindows patch_windows;               ///< Patches attend within these.
+  StoredWindowBias window_bias;
+  /// By head: the logarithm of a factor on its scores, at most log 100 (Swin v2); nullptr: 1.
+  const StoredTensor* score_factors = nullptr;
   std::optional<StoredNorm> norm_after_attention;
   const StoredTensor* attention_scale = nullptr;
   std::optional<StoredNorm> mlp_norm;
@@ -167,12 +198,16 @@ struct NetworkInput {
   const StoredTensor* token_inputs = nullptr;  ///< [tokens, layers * width]; nullptr if there are none.
   std::optional<StoredLinear> token_projection;
   std::optional<StoredNorm> token_norm;
-  /// Weight [d_model, channels, patch, patch], or [d_model, channels, frames, patch, patch], of equal frames.
+  /// Weight [d_model, channels, patch, patch], or [d_model, channels, frames, patch, patch], of equal frames; or, for
+  /// images of any shape (SigLIP 2), [d_model, patch * patch * channels], pixel by pixel.
   StoredLinear patches;
   std::vector<StoredLinear> convolutions;    ///< Of audio features, weights [d_model, channels, width]; each but the
                                              ///< first has stride 2.
   std::vector<const StoredTensor*> leading;  ///< Tokens before the patches, [.., k, d_model].
   const StoredTensor* registers = nullptr;
+  std::size_t patch_side = 0;  ///< In pixels, if the weight is a matrix; 0 otherwise.
+  std::size_t merged = 1;      ///< Patches along either side of a token: the stages before this one merge them.
+  std::size_t multiple = 1;    ///< The grid of tokens has a multiple of this many rows and columns.
   bool interpolate = false;
   bool between_corners = false;  ///< Positions are interpolated linearly, corners on corners.
   std::optional<StoredNorm> norm;
@@ -218,7 +253,8 @@ struct Network {
   Rotary local_rotary;  ///< For layers with `local_rotary`.
   NetworkInput input;
   std::vector<NetworkLayer> layers;  ///< In the order of `HeadSizes`.
-  std::vector<MixerLayer> mixers;    ///< In order; empty unless the model is a hybrid.
+  std::optional<NetworkStage> stage;
+  std::vector<MixerLayer> mixers;  ///< In order; empty unless the model is a hybrid.
   /// Of a model with an encoder and a decoder: what the decoder reads, the norm at the end of the encoder, and the bias
   /// of the decoder's self-attention. Cross-attention has no bias.
   std::optional<NetworkInput> target;

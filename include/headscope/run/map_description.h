@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "headscope/base/patch_windows.h"
 #include "headscope/io/json.h"
 
 namespace headscope {
@@ -18,8 +20,12 @@ struct MapDescription {
   std::string block;   ///< encoder, decoder or cross, if the model has such blocks.
   std::string file;    ///< Name of the file it came from, without its folder; empty if there is none.
   bool causal = false;
-  std::vector<std::size_t> windows;        ///< By layer of the model, 0: none. Empty if no layer has one.
-  std::vector<std::size_t> chunks;         ///< The same: a query sees only keys of its own chunk of that many tokens.
+  std::vector<std::size_t> windows;         ///< By layer of the model, 0: none. Empty if no layer has one.
+  std::vector<std::size_t> chunks;          ///< The same: a query sees only keys of its own chunk of that many tokens.
+  std::vector<PatchWindows> patch_windows;  ///< By layer: patches see only those of their own window. Empty if no layer
+                                            ///< has any.
+  std::vector<std::pair<std::size_t, std::size_t>> places;  ///< Row and column of every token; empty if some are no
+                                                            ///< patches.
   std::vector<std::string> heads;          ///< Along the first axis of the maps; not necessarily names like L4H7.
   std::optional<std::size_t> first_query;  ///< Token of the first row.
   std::optional<std::size_t> queries;      ///< Rows per map.

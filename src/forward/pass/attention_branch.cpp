@@ -13,6 +13,7 @@
 #include "forward/pass/project_heads.h"
 #include "forward/pass/read_edits.h"
 #include "forward/relative_scores.h"
+#include "forward/window_attention.h"
 #include "headscope/base/parallel.h"
 #include "headscope/model/read_weights.h"
 
@@ -52,6 +53,13 @@ void gate_outputs(const Pass& pass, std::size_t layer, const HeadColumns& querie
   });
 }
 
+// Factors on the scores by head, of which the file has the logarithms.
+std::vector<float> score_factors(const Checkpoint& checkpoint, const StoredTensor& logarithms) {
+  std::vector<float> factors = read_vector(checkpoint, logarithms);
+  for (float& one : factors) one = std::exp(std::min(one, std::log(100.0F)));
+  return factors;
+}
+
 // The attention of one layer on the inputs of a batch.
 class BatchAttention {
  public:
@@ -63,6 +71,10 @@ class BatchAttention {
         heads_(heads),
         wanted_(wanted_maps(pass, index)) {
     if (layer_.sinks != nullptr) sinks_ = read_vector(pass.checkpoint, *layer_.sinks);
+    if (layer_.score_factors != nullptr) head_factors_ = score_factors(pass.checkpoint, *layer_.score_factors);
+    if (!layer_.window_bias.empty()) {
+      window_bias_.emplace(pass.model, layer_.window_bias, layer_.patch_windows.side);
+    }
   }
 
   // Runs all inputs. Many short ones are distributed among the threads, because one is too little work to share. Maps
@@ -109,7 +121,12 @@ class BatchAttention {
       bias.emplace(pass_.model, layer_.bias, layer_.causal, member.tokens);
       one.bias = &*bias;
     }
-    attend(one);
+    if (layer_.patch_windows.empty()) {
+      attend(one);
+    } else {
+      const WindowParts windows(layer_.patch_windows, member.grid);
+      attend_in_windows(one, windows, window_bias_ ? &*window_bias_ : nullptr);
+    }
     if (layer_.gated_output) gate_outputs(pass_, index_, columns[0], one.out);
   }
 
@@ -133,6 +150,7 @@ class BatchAttention {
             .d_key = sizes.width(index_, Role::kQ),
             .d_value = sizes.width(index_, Role::kV),
             .scale = layer_.score_scale,
+            .head_factors = head_factors_,
             .cap = pass_.network.score_cap,
             .causal = layer_.causal,
             .window = layer_.window,
@@ -157,6 +175,8 @@ class BatchAttention {
   const LayerHeads& heads_;
   std::vector<bool> wanted_;
   std::vector<float> sinks_;
+  std::vector<float> head_factors_;  // empty for none
+  std::optional<WindowBias> window_bias_;
 };
 
 }  // namespace

@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "forward/patch_grid.h"
 #include "headscope/base/context.h"
 #include "headscope/forward/forward.h"
+#include "headscope/forward/patch_grid.h"
 #include "headscope/model/head_sizes.h"
 #include "headscope/model/network.h"
 

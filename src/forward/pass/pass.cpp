@@ -42,6 +42,13 @@ bool exceeds_memory(const Checkpoint& checkpoint, const Context& context) {
   return bytes > context.memory / 4;
 }
 
+// What follows a stage that is not the last is the next stage, not the output.
+Network network_of(const Model& model) {
+  Network network = resolve_network(model);
+  if (network.stage && network.stage->to_next) network.output = {};
+  return network;
+}
+
 std::size_t steps_of(const BatchPlan& plan, const ForwardOptions& options, std::size_t end) {
   return plan.batches.size() * (end - options.begin_layer + (options.on_output ? 1 : 0));
 }
@@ -53,7 +60,7 @@ Pass::Pass(const Model& of, std::span<const ModelInput> inputs, const ForwardOpt
       checkpoint(of.checkpoint()),
       sizes(of.info().sizes),
       options(request),
-      network(resolve_network(of)),
+      network(network_of(of)),
       end_layer(last_layer(sizes, request)),
       replacements(replacements_by_head(sizes, request)),
       releases_pages(exceeds_memory(checkpoint, context)),

@@ -1,6 +1,6 @@
 #include "headscope/model/family.h"
 #include "model/clip_layout.h"
-#include "model/gguf_layout.h"
+#include "model/gguf_vision_layout.h"
 
 namespace headscope::families {
 
@@ -13,7 +13,9 @@ Family clip_vision() {
   layout.forward.embedding_norm = "pre_layrnorm";
   layout.forward.classify = {{"classifier"}};
   return {.name = "clip_vision",
-          .model_types = {"clip", "clip_vision_model", "metaclip_2", "metaclip_2_vision_model"},
+          .model_types = {"clip", "clip_vision_model", "metaclip_2", "metaclip_2_vision_model", "chinese_clip",
+                          "chinese_clip_vision_model", "altclip", "altclip_vision_model", "clipseg",
+                          "clipseg_vision_model"},
           .architectures = {"CLIPModel", "CLIPVision", "CLIPForImage", "MetaClip2Model", "MetaClip2Vision"},
           .defaults = {.heads = 12},
           .modality = Modality::kImage,
@@ -21,7 +23,7 @@ Family clip_vision() {
           .forward = {.activation = Activation::kQuickGelu, .pooling = Pooling::kMean},
           .layouts = {layout},
           .gguf = GgufForm{"clip",
-                           {gguf_vision_layout(Fusion::kNone), gguf_vision_layout(Fusion::kBlocks)},
+                           {gguf_clip_layout(Fusion::kNone), gguf_clip_layout(Fusion::kBlocks)},
                            PositionKind::kLearned,
                            "clip.vision"}};
 }

@@ -4,7 +4,7 @@
 
 namespace headscope::families {
 
-// GLM-4-0414: GLM with norms on the outputs of attention and MLP, too.
+// GLM-4-0414, and the text tower of GLM-4V: GLM with norms on the outputs of attention and MLP, too.
 Family glm4() {
   Layout layout = glm_layout();
   layout.output_scale = "layers.{i}.post_self_attn_layernorm.weight";
@@ -13,7 +13,7 @@ Family glm4() {
   Layout gguf = gguf_gemma_layout();
   gguf.forward.mlp = {{.up = "blk.{i}.ffn_up", .down = "blk.{i}.ffn_down", .fused = true}};
   return {.name = "glm4",
-          .model_types = {"glm4"},
+          .model_types = {"glm4", "glm4v_text"},
           .architectures = {"Glm4For", "Glm4Model"},
           .defaults = {.head_dim = 128},
           .tied = false,

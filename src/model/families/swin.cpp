@@ -1,24 +1,26 @@
 #include "headscope/model/family.h"
+#include "model/swin_layout.h"
 
 namespace headscope::families {
 
-// Each stage has a width of its own, so heads are related within a stage.
+// Windows of patches, shifted in every second layer, with a learned bias by distance; patches are merged between
+// stages.
 Family swin() {
-  Layout layout{.prefixes = {"swin.encoder.layers.{i}.", "encoder.layers.{i}."},
-                .q = "blocks.{i}.attention.self.query",
-                .k = "blocks.{i}.attention.self.key",
-                .v = "blocks.{i}.attention.self.value",
-                .o = "blocks.{i}.attention.output.dense",
-                .norm = "blocks.{i}.layernorm_before"};
+  Layout layout = swin_layout("swin");
+  layout.norm = "blocks.{i}.layernorm_before";
+  layout.forward.mlp_norm = "blocks.{i}.layernorm_after";
+  layout.forward.window_bias = "blocks.{i}.attention.self.relative_position_bias_table";
   return {.name = "swin",
           .model_types = {"swin"},
           .architectures = {"SwinFor", "SwinModel", "SwinBackbone"},
           .keys = {.d_model = {}, .layers = {}, .heads = {"num_heads"}},
-          .no_forward = "its patches attend within windows, which shift from layer to layer and merge between stages",
-          .remark = "heads are those of one stage; stages have different widths, so that heads of two are not compared",
+          .remark = kHeadsOfOneStage,
           .modality = Modality::kImage,
           .causal = false,
           .position = PositionKind::kGridBias,
+          .forward = {.pooling = Pooling::kMean,
+                      .patch_windows = PatchWindowLayers::kShifted,
+                      .interpolated_positions = true},
           .layouts = {layout}};
 }
 

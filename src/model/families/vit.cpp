@@ -5,7 +5,7 @@ namespace headscope::families {
 
 Family vit() {
   return {.name = "vit",
-          .model_types = {"vit"},
+          .model_types = {"vit", "vit_msn"},
           .architectures = {"ViTFor", "ViTModel"},
           .modality = Modality::kImage,
           .causal = false,

@@ -7,6 +7,7 @@
 
 #include "model/block_scale.h"
 #include "model/layer_names.h"
+#include "model/network/stages.h"
 
 namespace headscope {
 namespace {
@@ -47,7 +48,7 @@ void resolve_embedding_tables(const BlockSource& block, NetworkInput& in) {
 
 // Width of what positions and token types are added to.
 std::size_t placed_width(const BlockSource& block, const NetworkInput& in) {
-  return in.narrow ? in.embedding->shape[1] : block.width;
+  return in.narrow ? in.embedding->shape[1] : first_width(block);
 }
 
 void resolve_text(const BlockSource& block, NetworkInput& in) {
@@ -94,13 +95,18 @@ void resolve_image(const BlockSource& block, NetworkInput& in) {
   const NetworkTensors& tensors = block.tensors;
   const ForwardNames& names = block.names;
   in.patches.weight = tensors.required(names.patches + ".weight");
+  const std::size_t width = first_width(block);
   const Shape& shape = in.patches.weight->shape;
-  const bool fits = (shape.size() == 4 || shape.size() == 5) && shape[0] == block.width;
+  // A linear map of the pixels of a patch takes images of any shape.
+  in.patch_side = shape.size() == 2 ? block.settings.patch_side : 0;
+  const std::size_t pixels = in.patch_side * in.patch_side;
+  const bool linear = pixels > 0 && shape[1] % pixels == 0;
+  const bool fits = (linear || shape.size() == 4 || shape.size() == 5) && shape[0] == width;
   if (!fits || element_count(shape).value_or(0) == 0) {
     tensors.wrong_shape(*in.patches.weight,
-                        fmt::format("[{}, channels, patch, patch], or with frames after channels", block.width));
+                        fmt::format("[{}, channels, patch, patch], or with frames after channels", width));
   }
-  in.patches.bias = tensors.vector(names.patches + ".bias", block.width);
+  in.patches.bias = tensors.vector(names.patches + ".bias", width);
   for (const std::string& name : names.leading) {
     if (const StoredTensor* token = tensors.table(name, block.width)) in.leading.push_back(token);
   }
@@ -108,7 +114,11 @@ void resolve_image(const BlockSource& block, NetworkInput& in) {
   if (!names.registers.empty() && in.registers == nullptr) tensors.lacks(names.registers);
   const ForwardRules& rules = block.match.family->forward;
   // Rotary positions exist for images of any size.
-  in.interpolate = rules.interpolated_positions || block.settings.rotary.grid != RotaryGrid::kNone;
+  in.interpolate = linear || rules.interpolated_positions || block.settings.rotary.grid != RotaryGrid::kNone;
+  in.merged = std::size_t{1} << stages_before(block);
+  if (!names.window_bias.empty() || !names.window_bias_inner.empty()) {
+    in.multiple = block.settings.patch_windows.at(0).side;
+  }
   in.between_corners = rules.positions_between_corners;
   in.image_height = block.settings.image_height;
   in.image_width = block.settings.image_width;
@@ -158,6 +168,7 @@ NetworkInput resolve_input(const BlockSource& block) {
   if (!names.token_inputs.empty()) resolve_token_inputs(block, in);
   resolve_positions(block, in);
   in.norm = block.norm(names.embedding_norm, placed_width(block, in), /*required=*/!names.embedding_norm.empty());
+  if (in.norm && block.match.stage) in.norm->epsilon = kStageEpsilon;
   return in;
 }
 

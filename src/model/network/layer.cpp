@@ -5,6 +5,7 @@
 #include "model/network/attention.h"
 #include "model/network/mlp.h"
 #include "model/network/score_positions.h"
+#include "model/network/windows.h"
 
 namespace headscope {
 namespace {
@@ -77,6 +78,7 @@ NetworkLayer resolve_layer(const BlockSource& block, const NetworkInput& in, std
   layer.bias = resolve_bias(block, i);
   layer.grid_bias = find_grid_bias(block, in, i);
   apply_settings(block, i, layer);
+  resolve_windows(block, i, layer);
   return layer;
 }
 

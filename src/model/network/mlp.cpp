@@ -54,13 +54,22 @@ StoredExperts resolve_experts(const BlockSource& block, const std::string& route
   return result;
 }
 
-// The first of the family's forms that the file has.
+std::size_t inputs_of(const StoredTensor& weight, Storage storage) {
+  return weight.shape.size() == 2 ? weight.shape[storage == Storage::kOutIn ? 1 : 0] : 0;
+}
+
+// The first of the family's forms that the file has, if possible with a first tensor that reads the stream.
 const MlpNames& find_form(const BlockSource& block, std::size_t stored) {
   const auto weight = [&](const std::string& pattern) { return layer_name(pattern, stored) + ".weight"; };
   if (block.names.mlp.empty()) block.tensors.lacks(weight(block.names.experts.routers.front()));
+  const MlpNames* found = nullptr;
   for (const MlpNames& form : block.names.mlp) {
-    if (block.tensors.find(weight(form.gate.empty() ? form.up : form.gate)) != nullptr) return form;
+    const StoredTensor* first = block.tensors.find(weight(form.gate.empty() ? form.up : form.gate));
+    if (first == nullptr) continue;
+    if (inputs_of(*first, block.layout.storage) == block.width) return form;
+    if (found == nullptr) found = &form;
   }
+  if (found != nullptr) return *found;
   block.tensors.lacks(weight(block.names.mlp.front().up));
 }
 

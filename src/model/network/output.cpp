@@ -6,6 +6,7 @@
 #include <string>
 
 #include "model/block_scale.h"
+#include "model/network/stages.h"
 
 namespace headscope {
 namespace {
@@ -30,7 +31,7 @@ void check_classifiers(const BlockSource& block, const NetworkInput& in, const s
 std::vector<StoredLinear> resolve_classifiers(const BlockSource& block, const NetworkInput& in) {
   for (const std::vector<std::string>& form : block.names.classify) {
     if (block.tensors.find(form.back() + ".weight") == nullptr) continue;
-    const std::size_t width = block.settings.pooling == Pooling::kFirstAndMean ? 2 * block.width : block.width;
+    const std::size_t width = (block.settings.pooling == Pooling::kFirstAndMean ? 2 : 1) * last_width(block);
     std::vector<StoredLinear> classifiers;
     for (const std::string& module : form) classifiers.push_back(block.tensors.linear(module, width, 0));
     check_classifiers(block, in, classifiers);
@@ -72,13 +73,15 @@ NetworkOutput resolve_output(const BlockSource& block, const NetworkInput& in) {
   const ForwardNames& names = block.names;
   NetworkOutput out;
   const bool has_norm = block.match.order == NormOrder::kPre && settings.final_norm;
-  if (has_norm) out.norm = block.norm(names.final_norm, block.width, /*required=*/true);
+  const std::size_t width = last_width(block);
+  if (has_norm) out.norm = block.norm(names.final_norm, width, /*required=*/true);
   out.pooling = settings.pooling;
-  if (out.pooling == Pooling::kMean) out.pooled_norm = block.norm(names.pooled_norm, block.width, /*required=*/false);
+  if (out.pooling == Pooling::kMean) out.pooled_norm = block.norm(names.pooled_norm, width, /*required=*/false);
   out.logit_factor = static_cast<float>(settings.logit_factor);
   out.logit_cap = static_cast<float>(settings.logit_cap);
   out.classifiers = resolve_classifiers(block, in);
-  if (block.block == Block::kEncoder) return out;  // its end is what the decoder reads
+  if (width != block.width && out.classifiers.empty()) return {};  // the output is that of the stage
+  if (block.block == Block::kEncoder) return out;                  // its end is what the decoder reads
   const StoredTensor* matrix = block.tensors.vocabulary_matrix(block.model.info().unembedding);
   if (matrix != nullptr && !names.no_unembedding) resolve_unembedding(block, *matrix, out);
   return out;

@@ -22,6 +22,8 @@ std::string why_not_patchable(const BlockSource& block, const Network& network) 
     return "its heads share a rotary key, and their other keys and values come from one latent";
   }
   if (network.joint_head_norms) return "its queries and keys are normalized over all heads together";
+  const auto has_windows = [](const NetworkLayer& layer) { return !layer.patch_windows.empty(); };
+  if (std::ranges::any_of(network.layers, has_windows)) return "its patches attend within windows of the image";
   const bool has_bias = !network.bias.empty() || block.match.position == PositionKind::kGridBias;
   if (has_bias) return "its scores have a bias by distance";
   if (network.rotary.grid != RotaryGrid::kNone) return "its rotary positions are those of an image's patches";

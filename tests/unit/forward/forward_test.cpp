@@ -47,15 +47,16 @@ class Case {
         folder_(place_.folder),
         model_(Model::open(path(), {.tower = place_.tower})) {
     std::string shared = folder_.filename().string();
+    std::string arrays = place_.tower.empty() ? "expected.npz" : "expected_" + place_.tower + ".npz";
     bool takes_ids = true;
     if (fs::exists(folder_ / "case.json")) {
       const JsonDocument about = JsonDocument::open(folder_ / "case.json");
       shared = about.root().find("expected").as_string().value_or(shared);
       takes_ids = about.root().find("input").as_string() == "ids";
+      arrays = about.root().find("arrays").as_string().value_or(arrays);
     } else if (shared.starts_with("gguf_")) {  // of families/
       shared = shared.substr(5);
     }
-    const std::string arrays = place_.tower.empty() ? "expected.npz" : "expected_" + place_.tower + ".npz";
     const NpzFile file = NpzFile::open(folder_.parent_path() / shared / arrays);
     if (file.find("pixel_values")) takes_ids = false;
     if (file.find("scores")) expected_scores = read(file, "scores");

@@ -91,8 +91,8 @@ TEST(PreprocessorConfig, RefusesBrokenFiles) {
       {"a list", "[]", ErrorKind::kFormat, "is not a JSON object"},
       {"a number", "7", ErrorKind::kFormat, "is not a JSON object"},
       {"unknown class", R"({"image_processor_type": "ConvNextImageProcessor"})", ErrorKind::kUnsupported,
-       "'image_processor_type' is 'ConvNextImageProcessor', expected the processor of one of ViT, DeiT, CLIP, Siglip, "
-       "Beit, Gemma3, GotOcr2, Llava, Pixtral, Qwen2VL, DINOv3ViT, Bit; pass the "
+       "'image_processor_type' is 'ConvNextImageProcessor', expected the processor of one of ViT, DeiT, CLIP, "
+       "ChineseCLIP, Blip, Siglip, Siglip2, Beit, Gemma3, GotOcr2, Llava, Pixtral, Qwen2VL, DINOv3ViT, Bit; pass the "
        "image's "
        "values with --pixels"},
       {"class with a line break", R"({"image_processor_type": "a\nb"})", ErrorKind::kUnsupported, "a\\x0ab"},

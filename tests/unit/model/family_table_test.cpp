@@ -28,8 +28,8 @@ TEST(FamilyTable, HasARowPerFamilyThatSaysWhatWorks) {
   EXPECT_TRUE(row("llama").runs);
   EXPECT_TRUE(row("llama").gguf);
   EXPECT_TRUE(row("llama").runs_gguf);
-  EXPECT_TRUE(row("clip_vision").gguf);
-  EXPECT_FALSE(row("clip_vision").runs_gguf);
+  EXPECT_FALSE(row("jamba").runs);
+  EXPECT_TRUE(row("clip_vision").runs_gguf);
   EXPECT_FALSE(row("opt").gguf);
 }
 

@@ -57,6 +57,20 @@ std::vector<bool> rotated(const Network& network) {
   return all;
 }
 
+TEST(Network, WindowsOfPatchesAreShiftedInEverySecondLayerOfSwin) {
+  const std::string model = "../towers/swin";
+  const auto patches = [](const Network& network) {
+    std::vector<PatchWindows> all;
+    for (const NetworkLayer& layer : network.layers) all.push_back(layer.patch_windows);
+    return all;
+  };
+  EXPECT_EQ(patches(changed(model, {})), (std::vector<PatchWindows>{{2, 0}, {2, 1}}));
+  EXPECT_EQ(changed(model, {}).input.merged, 2U);
+  EXPECT_ERROR(changed(model, {{"window_size", "absent"}}), ErrorKind::kFormat, "'window_size' is 0");
+  EXPECT_ERROR(changed(model, {{"window_size", 1}}), ErrorKind::kFormat,
+               "relative_position_bias_table' is [9, 2], expected [1, 2]");
+}
+
 TEST(Network, LayersWithoutRotaryPositionsAreListedOrCounted) {
   using Layers = std::vector<bool>;
   const std::string model = kFamilies + "smollm3";

@@ -43,6 +43,10 @@ TEST(Towers, AModelLikeClipIsItsImageTowerUnlessTheOtherIsNamed) {
   EXPECT_EQ(opened("siglip", "text").family, "siglip_text");
 }
 
+TEST(Towers, TheTextTowerOfAMixtureIsTheDefaultToo) {
+  EXPECT_EQ(opened("qwen3_vl_moe").family, "qwen3_vl_moe");
+}
+
 TEST(Towers, EachIsOfTheFamilyThatItsOwnModelTypeNames) {
   EXPECT_EQ(opened("mistral3").family, "mistral");
   EXPECT_EQ(opened("mistral3", "vision").family, "pixtral");
@@ -71,19 +75,26 @@ TEST(Towers, StagesOfSwinAreTowersTheLongestBeingTheDefault) {
   EXPECT_EQ(longest.sizes.d_model, 8U);
   EXPECT_EQ(longest.sizes.heads, 2U);
   const ModelInfo first = opened("swin", "stage1");
-  EXPECT_EQ(first.sizes.layers, 1U);
+  EXPECT_EQ(first.sizes.layers, 2U);
   EXPECT_EQ(first.sizes.d_model, 4U);
   EXPECT_ERROR(opened("swin", "stage3"), ErrorKind::kUnsupported, "there is no stage 3");
 }
 
-TEST(Towers, WhatIsNotRunSaysWhy) {
-  for (const Readiness& one : readiness(Model::open(kTowers / "qwen2_5_vl", {.tower = "vision"}))) {
-    if (one.command == "relate") {
-      EXPECT_TRUE(one.ready);
+TEST(Towers, AModelOpensAnotherStageOfItsFiles) {
+  const Model last = Model::open(kTowers / "swin", {.tower = "stage2"});
+  const Model first = last.of_tower("stage1");
+  EXPECT_EQ(first.info().sizes.d_model, 4U);
+  EXPECT_EQ(&first.checkpoint(), &last.checkpoint());
+}
+
+TEST(Towers, WhatCannotBePatchedSaysWhy) {
+  for (const char* name : {"qwen2_5_vl", "swin"}) {
+    for (const Readiness& one : readiness(Model::open(kTowers / name, {.tower = name[0] == 'q' ? "vision" : ""}))) {
+      EXPECT_EQ(one.ready, one.command != "patch") << name << ' ' << one.command << ": " << one.reason;
+      if (one.command == "patch") {
+        EXPECT_NE(one.reason.find("windows of the image"), std::string::npos) << one.reason;
+      }
     }
-    if (one.command != "capture") continue;
-    EXPECT_FALSE(one.ready);
-    EXPECT_NE(one.reason.find("windows of the image"), std::string::npos) << one.reason;
   }
 }
 
@@ -91,6 +102,7 @@ TEST(Towers, PrefixesOfAnotherTowerAreRecognized) {
   EXPECT_TRUE(names_other_tower("model.language_model.", Modality::kImage));
   EXPECT_TRUE(names_other_tower("vision_tower.vision_model.", Modality::kText));
   EXPECT_TRUE(names_other_tower("model.visual.", Modality::kText));
+  EXPECT_TRUE(names_other_tower("model.connector.perceiver_resampler.", Modality::kText));
   EXPECT_FALSE(names_other_tower("model.", Modality::kText));
   EXPECT_FALSE(names_other_tower("vision_model.", Modality::kImage));
 }

@@ -33,6 +33,14 @@ TEST(MapDescription, HasEveryEntry) {
   EXPECT_THAT(maps.tokens, ElementsAre("a", "", "c"));
 }
 
+TEST(MapDescription, TellsWindowsOfPatches) {
+  const MapDescription maps = parse(R"({"kind": "image", "patch_windows": [0, [7, 3]],
+      "tokens": [{"text": "patch 0,0", "row": 0, "column": 0}, {"text": "patch 0,1", "row": 0, "column": 1}]})");
+  EXPECT_THAT(maps.patch_windows, ElementsAre(PatchWindows{}, PatchWindows{7, 3}));
+  EXPECT_THAT(maps.places, ElementsAre(std::pair(0U, 0U), std::pair(0U, 1U)));
+  EXPECT_THAT(parse(R"({"tokens": [{"text": "class"}, {"text": "patch", "row": 0, "column": 0}]})").places, IsEmpty());
+}
+
 TEST(MapDescription, MayBeEmpty) {
   const MapDescription maps = parse("{}");
   EXPECT_FALSE(maps.causal);
@@ -53,6 +61,9 @@ TEST(MapDescription, SaysWhichEntryIsMalformed) {
   fails(R"({"source": []})", "'source' is not a text");
   fails(R"({"windows": 4})", "'windows' is not a list");
   fails(R"({"windows": [-4]})", "'windows' are not numbers of tokens");
+  fails(R"({"patch_windows": [7]})", "'patch_windows' are neither 0 nor [side, shift]");
+  fails(R"({"patch_windows": [[0, 0]]})", "'patch_windows' are neither");
+  fails(R"({"patch_windows": [[4, 4]]})", "'patch_windows' are neither 0 nor [side, shift] with a shift below");
   fails(R"({"first_query": "0"})", "'first_query' is not a number of tokens");
   fails(R"({"queries": 1.5})", "'queries' is not a number of tokens");
   fails(R"({"heads": "L0H0"})", "'heads' is not a list");

@@ -27,6 +27,7 @@ struct PatchKernel {
 
 [[nodiscard]] PatchKernel patch_kernel(const NetworkInput& in);
 
+/// The grid of the tokens of an image; in a later stage of Swin a token is a square of patches.
 [[nodiscard]] PatchGrid patch_grid(const NetworkInput& in, const Pixels& pixels);
 
 /// Number of rows of a table, whose last axis is the stream; 0 if there is none.
