@@ -31,7 +31,7 @@ std::size_t text_tokens(const NetworkInput& in, std::span<const std::uint32_t> i
     }
   }
   if (in.positions != nullptr || in.sinusoids > 0) {
-    const std::size_t stored = in.positions != nullptr ? rows_of(in.positions) : in.sinusoids;
+    const std::size_t stored = in.positions != nullptr ? rows_of(in.positions) : in.sinusoids + in.position_offset;
     const std::size_t places = stored - std::min(stored, in.position_offset);
     if (ids.size() > places) {
       refuse(index,
@@ -69,6 +69,17 @@ void add_sinusoids(std::size_t position, std::span<float> row) {
   }
 }
 
+// The same with wavelengths up to 10000 times the first one. A component that is left over is 0.
+void add_closed_sinusoids(std::size_t position, std::span<float> row) {
+  const std::size_t half = row.size() / 2;
+  const double step = std::log(10000.0) / static_cast<double>(std::max<std::size_t>(half, 2) - 1);
+  for (std::size_t i = 0; i < 2 * half; ++i) {
+    const auto pair = static_cast<double>(i < half ? i : i - half);
+    const double angle = static_cast<double>(position) * std::exp(-step * pair);
+    row[i] += static_cast<float>(i < half ? std::sin(angle) : std::cos(angle));
+  }
+}
+
 // Adds positions and token types, and normalizes the sum.
 void add_positions(const Model& model, const NetworkInput& in, std::span<const std::uint32_t> ids, MatrixSpan tokens) {
   const std::size_t d = tokens.columns();
@@ -81,7 +92,10 @@ void add_positions(const Model& model, const NetworkInput& in, std::span<const s
       read_part(*in.positions, positions[i] * d, position);
       add_scaled(position, {}, tokens.row(i));
     }
-    if (in.sinusoids > 0) add_sinusoids(i, tokens.row(i));
+    const bool is_placed = in.padding != ids[i];
+    if (in.sinusoids > 0 && is_placed) {
+      (in.closed_sinusoids ? add_closed_sinusoids : add_sinusoids)(positions[i], tokens.row(i));
+    }
     if (in.token_types != nullptr) add_scaled(types, {}, tokens.row(i));
   });
   if (const auto norm = load_norm(model.checkpoint(), in.norm)) norm->apply(tokens.view(), tokens);

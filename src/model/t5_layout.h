@@ -56,6 +56,14 @@ namespace headscope {
   return layout;
 }
 
+/// The same where every layer has a bias of its own.
+[[nodiscard]] inline Layout umt5_layout() {
+  Layout layout = t5_layout();
+  layout.forward.relative_bias = "encoder.block.{i}.layer.0.SelfAttention.relative_attention_bias.weight";
+  layout.decoder[0].forward.relative_bias = "decoder.block.{i}.layer.0.SelfAttention.relative_attention_bias.weight";
+  return layout;
+}
+
 /// What T5 and mT5 have in common.
 [[nodiscard]] inline Family t5_family() {
   return {.keys = {.d_model = {"d_model"},

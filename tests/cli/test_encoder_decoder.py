@@ -46,7 +46,7 @@ def inputs_of(name: str, folder: Path) -> list[object]:
     return [option, folder / "source.npy", "--target-ids", folder / "target.npy"]
 
 
-@pytest.mark.parametrize("name", ["t5", "bart", "marian", "whisper"])
+@pytest.mark.parametrize("name", ["t5", "umt5", "bart", "marian", "m2m_100", "whisper"])
 def test_capture_writes_the_maps_of_every_block(name: str, tmp_path: Path) -> None:
     expected = np.load(FAMILIES / name / "expected.npz")
     done("capture", FAMILIES / name, "-o", tmp_path / "run", *inputs_of(name, tmp_path))

@@ -78,8 +78,19 @@ CASES = {
         BART | {"decoder_layers": 1, "share_encoder_decoder_embeddings": False, "decoder_vocab_size": 18,
                 "tie_word_embeddings": False, "scale_embedding": True}, "post",
     ),
+    "umt5": Case(
+        "UMT5ForConditionalGeneration", "UMT5Config", T5 | {"feed_forward_proj": "gated-gelu", "num_decoder_layers": 2},
+        "rms", 24,
+    ),
+    "pegasus": Case("PegasusForConditionalGeneration", "PegasusConfig", BART | {"scale_embedding": True,
+        "decoder_layers": 1}, "layer"),
+    "m2m_100": Case("M2M100ForConditionalGeneration", "M2M100Config", BART | {"encoder_layers": 1}, "layer"),
+    "blenderbot": Case("BlenderbotForConditionalGeneration", "BlenderbotConfig", BART | {"decoder_layers": 1}, "layer"),
+    "plbart": Case("PLBartForConditionalGeneration", "PLBartConfig", BART | {"encoder_layers": 1}, "post"),
     "whisper": Case("WhisperForConditionalGeneration", "WhisperConfig", WHISPER, "layer"),
 }  # fmt: skip
+
+SINUSOIDAL = ("marian", "pegasus")  # Their fixed positions are parameters.
 
 
 # --- Reading heads from live modules ----------------------------------------------------------
@@ -121,17 +132,26 @@ def heads_of(model: Any, case: Case) -> dict[str, np.ndarray]:
 # --- Making a case ----------------------------------------------------------------------------
 
 
+def use_eager(model: Any) -> Any:
+    """Stacks may have a configuration of their own, which set_attn_implementation does not reach (UMT5)."""
+    model.set_attn_implementation("eager")
+    for module in model.modules():
+        if hasattr(module, "config"):
+            module.config._attn_implementation = "eager"
+    return model
+
+
 def build(name: str, case: Case, sharpen: float) -> Any:
     torch.manual_seed(seed_of(name))
     model = getattr(hf, case.model)(getattr(hf, case.config)(**case.options)).float().eval()
-    fixed = [p for n, p in model.named_parameters() if case.model == "MarianMTModel" and "embed_positions" in n]
+    fixed = [p for n, p in model.named_parameters() if name in SINUSOIDAL and "embed_positions" in n]
     before = [p.data.clone() for p in fixed]
     fill(model, seed_of(name))
     for parameter, value in zip(fixed, before, strict=True):
         parameter.data.copy_(value)
     generator = torch.Generator().manual_seed(seed_of(name) + 2)
     for parameter_name, value in [*model.named_parameters(), *model.named_buffers()]:
-        if any(value is one for one in fixed):
+        if any(value is one for one in fixed) or parameter_name.endswith("embed_positions.weights"):
             continue
         if parameter_name == "final_logits_bias":
             value.data.copy_(torch.randn(value.shape, generator=generator))
@@ -140,8 +160,7 @@ def build(name: str, case: Case, sharpen: float) -> Any:
         value.data.copy_(value.data.half().float())
         if not value.data.all():
             raise ValueError(f"{parameter_name} has a zero in it")
-    model.set_attn_implementation("eager")
-    return model
+    return use_eager(model)
 
 
 def inputs_of(name: str, case: Case) -> dict[str, Tensor]:
@@ -190,9 +209,9 @@ def make_case(name: str, case: Case, folder: Path) -> str:
     model.half().save_pretrained(folder)
     model.float()
     (folder / "generation_config.json").unlink(missing_ok=True)
-    runner = type(model).from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
+    runner = use_eager(type(model).from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval())
     for key, value in runner.state_dict().items():
-        if "embed_positions" in key and name == "marian":
+        if "embed_positions" in key and name in SINUSOIDAL:
             continue  # not stored
         if not torch.equal(value, model.state_dict()[key]):
             raise ValueError(f"{key} differs after loading {folder}")

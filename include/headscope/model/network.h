@@ -42,6 +42,15 @@ struct TokenInput {
   StoredNorm norm;
 };
 
+/// What is added to the scaled scores by head and distance.
+struct ScoreBias {
+  std::vector<float> slopes;            ///< ALiBi: the bias is -slope * |distance|, by head.
+  const StoredTensor* table = nullptr;  ///< Else the rows of this table, one per bucket of distances; nullptr: none.
+  std::size_t max_distance = 128;       ///< Larger distances share a bucket.
+
+  [[nodiscard]] bool empty() const noexcept { return slopes.empty() && table == nullptr; }
+};
+
 /// What a layer adds to the scores of two patches of a window by their distance in rows and columns: a row of a table,
 /// or what an MLP makes of the distance (Swin v2).
 struct StoredWindowBias {
@@ -87,6 +96,7 @@ struct NetworkLayer {
   const StoredTensor* position_bias = nullptr;  ///< ... and with relative positions.
   /// By head: the score of one more key, which has no value; nullptr if there is none (gpt-oss).
   const StoredTensor* sinks = nullptr;
+  ScoreBias bias;                           ///< Of this layer alone, in place of the stack's (UMT5).
   const StoredTensor* grid_bias = nullptr;  ///< Bias of the scores by distance in the grid of patches.
   PatchWindows patch_windows;               ///< Patches attend within these.
   StoredWindowBias window_bias;
@@ -150,15 +160,6 @@ struct MixerLayer {
   std::optional<GatedDelta> delta = {};
 };
 
-/// What is added to the scaled scores by head and distance.
-struct ScoreBias {
-  std::vector<float> slopes;            ///< ALiBi: the bias is -slope * |distance|, by head.
-  const StoredTensor* table = nullptr;  ///< Else the rows of this table, one per bucket of distances; nullptr: none.
-  std::size_t max_distance = 128;       ///< Larger distances share a bucket.
-
-  [[nodiscard]] bool empty() const noexcept { return slopes.empty() && table == nullptr; }
-};
-
 /// Relative positions that queries and keys are compared with, in a table with one row per bucket of distances.
 struct RelativePositions {
   const StoredTensor* table = nullptr;  ///< [2 * span, d_model]; nullptr if there is none.
@@ -189,6 +190,7 @@ struct NetworkInput {
   const StoredTensor* positions = nullptr;
   std::size_t position_offset = 0;
   std::size_t sinusoids = 0;           ///< Number of positions with sines and cosines of fixed frequencies; 0: none.
+  bool closed_sinusoids = false;       ///< The last wavelength is 10000 times the first.
   std::optional<std::size_t> padding;  ///< RoBERTa: tokens with this id do not count as positions.
   const StoredTensor* token_types = nullptr;
   /// The tokens' inputs for each layer are (norm(projection(x) / sqrt(d_model)) + table sqrt(width)) / sqrt(2), where x

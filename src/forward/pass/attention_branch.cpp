@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "forward/attention.h"
+#include "forward/bias_table.h"
 #include "forward/grid_bias.h"
 #include "forward/parallel_rows.h"
 #include "forward/pass/place_heads.h"
@@ -114,6 +115,11 @@ class BatchAttention {
     if (layer_.grid_bias != nullptr) {
       grid_bias.emplace(pass_.model, *layer_.grid_bias, member.grid);
       one.grid_bias = &*grid_bias;
+    }
+    std::optional<BiasTable> bias;
+    if (!layer_.bias.empty()) {
+      bias.emplace(pass_.model, layer_.bias, layer_.causal, member.tokens);
+      one.bias = &*bias;
     }
     if (layer_.patch_windows.empty()) {
       attend(one);

@@ -145,9 +145,11 @@ void resolve_positions(const BlockSource& block, NetworkInput& in) {
   if (learned && in.positions == nullptr) block.tensors.lacks(block.names.positions);
   const bool either = position == PositionKind::kDisentangled || position == PositionKind::kGridBias ||
                       position == PositionKind::kRotaryGrid;
-  if (!learned && !either) in.positions = nullptr;
+  const bool fixed = position == PositionKind::kSinusoidal;  // some files have them, in their own precision
+  if (!learned && !either && !fixed) in.positions = nullptr;
   in.position_offset = block.settings.position_offset;
-  if (position == PositionKind::kSinusoidal) in.sinusoids = block.settings.positions;
+  if (fixed && in.positions == nullptr) in.sinusoids = block.settings.positions;
+  in.closed_sinusoids = block.match.family->forward.closed_sinusoids;
   in.padding = block.settings.padding;
 }
 

@@ -75,6 +75,7 @@ NetworkLayer resolve_layer(const BlockSource& block, const NetworkInput& in, std
     layer.block_scale = block.tensors.vector(block.tensors.named(block.names.block_scale, i), 1);
   }
   if (block.settings.relative) resolve_relative(block, i, layer);
+  layer.bias = resolve_bias(block, i);
   layer.grid_bias = find_grid_bias(block, in, i);
   apply_settings(block, i, layer);
   resolve_windows(block, i, layer);

@@ -26,8 +26,8 @@ std::vector<float> alibi_slopes(const BlockSource& block) {
   return slopes;
 }
 
-const StoredTensor* bias_table(const BlockSource& block, std::size_t max_distance) {
-  const StoredTensor* table = block.tensors.required(block.names.relative_bias);
+const StoredTensor* bias_table(const BlockSource& block, const std::string& name, std::size_t max_distance) {
+  const StoredTensor* table = block.tensors.required(name);
   const Shape& shape = table->shape;
   if (shape.size() != 2 || shape[0] < 4 || shape[0] % 4 != 0 || shape[0] > max_distance ||
       shape[1] != block.sizes.heads) {
@@ -35,6 +35,16 @@ const StoredTensor* bias_table(const BlockSource& block, std::size_t max_distanc
         *table, fmt::format("[buckets, {}], a multiple of 4 buckets, at most {}", block.sizes.heads, max_distance));
   }
   return table;
+}
+
+bool has_distance_bias(const BlockSource& block) {
+  const PositionKind position = block.match.position;
+  return block.block != Block::kCross &&
+         (position == PositionKind::kRelativeBias || position == PositionKind::kDistanceBias);
+}
+
+bool is_per_layer(const std::string& name) {
+  return name.find("{i}") != std::string::npos;
 }
 
 void check_buckets(const BlockSource& block, const RelativePositions& positions) {
@@ -65,10 +75,18 @@ ScoreBias resolve_bias(const BlockSource& block) {
   ScoreBias bias;
   const PositionKind position = block.match.position;
   if (position == PositionKind::kAlibi) bias.slopes = alibi_slopes(block);
-  const bool by_distance = position == PositionKind::kRelativeBias || position == PositionKind::kDistanceBias;
-  if (by_distance && block.block != Block::kCross) {
+  if (has_distance_bias(block) && !is_per_layer(block.names.relative_bias)) {
     bias.max_distance = block.settings.bias_distance;
-    bias.table = bias_table(block, bias.max_distance);
+    bias.table = bias_table(block, block.names.relative_bias, bias.max_distance);
+  }
+  return bias;
+}
+
+ScoreBias resolve_bias(const BlockSource& block, std::size_t layer) {
+  ScoreBias bias;
+  if (has_distance_bias(block) && is_per_layer(block.names.relative_bias)) {
+    bias.max_distance = block.settings.bias_distance;
+    bias.table = bias_table(block, block.tensors.named(block.names.relative_bias, layer), bias.max_distance);
   }
   return bias;
 }

@@ -9,8 +9,10 @@ namespace headscope {
 
 // What positions add to the scores, as opposed to rotations of queries and keys.
 
-/// Resolves the bias by head and distance; empty if the block has none.
+/// Resolves the bias by head and distance that all layers share; empty if the block has none.
 [[nodiscard]] ScoreBias resolve_bias(const BlockSource& block);
+/// Resolves that of one layer; empty if layers have none of their own.
+[[nodiscard]] ScoreBias resolve_bias(const BlockSource& block, std::size_t layer);
 
 /// Resolves the relative positions that queries and keys are compared with; empty if the block has none.
 [[nodiscard]] RelativePositions resolve_relative(const BlockSource& block);
