@@ -25,7 +25,8 @@ inline std::filesystem::path golden_model(const std::string& name) {
 inline std::vector<ModelInput> golden_inputs(const std::string& name) {
   const JsonDocument about = JsonDocument::open(kForwardCases / name / "case.json");
   const std::string shared(about.root().find("expected").as_string().value_or(name));
-  const NpzFile file = NpzFile::open(kForwardCases / shared / "expected.npz");
+  const std::string arrays(about.root().find("arrays").as_string().value_or("expected.npz"));
+  const NpzFile file = NpzFile::open(kForwardCases / shared / arrays);
   std::vector<ModelInput> inputs;
   if (const auto ids = file.find("input_ids")) {
     const std::size_t n = ids->view().shape[1];
