@@ -11,6 +11,7 @@ from real_runs import RUNS, model_path, told
 from report import markdown_table
 
 ORDER = 6.5
+OPTIONS = "--ids IDS.npy --loss-from 33 --nodes mlp,unembedding --controls 2 -o RUN"
 
 
 def strongest(cuts: list[dict[str, str]], pair: str) -> str:
@@ -43,10 +44,10 @@ def run() -> str:
         rows += rows_of(case.name, patched(model, RUNS / f"component-cuts-{number}", words))
     header = ["model and input", "pair", "median effect / controls", "above", "AUC of overlap", "p", "strongest edges"]
     return "\n\n".join([
-        "The 20 edges of the largest overlap from heads to MLPs (OM) and to the unembedding (OU), and for each two other "
-        "heads of the same layer into the same target, are cut one at a time. Effects in nats; above the 99 % quantile of "
-        "the controls, with the number that chance would give. What the encoders make of the stream before their unembedding is not linear, so "
-        "there are no overlaps with it.",
+        "The 20 edges of the largest overlap from heads to MLPs (OM) and to the unembedding (OU), and for each two "
+        "other heads of the same layer into the same target, are cut one at a time. Effects in nats; above the 99 % "
+        "quantile of the controls, with the number that chance would give. What the encoders make of the stream "
+        "before their unembedding is not linear, so there are no overlaps with it.",
         markdown_table(header, rows),
-        f"`{told('patch', '--ids IDS.npy --loss-from 33 --nodes mlp,unembedding --controls 2 -o RUN', model='smollm2')}`",
+        f"`{told('patch', OPTIONS, model='smollm2')}`",
     ])  # fmt: skip

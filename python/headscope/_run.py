@@ -17,10 +17,10 @@ from ._files import Folder
 from ._result import Result
 from .results import Capture, Comparison, Detection, Invariance, Organization, Patching, Pruning, Relation
 
-_RESULTS: dict[str, type[Result]] = {
-    kind.command: kind
-    for kind in (Relation, Capture, Detection, Organization, Invariance, Pruning, Patching, Comparison)
-}
+_KINDS: tuple[type[Result], ...] = (
+    Relation, Capture, Detection, Organization, Invariance, Pruning, Patching, Comparison,
+)  # fmt: skip
+_RESULTS = {kind.command: kind for kind in _KINDS}
 
 
 class Run:

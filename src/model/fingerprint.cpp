@@ -104,7 +104,7 @@ std::size_t rows_of(const StoredTensor& tensor) {
   return tensor.shape.empty() ? 1 : tensor.shape.front();
 }
 
-// The number of samples of one tensor: `most`, unless there are so many tensors that all samples would take minutes.
+// The number of samples of one tensor: `most`, or fewer if there are many tensors. All samples must not take minutes.
 std::size_t samples_per_tensor(const Checkpoint& checkpoint, std::size_t most) {
   const std::size_t in_all = 512 * most;
   return std::clamp<std::size_t>(in_all / std::max<std::size_t>(checkpoint.tensors().size(), 1), 2, most);

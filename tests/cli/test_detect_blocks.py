@@ -1,7 +1,7 @@
 """Detectors on models with an encoder and a decoder, against a reference in NumPy.
 
-The reference draws the same sequences, takes the maps of `capture` on them (which other tests compare with transformers),
-and averages their entries by the definitions of docs/capture.md.
+The reference draws the same sequences, takes the maps of `capture` on them, which other tests compare with
+transformers, and averages their entries by the definitions of docs/capture.md.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ class Random:
 
 
 def sequence(vocabulary: int, number: int, bos: int | None) -> list[int]:
-    random, half = Random(SEED, number), []
+    random = Random(SEED, number)
+    half: list[int] = []
     while len(half) < LENGTH // 2:
         token = random.index(vocabulary)
         if token != bos:

@@ -10,6 +10,7 @@ import re
 import subprocess
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -76,13 +77,14 @@ def test_maps_of_one_block_are_organized(tmp_path: Path) -> None:
     assert tree["n"] == np.load(run / "cross/pattern.npy").shape[1]
 
 
-def page_of(run: Path, page: Path, *options: object) -> dict[str, object]:
+def page_of(run: Path, page: Path, *options: object) -> dict[str, Any]:
     """Returns the main data of the page of a run."""
     done("report", run, "-o", page, *options)
     html = page.read_text()
     blocks = re.findall(r'<script type="application/octet-stream" id="block-\d+">([^<]*)</script>', html)
-    number = int(re.search(r'name="headscope-main" content="(\d+)"', html).group(1))
-    return json.loads(zlib.decompress(base64.b64decode(blocks[number])))
+    (number,) = re.findall(r'name="headscope-main" content="(\d+)"', html)
+    page_data: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(blocks[int(number)])))
+    return page_data
 
 
 @pytest.mark.parametrize("name", ["t5", "whisper"])

@@ -3,8 +3,8 @@
 
 The same independent implementation, with hooks on the modules of transformers. The MLP of layer b reads x + c in place
 of x, the stream after its attention; the unembedding reads the stream after the last layer plus c. c = m_s - o_s is as
-in make_patch.py; in post-norm models it passes the norm after attention of layer b as well. A head's own MLP is a target
-unless attention and MLP of a layer read the same stream.
+in make_patch.py; in post-norm models it passes the norm after attention of layer b as well. The MLP of the head's own
+layer is a target unless attention and MLP of a layer read the same stream.
 
 Output, per case: PATCH/<case>/components.npz with loss_<target>, difference_<target> [3, sources, targets] for the
 replacements mean, zero and pair: what `before` of expected.npz becomes if the edge is cut. Targets are M, the MLPs of

@@ -115,7 +115,7 @@ def test_arguments_that_are_none_of_the_words(model: headscope.Model, captured: 
         headscope.patch(model, ids=IDS, edges={"pair": ["OK"], "source": ["L0H0"]})
     with pytest.raises(headscope.ArgumentError, match=r"^edges: edge 1: L0H2 is not in a later layer than L1H0"):
         headscope.patch(model, ids=IDS, edges=[("OK", "L0H0", "L1H3"), ("OQ", "L1H0", "L0H2")])
-    with pytest.raises(headscope.ArgumentError, match=r"^edges: edge 0: expected pair OQ, OK, OV, OM or OU, found 'QK'"):
+    with pytest.raises(headscope.ArgumentError, match=r"^edges: edge 0: expected pair OQ, .* OM or OU, found 'QK'"):
         headscope.patch(model, ids=IDS, edges=[("QK", "L0H0", "L1H3")])
     with pytest.raises(headscope.ArgumentError, match="plot: found 'x', expected one of map"):
         captured.plot("x")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -200,7 +199,7 @@ def test_patch_cuts_edges_to_components(model: headscope.Model, tmp_path: Path) 
     np.testing.assert_array_equal(again.component_edges["overlap"], cuts["overlap"])
     # All given edges are in the circuit, because there are no controls.
     graph = again.to_networkx()
-    stored = networkx.read_graphml(io.StringIO(again._text("circuit.graphml")), force_multigraph=True)
+    stored = networkx.parse_graphml(again._text("circuit.graphml"), force_multigraph=True)
     assert sorted(graph.nodes) == sorted(stored.nodes) and graph.nodes["U"]["kind"] == "unembedding"
     assert graph.number_of_edges() == len(given)
     with pytest.raises(headscope.ArgumentError, match=r"no edge was cut that patch\.csv would have"):

@@ -2,8 +2,10 @@
 
 #include <zlib.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
@@ -58,6 +60,26 @@ inline PageContents open_page(const std::string& html) {
   constexpr std::string_view kMain = "<meta name=\"headscope-main\" content=\"";
   page.main = nlohmann::json::parse(page.blocks.at(std::stoul(html.substr(html.find(kMain) + kMain.size(), 8))));
   return page;
+}
+
+/// 0, 1/4, 2/4, ...
+inline std::vector<float> ramp(std::size_t size) {
+  std::vector<float> values(size);
+  for (std::size_t i = 0; i < size; ++i) values[i] = static_cast<float>(i) / 4;
+  return values;
+}
+
+/// The number that a page gives for element i of an array of one scale.
+inline double value_at(const PageContents& page, const nlohmann::json& array, std::size_t i) {
+  const std::string& bytes = page.blocks.at(array["block"].get<std::size_t>());
+  const bool wide = array["type"] == "u16";
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned>(static_cast<unsigned char>(bytes.at(at))); };
+  const unsigned code = wide ? byte(2 * i) | byte(2 * i + 1) << 8 : byte(i);
+  const unsigned missing = wide ? 65535 : 255;
+  if (code == missing) return std::numeric_limits<double>::quiet_NaN();
+  const double low = array["low"][0];
+  const double high = array["high"][0];
+  return low + (high - low) * std::pow(code / static_cast<double>(missing - 1), array["power"].get<double>());
 }
 
 }  // namespace headscope::test

@@ -13,8 +13,7 @@ namespace headscope {
 /// - the tensors that make up its heads: all bytes if together they have at most 1 GiB, as in models of up to 3 billion
 ///   parameters; else 1 kB in each of up to 1024 rows of each tensor, at columns that change from row to row, so that
 ///   several samples fall on every head;
-/// - the other tensors: 64 bytes in each of up to 256 rows, fewer where there are more than 512 tensors (2^17 samples
-/// in
+/// - the other tensors: 64 bytes in each of up to 256 rows, fewer where there are more than 512 tensors (2^17 in
 ///   all), but at least 2 per tensor.
 ///
 /// Does not depend on where the files are or on how they are split into shards. Detects accidental differences: another

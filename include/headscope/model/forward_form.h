@@ -195,7 +195,7 @@ struct ForwardRules {
   bool windows_switched = false;  ///< There are none unless `use_sliding_window` is true.
   bool chunks = false;            ///< A window is not the last tokens but the query's own chunk (Llama 4).
 
-  std::size_t position_offset = 0;      ///< Row of the first position in the table of learned positions.
+  std::size_t position_offset = 0;  ///< Row of the first position in the table of learned positions.
   /// The wavelengths of sinusoidal positions end at 10000 times the first one (M2M-100), not before it.
   bool closed_sinusoids = false;
   bool positions_skip_padding = false;  ///< RoBERTa: positions start at `pad_token_id` + 1 and count only tokens other

@@ -34,14 +34,14 @@ inline constexpr std::array kCurveColumns = std::to_array<ColumnSchema>({
     {"agreement", ColumnType::kDouble, "Fraction of outputs whose most likely class stayed the same"},
     {"change", ColumnType::kDouble, "Relative change of the output"},
 });
-inline constexpr FileSchema kCurve = {
-    .command = "prune",
-    .path = "curve.csv",
-    .kind = "table",
-    .about =
-        "What the model does with the first so many heads of a ranking removed: loss and accuracy, KL to the "
-        "unpruned output in nats, share of outputs that stayed, relative change.",
-    .columns = kCurveColumns};
+inline constexpr FileSchema kCurve = {.command = "prune",
+                                      .path = "curve.csv",
+                                      .kind = "table",
+                                      .about =
+                                          "What the model does after the first heads of a ranking are removed, per "
+                                          "number of heads: loss and accuracy, KL to the "
+                                          "unpruned output in nats, share of outputs that stayed, relative change.",
+                                      .columns = kCurveColumns};
 inline constexpr std::array kOrderColumns = std::to_array<ColumnSchema>({
     {"control", ColumnType::kText, "random, or random-by-layer: as many heads of each layer as the criterion removes"},
     {"criterion", ColumnType::kText, "Criterion whose numbers of heads per layer it has; empty for random"},
