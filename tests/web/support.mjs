@@ -1,5 +1,6 @@
 // Shared by the tests of the report: pages written by the program, and a browser that records all errors.
 
+import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -38,6 +39,8 @@ export function makePage(kind) {
     headscope("relate", bart, "-o", run, "--tokens-for", "none", "--quiet");
     headscope("capture", bart, "-o", run, ...ids, "--quiet");
     headscope("organize", run, "-o", run, "--block", "cross", "--controls", "0", "--quiet");
+    const cuts = ["--top", "3", "--draws", "2", "--nodes", "heads,mlp,unembedding"];
+    headscope("patch", bart, "-o", run, ...ids, ...cuts, "--quiet");
   } else makeRun(run, kind);
   const page = join(folder, `${kind}.html`);
   headscope("report", run, "-o", page, "--quiet");
@@ -134,4 +137,43 @@ export function colorsOf(figure) {
     for (let i = 0; i < data.length; i += 4 * 7) colors.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
     return colors.size;
   });
+}
+
+export const tabIds = (page) => page.$$eval("nav.tabs a", (all) => all.map((one) => one.dataset.tab));
+
+/** Waits until what has changed is drawn. */
+export const settle = (page) =>
+  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+/** Returns the rows of a CSV file. */
+export function parseCsv(text) {
+  const rows = [];
+  for (const line of text.trimEnd().match(/(?:[^"\n]|"(?:[^"]|"")*")+/g))
+    rows.push(
+      [...line.matchAll(/("(?:[^"]|"")*"|[^,]*)(,|$)/g)].map((m) => m[1]).slice(0, line.endsWith(",") ? undefined : -1),
+    );
+  return rows.map((row) => row.map((cell) => (cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell)));
+}
+
+/** Moves the pointer over a figure until its tooltip matches. Returns the position and the tooltip's first line. */
+export async function findOn(canvas, pattern) {
+  const found = await canvas.evaluate((element, wanted) => {
+    const { left, top, width, height } = element.getBoundingClientRect();
+    for (let y = 8; y < height; y += 3)
+      for (let x = 8; x < width; x += 7) {
+        const place = { clientX: left + x, clientY: top + y, bubbles: true };
+        element.dispatchEvent(new window.PointerEvent("pointermove", place));
+        const tip = document.querySelector(".tip:not([hidden]) .tip-head")?.textContent ?? "";
+        if (new RegExp(wanted).test(tip)) return { x, y, tip };
+      }
+    return null;
+  }, pattern.source);
+  assert.ok(found, `nothing in the figure is ${pattern}`);
+  return found;
+}
+
+/** Selects the strongest edge that was cut. */
+export async function selectEdge(page) {
+  await page.evaluate(() => document.querySelector("#patch tbody button").click());
+  await page.waitForSelector(".edge-evidence");
 }
