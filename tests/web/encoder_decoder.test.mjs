@@ -85,6 +85,24 @@ describe("the page of an encoder and a decoder", () => {
       await hasLabel(page, "map", "cross.L0H0, 2 queries by 3 keys");
     }));
 
+  test("names the blocks of cut edges, and shows the evidence of one", () =>
+    withPage("", async (page) => {
+      const figure = await show(page, "patch-effects");
+      assert.ok((await colorsOf(figure)) > 2);
+      const rows = page.locator("article:has-text('Largest effects') tbody button");
+      const edges = await rows.allTextContents();
+      const head = "(encoder|decoder|cross)\\.L\\dH\\d";
+      const reader = `(${head}|encoder\\.L\\dM|decoder\\.L\\dM|U)`;
+      for (const edge of edges) assert.match(edge, new RegExp(`^O[QKVMU] ${head} . ${reader}$`));
+      for (const wanted of [/^O[KV] encoder.*cross/, /^OQ decoder.*cross/, /^OM .*decoder\.L\dM/])
+        assert.ok(
+          edges.some((edge) => wanted.test(edge)),
+          `${wanted}: ${edges}`,
+        );
+      await rows.first().click();
+      await page.waitForFunction(() => location.hash.includes("edge="));
+    }));
+
   test("filters edges by layers in the order in which they run", () =>
     withPage("#tab=circuit&layers=2-3", async (page) => {
       await openTab(page, "circuit");

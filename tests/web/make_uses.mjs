@@ -101,6 +101,35 @@ export function addPatch(run, uniform, effect) {
     ["pair", "sample", "chosen", "controls", "level", "above", "median", "median_control", ...compared],
     agreement,
   );
+  addComponentCuts(run, uniform, effect);
+}
+
+/** Adds cut edges to MLPs and the unembedding. With `effect`, the first one to an MLP is in the circuit. */
+function addComponentCuts(run, uniform, effect) {
+  const level = 0.05;
+  const cuts = [];
+  const agreement = [];
+  for (const [pair, target] of [
+    ["OM", "L2M"],
+    ["OU", "U"],
+  ]) {
+    for (let i = 0; i < 8; ++i) {
+      const strong = effect && i === 0 && pair === "OM";
+      const size = strong ? 0.7 : level * uniform() ** 3;
+      const kind = i % 2 === 0 ? "top" : "control";
+      const row = [pair, `L${i % 3}H${i % 4}`, target, uniform(), strong ? 20 : 4 * uniform(), size, kind];
+      cuts.push([...row, flag(strong), flag(strong), flag(strong)]);
+    }
+    const found = effect && pair === "OM";
+    agreement.push([pair, 4, 4, level, found ? 1 : 0, 0.004, 0.003, ...(found ? [0.8, 0.9] : ["", ""])]);
+    agreement.at(-1).push(0.2, found ? 0.001 : 0.6);
+  }
+  const ends = ["pair", "source", "target"];
+  const flags = ["beyond_chance", "above_controls", "in_circuit"];
+  run.table("patch_components.csv", [...ends, "overlap", "z", "effect", "kind", ...flags], cuts);
+  const compared = ["auc_overlap", "auc_z", "rank_correlation_overlap", "p"];
+  const counts = ["pair", "chosen", "controls", "level", "above", "median", "median_control"];
+  run.table("patch_component_agreement.csv", [...counts, ...compared], agreement);
 }
 
 const flag = (yes) => (yes ? "yes" : "no");

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
-import { download, launch, makePage, open, quit, show } from "./support.mjs";
+import { download, launch, makePage, open, quit, settle, show } from "./support.mjs";
 
 const pages = {};
 before(async () => {
@@ -14,8 +14,6 @@ after(quit);
 
 const label = (figure) => figure.locator("canvas[tabindex]").getAttribute("aria-label");
 const drawing = (figure) => figure.locator("canvas[tabindex]").evaluate((canvas) => canvas.toDataURL());
-const settle = (page) =>
-  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 const cells = (page, selector) =>
   page.$$eval(`${selector} tbody tr`, (rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
 
@@ -170,6 +168,22 @@ describe("cut edges", () => {
     const drawn = await download(strong.page, await show(strong.page, "patch-effects"), "svg");
     assert.match(readFileSync(drawn.path, "utf8"), /L0H1 \u2192 L1H2/);
     await strong.close();
+    await close();
+  });
+
+  test("shows edges to MLPs and the unembedding in a figure and tables of their own", async () => {
+    const { page, faults, close } = await open(pages.patch);
+    const figure = await show(page, "patch-components-effects");
+    assert.match(await label(figure), /^Change of the loss, nats, for 8 chosen and 8 random edges. Largest: OM L0H0/);
+    assert.equal((await csv(page, figure)).length, 1 + 16);
+    const rows = await cells(page, "#patch article:nth-of-type(3)");
+    assert.deepEqual(rows[0], ["OM L0H0 \u2192 L2M", "0.7", rows[0][2], "20", "top", "yes"]);
+    const samples = await cells(page, "#patch article:nth-of-type(4)");
+    assert.deepEqual(samples[0], ["OM", "top", "4", "1", "0.05", "0.004", "0.003", "0.8", "0.9", "0.001"]);
+    await page.locator("#patch article:nth-of-type(3) tbody button").first().click();
+    await page.waitForSelector(".drawer:not([hidden])");
+    assert.match(await page.locator(".drawer").textContent(), /OM L0H0 \u2192 L2M \+0\.7/);
+    assert.deepEqual(faults, []);
     await close();
   });
 

@@ -181,7 +181,8 @@ describe("cut edges", () => {
   });
   const samples = (controls: number, ...ps: (number | null)[]) => {
     const rows = ps.map((p) => ["OQ", controls, p]);
-    return readCutSamples(open({ patch_agreement: table(["pair", "controls", "p"], rows) }).table("patch_agreement"));
+    const agreement = table(["pair", "controls", "p"], rows);
+    return readCutSamples(open({ patch_agreement: agreement }).table("patch_agreement"), "pk");
   };
 
   it("name heads that are not in the grid of heads", () => {
@@ -197,5 +198,6 @@ describe("cut edges", () => {
     expect(effectOf(samples(8, null, 0.5))).toBe("none");
     expect(effectOf(samples(0, null))).toBe("unknown");
     expect(effectOf([])).toBe("unknown");
+    expect(effectOf(samples(8, 0.02, 0.5), 4)).toBe("none"); // two more samples of other edges
   });
 });

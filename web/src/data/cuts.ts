@@ -1,12 +1,16 @@
 import type { Table } from "./table";
 
+/** How the weights at both ends of an edge are compared: two heads, or a head and an MLP or the unembedding. */
+export type CutScore = "pk" | "overlap";
+
 /** An edge that was cut. `effect` is NaN if it was not measured. */
 export interface Cut {
   pair: string;
   source: string;
   target: string;
-  pk: number;
+  score: number;
   z: number;
+  /** NaN unless both ends are heads: there is no screen of other edges. */
   local: number;
   effect: number;
   kind: string;
@@ -24,7 +28,7 @@ export interface CutSample {
   above: number;
   median: number;
   medianControl: number;
-  aucPk: number;
+  aucScore: number;
   aucZ: number;
   aucLocal: number;
   p: number;
@@ -33,13 +37,13 @@ export interface CutSample {
 const rowsOf = <T>(table: Table | undefined, read: (row: number, from: Table) => T): T[] =>
   table ? Array.from({ length: table.rows }, (_, row) => read(row, table)) : [];
 
-/** Reads patch.csv. */
-export function readCuts(table: Table | undefined): Cut[] {
+/** Reads patch.csv or patch_components.csv. */
+export function readCuts(table: Table | undefined, score: CutScore): Cut[] {
   return rowsOf(table, (row, from) => ({
     pair: from.text("pair", row),
     source: from.text("source", row),
     target: from.text("target", row),
-    pk: from.number("pk", row),
+    score: from.number(score, row),
     z: from.number("z", row),
     local: from.number("local", row),
     effect: from.number("effect", row),
@@ -48,18 +52,18 @@ export function readCuts(table: Table | undefined): Cut[] {
   }));
 }
 
-/** Reads patch_agreement.csv. */
-export function readCutSamples(table: Table | undefined): CutSample[] {
+/** Reads patch_agreement.csv or patch_component_agreement.csv. */
+export function readCutSamples(table: Table | undefined, score: CutScore): CutSample[] {
   return rowsOf(table, (row, from) => ({
     pair: from.text("pair", row),
-    sample: from.text("sample", row),
+    sample: from.has("sample") ? from.text("sample", row) : "top",
     chosen: from.number("chosen", row),
     controls: from.number("controls", row),
     level: from.number("level", row),
     above: from.number("above", row),
     median: from.number("median", row),
     medianControl: from.number("median_control", row),
-    aucPk: from.number("auc_pk", row),
+    aucScore: from.number(`auc_${score}`, row),
     aucZ: from.number("auc_z", row),
     aucLocal: from.number("auc_local", row),
     p: from.number("p", row),
@@ -69,12 +73,12 @@ export function readCutSamples(table: Table | undefined): CutSample[] {
 export type Effect = "beyond" | "none" | "unknown";
 
 /**
- * Says whether chosen edges change more than random ones: a p of 0.05, corrected for the number of samples. Unknown
- * without controls.
+ * Says whether chosen edges change more than random ones: a p of 0.05, corrected for the number of samples that the run
+ * compared. Unknown without controls.
  */
-export function effectOf(samples: readonly CutSample[]): Effect {
+export function effectOf(samples: readonly CutSample[], compared = samples.length): Effect {
   if (samples.every((one) => !(one.controls > 0))) return "unknown";
-  return samples.some((one) => one.p * samples.length <= 0.05) ? "beyond" : "none";
+  return samples.some((one) => one.p * compared <= 0.05) ? "beyond" : "none";
 }
 
 /** Returns the edges that were not controls, the largest effects first. */

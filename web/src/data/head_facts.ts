@@ -44,7 +44,7 @@ function collect(run: Run): HeadFacts[] {
   const hubs = new Map(run.hubs.map((hub) => [hub.head, hub]));
   const effects = new Map<string, number>();
   // The largest effects are first.
-  for (const { source, target, effect } of strongestCuts(run.cuts))
+  for (const { source, target, effect } of strongestCuts([...run.cuts, ...run.componentCuts]))
     for (const name of [source, target]) if (!effects.has(name)) effects.set(name, effect);
   const entropy = meanEntropy(run);
   const gain = run.table("sparsity")?.has("gain_low") ? column(run, "sparsity", "gain") : new Map<string, number>();

@@ -46,8 +46,10 @@ export class Run {
   readonly edges: Edge[];
   readonly nulls: string[];
   readonly hubs: Hub[];
-  /** Edges that were cut. */
+  /** Edges between heads that were cut. */
   readonly cuts: Cut[];
+  /** Edges from heads to MLPs and the unembedding that were cut. */
+  readonly componentCuts: Cut[];
   private readonly tables = new Map<string, Table>();
   private readonly byName: Map<string, Head>;
   /** Heads that only compared runs or cut edges name. */
@@ -63,8 +65,9 @@ export class Run {
     this.heads = this.findHeads();
     this.byName = new Map(this.heads.map((head) => [head.name, head]));
     const others = (doc.comparison?.axes ?? []).flatMap((one) => (one.axis === "head" ? (one.tree.names ?? []) : []));
-    this.cuts = readCuts(this.table("patch"));
-    const ends = this.cuts.flatMap((cut) => [cut.source, cut.target]);
+    this.cuts = readCuts(this.table("patch"), "pk");
+    this.componentCuts = readCuts(this.table("patch_components"), "overlap");
+    const ends = [...this.cuts, ...this.componentCuts].flatMap((cut) => [cut.source, cut.target]);
     this.named = new Set([...others, ...ends].filter((name) => parseHead(name) !== null));
     this.layers = new Layers(this.heads);
     this.inputs = groupInputs(doc.inputs ?? []);

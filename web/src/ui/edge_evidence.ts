@@ -109,7 +109,7 @@ function effect(run: Run, key: EdgeKey): Node[] {
   const size = plainNumber(Math.abs(cut.effect)) + unit;
   const change =
     cut.effect === 0 ? `no change of the ${name}` : `${cut.effect > 0 ? "raises" : "lowers"} the ${name} by `;
-  const level = readCutSamples(run.table("patch_agreement")).find((one) => one.pair === key.pair)?.level ?? NaN;
+  const level = readCutSamples(run.table("patch_agreement"), "pk").find((one) => one.pair === key.pair)?.level ?? NaN;
   const random =
     level > 0 ? ` Of random edges between the same layers, 99 % change it by less than ${plainNumber(level)}.` : "";
   const inputs = measuredOn(run);

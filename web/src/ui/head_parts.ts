@@ -114,14 +114,16 @@ export function headEdges({ run, store }: Context, name: string, max: number, le
 
 /** Lists the cut edges of the head, the largest effects first. */
 export function headCuts({ run, store }: Context, name: string, max: number, level: Level): Node[] {
-  const found = strongestCuts(run.cuts.filter((cut) => cut.source === name || cut.target === name));
+  const cuts = [...run.cuts, ...run.componentCuts];
+  const found = strongestCuts(cuts.filter((cut) => cut.source === name || cut.target === name));
   if (found.length === 0) return [];
   const items = found.slice(0, max).map(({ pair, source, target, effect }) => {
     const edge = { pair, source, target };
+    const label = edgeName(edge);
     return el(
       "li",
       {},
-      button(edgeName(edge), () => store.chooseEdge(edge)),
+      run.hasHead(target) ? button(label, () => store.chooseEdge(edge)) : label,
       ` ${signed(effect)}`,
     );
   });

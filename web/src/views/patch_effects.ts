@@ -1,5 +1,6 @@
 import { edgeOf } from "../data/edge_key";
-import { effectOf, strongestCuts, type Cut, type CutSample } from "../data/cuts";
+import type { CutGroup } from "../data/cut_groups";
+import { strongestCuts, type Cut } from "../data/cuts";
 import type { Measure } from "../data/measure";
 import { maxOf, minOf } from "../data/stats";
 import { drawAxes, drawLegend, formatNumber, linearScale, logScale, signed, type Box } from "../draw/axes";
@@ -31,13 +32,12 @@ const overlap = (a: Room, b: Room) =>
 
 /** Effects of cut edges over z of their weights. Random edges are gray crosses. */
 export class PatchEffects implements FigureSpec {
-  readonly id = "patch-effects";
-  readonly title = "Effect of cutting an edge";
+  readonly id: string;
+  readonly title: string;
   readonly caption: string;
   redraw: () => void = () => undefined;
   private readonly styles;
   private readonly chosen: Cut[];
-  private readonly effect;
   private box: Box = { left: 0, top: 0, width: 0, height: 0 };
   private x = (value: number) => value;
   private y = (value: number) => value;
@@ -46,28 +46,29 @@ export class PatchEffects implements FigureSpec {
 
   constructor(
     private readonly context: Context,
-    private readonly cuts: Cut[],
-    private readonly samples: CutSample[],
+    private readonly group: CutGroup,
     private readonly measure: Measure,
   ) {
-    this.styles = pairStyles([...new Set(cuts.map((cut) => cut.pair))]);
-    this.chosen = strongestCuts(cuts);
-    this.effect = effectOf(samples);
-    const levels = samples.some((one) => one.level > 0)
+    this.id = `${group.id}-effects`;
+    this.title = `Effect of cutting an edge to ${group.ends}`;
+    this.styles = pairStyles([...new Set(group.cuts.map((cut) => cut.pair))]);
+    this.chosen = strongestCuts(group.cuts);
+    const levels = group.samples.some((one) => one.level > 0)
       ? " Dashed lines: 99 % of the random edges of a pair of roles are below."
       : "";
     const standing = {
       beyond: " Labels: edges of the circuit.",
       none: " Marks are faint because the effects are not beyond those of random edges.",
       unknown: " Without random edges, nothing can be said about chance.",
-    }[this.effect];
-    this.caption = `One mark per edge that was cut. Filled: chosen by its weights, or given. Rings: chosen by the screen. Crosses: random edges between the same layers.${levels}${standing}`;
+    }[group.effect];
+    const rings = group.cuts.some((cut) => cut.kind === "screen") ? " Rings: chosen by the screen." : "";
+    this.caption = `One mark per edge that was cut. Filled: chosen by its weights, or given.${rings} Crosses: ${group.random}.${levels}${standing}`;
   }
 
   describe(): string {
     const named = this.chosen.slice(0, 3).map((cut) => `${this.name(cut)} ${signed(cut.effect)}`);
-    const controls = this.cuts.filter((cut) => cut.kind === "control").length;
-    const noise = this.effect === "none" ? " No effect beyond that of random edges." : "";
+    const controls = this.group.cuts.filter((cut) => cut.kind === "control").length;
+    const noise = this.group.effect === "none" ? " No effect beyond that of random edges." : "";
     return `${capital(this.measure.change)}, for ${this.chosen.length} chosen and ${controls} random edges.${noise} Largest: ${named.join(", ")}. Arrow keys move through the chosen edges.`;
   }
   height(width: number): number {
@@ -81,31 +82,31 @@ export class PatchEffects implements FigureSpec {
   }
   /** Edges of the circuit; without controls, the edges that were given. Nothing if there is no effect. */
   private labeled(): Cut[] {
-    if (this.effect === "none") return [];
-    return this.chosen.filter((cut) => cut.inCircuit || this.effect === "unknown").slice(0, maxLabels);
+    if (this.group.effect === "none") return [];
+    return this.chosen.filter((cut) => cut.inCircuit || this.group.effect === "unknown").slice(0, maxLabels);
   }
 
   draw(s: Surface, width: number, height: number, theme: Theme): void {
     const entries = [
       ...[...this.styles].map(([label, { color }]) => ({ color, label })),
-      ...(this.cuts.some((cut) => cut.kind === "control") ? [{ color: theme.faint, label: "random" }] : []),
+      ...(this.group.cuts.some((cut) => cut.kind === "control") ? [{ color: theme.faint, label: "random" }] : []),
     ];
     const top = 10 + drawLegend(s, 70, 8, width - 90, entries, theme);
     this.box = { left: 70, top, width: width - 92, height: height - top - 58 };
     const { box } = this;
-    const sizes = this.cuts.map((cut) => Math.abs(cut.effect)).filter((size) => size > 0);
+    const sizes = this.group.cuts.map((cut) => Math.abs(cut.effect)).filter((size) => size > 0);
     const high = Math.max(maxOf(sizes), 1e-12);
     const low = Math.min(Math.max(minOf(sizes), high * smallest), high / 10);
-    const scores = this.cuts.map((cut) => cut.z).filter(Number.isFinite);
+    const scores = this.group.cuts.map((cut) => cut.z).filter(Number.isFinite);
     const [left, right] = scores.length > 0 ? [minOf(scores), maxOf(scores)] : [0, 1];
     const room = (right - left || 1) * 0.04;
     const x = linearScale([left - room, right + room], [box.left, box.left + box.width], width < 500 ? 5 : 9);
     const y = logScale([low / 1.5, high * 1.6], [box.top + box.height, box.top], 7);
     this.x = x;
     this.y = (size) => y(Math.max(size, low / 1.5));
-    drawAxes(s, box, x, y, { x: "z of the projection kernel", y: `size of the ${this.measure.change}` }, theme);
+    drawAxes(s, box, x, y, { x: `z of the ${this.group.scoreName}`, y: `size of the ${this.measure.change}` }, theme);
     this.drawLevels(s);
-    for (const cut of this.cuts) if (cut.kind === "control") this.drawCut(s, cut, theme);
+    for (const cut of this.group.cuts) if (cut.kind === "control") this.drawCut(s, cut, theme);
     for (const cut of [...this.chosen].reverse()) this.drawCut(s, cut, theme);
     this.drawMarks(s, theme);
     this.drawLabels(s, theme);
@@ -113,7 +114,7 @@ export class PatchEffects implements FigureSpec {
 
   private drawLevels(s: Surface): void {
     for (const [pair, { color }] of this.styles) {
-      const level = this.samples.find((one) => one.pair === pair)?.level ?? NaN;
+      const level = this.group.samples.find((one) => one.pair === pair)?.level ?? NaN;
       if (!(level > 0)) continue;
       const at = this.y(level);
       s.line(this.box.left, at, this.box.left + this.box.width, at, { stroke: color, dash: [5, 4], opacity: 0.8 });
@@ -128,7 +129,7 @@ export class PatchEffects implements FigureSpec {
       return;
     }
     const { color } = this.styles.get(cut.pair)!;
-    const opacity = this.effect === "none" ? 0.4 : 0.9;
+    const opacity = this.group.effect === "none" ? 0.4 : 0.9;
     if (cut.kind === "screen") s.circle(x, y, 4, { stroke: color, width: 1.75, opacity });
     else s.circle(x, y, 4.5, { fill: color, opacity });
   }
@@ -174,19 +175,19 @@ export class PatchEffects implements FigureSpec {
     const tip = [
       this.name(cut),
       { label: this.measure.change, value: signed(cut.effect) },
-      { label: "projection kernel", value: `${formatNumber(cut.pk)}, z ${formatNumber(cut.z)}` },
-      { label: "local effect", value: formatNumber(cut.local) },
+      { label: this.group.scoreName, value: `${formatNumber(cut.score)}, z ${formatNumber(cut.z)}` },
+      ...(Number.isFinite(cut.local) ? [{ label: "local effect", value: formatNumber(cut.local) }] : []),
       { label: "edge", value: `${kinds[cut.kind] ?? cut.kind}${cut.inCircuit ? ", in the circuit" : ""}` },
     ];
     const { run } = this.context;
-    if (!run.hasHead(cut.source) || !run.hasHead(cut.target)) return { tip };
-    return { head: cut.source, edge: edgeOf(cut), tip };
+    if (!run.hasHead(cut.source)) return { tip };
+    return run.hasHead(cut.target) ? { head: cut.source, edge: edgeOf(cut), tip } : { head: cut.source, tip };
   }
   hit(x: number, y: number): Hit | null {
     let best: Cut | null = null;
     let nearest = 9;
     // Controls are last: a chosen edge is in front.
-    for (const cut of [...this.chosen, ...this.cuts.filter((one) => one.kind === "control")]) {
+    for (const cut of [...this.chosen, ...this.group.cuts.filter((one) => one.kind === "control")]) {
       const [left, top] = this.place(cut);
       const distance = Math.hypot(left - x, top - y);
       if (!(distance < nearest)) continue;
@@ -198,7 +199,9 @@ export class PatchEffects implements FigureSpec {
   key(key: string): string | null {
     const at = this.chosen[this.cursor];
     if (key === "Enter" && at) {
-      this.context.store.chooseEdge(edgeOf(at));
+      const { store } = this.context;
+      if (this.group.id === "patch") store.chooseEdge(edgeOf(at));
+      else store.choose(at.source);
       return `${this.name(at)} selected`;
     }
     const step = key === "ArrowRight" || key === "ArrowDown" ? 1 : key === "ArrowLeft" || key === "ArrowUp" ? -1 : 0;
@@ -210,12 +213,12 @@ export class PatchEffects implements FigureSpec {
   }
   data() {
     return {
-      columns: ["pair", "source", "target", "pk", "z", "local", "effect", "kind", "in_circuit"],
-      rows: this.cuts.map((cut) => [
-        ...[cut.pair, cut.source, cut.target, cut.pk, cut.z, cut.local, cut.effect, cut.kind],
+      columns: ["pair", "source", "target", this.group.score, "z", "local", "effect", "kind", "in_circuit"],
+      rows: this.group.cuts.map((cut) => [
+        ...[cut.pair, cut.source, cut.target, cut.score, cut.z, cut.local, cut.effect, cut.kind],
         cut.inCircuit ? "yes" : "no",
       ]),
-      faint: this.cuts.map((cut) => cut.kind === "control"),
+      faint: this.group.cuts.map((cut) => cut.kind === "control"),
     };
   }
 }

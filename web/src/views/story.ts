@@ -1,5 +1,5 @@
 import { storyCircuit, type StoryCircuit } from "../data/circuit";
-import { effectOf, readCutSamples } from "../data/cuts";
+import { cutGroups } from "../data/cut_groups";
 import { edgeName, edgeOf } from "../data/edge_key";
 import type { Run } from "../data/run";
 import { kindName } from "../data/head_facts";
@@ -127,7 +127,8 @@ const some = (names: string[]) =>
 /** Returns what the reader should keep in mind. */
 function caveats(run: Run, circuit: StoryCircuit | null): string[] {
   const said: string[] = [];
-  if (run.edges.length > 0 && run.cuts.length === 0)
+  const groups = cutGroups(run);
+  if (run.edges.length > 0 && groups.length === 0)
     said.push("Weights show which heads could pass information, not that they do. No edge was cut in this run.");
   if (circuit)
     said.push(
@@ -135,10 +136,9 @@ function caveats(run: Run, circuit: StoryCircuit | null): string[] {
         ? `The picture shows the ${circuit.edges.length} largest effects of ${circuit.of} in the circuit, so they are the best of many. Random edges between the same layers were the control.`
         : `The picture shows the ${circuit.edges.length} largest of ${circuit.of} edges, so they are the best of many.`,
     );
-  const tested = run.cuts.length > 0 ? measuredOn(run) : null;
+  const tested = groups.length > 0 ? measuredOn(run) : null;
   if (tested) said.push(`Effects were measured on ${tested}. On other inputs they can be larger or smaller.`);
-  const samples = readCutSamples(run.table("patch_agreement"));
-  if (run.cuts.length > 0 && effectOf(samples) === "none")
+  if (groups.length > 0 && groups.every(({ effect }) => effect === "none"))
     said.push("The edges that were cut do not change more than random edges do.");
   const inputs = run.inputs.length;
   if (inputs > 0) said.push(`Attention was seen on ${inputs} ${inputs === 1 ? "input" : "inputs"}; others may differ.`);

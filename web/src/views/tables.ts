@@ -22,6 +22,8 @@ const shown = new Set([
   "convergence",
   "patch",
   "patch_agreement",
+  "patch_components",
+  "patch_component_agreement",
   "ranking",
   "curve",
   "comparison",
