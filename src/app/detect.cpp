@@ -184,14 +184,14 @@ void add_lengths(const DetectOutcome& outcome, RunFolder& folder) {
   Table table = make_table(run_files::kDetectorLengths);
   const auto add = [&](std::size_t length, std::size_t sequences, const std::vector<BlockChance>& blocks,
                        DetectorScores HeadScores::*scores) {
-    for (const auto& [block, chance] : blocks) {
+    for (const BlockChance& chance : blocks) {
       for (std::size_t d = 0; d < kDetectors.size(); ++d) {
-        if (!chance[d]) continue;
+        if (!chance.scores[d]) continue;
         const auto heads = static_cast<std::size_t>(std::ranges::count_if(result.heads, [&](const HeadScores& head) {
-          return head.head.block == block && (head.*scores)[d].value_or(-1) >= outcome.threshold;
+          return head.head.block == chance.block && (head.*scores)[d].value_or(-1) >= outcome.threshold;
         }));
-        table.add_row(
-            {to_string(kDetectors[d]), length, sequences, *chance[d], outcome.threshold, heads, to_string(block)});
+        table.add_row({to_string(kDetectors[d]), length, sequences, *chance.scores[d], outcome.threshold, heads,
+                       to_string(chance.block)});
       }
     }
   };

@@ -44,6 +44,10 @@ bool ends_with_any(const std::filesystem::path& path, std::initializer_list<std:
   return std::ranges::find(endings, text) != endings.end();
 }
 
+std::vector<std::filesystem::path>& arrays_of(Modality modality, InputSources& sources) {
+  return modality == Modality::kImage ? sources.pixels : modality == Modality::kAudio ? sources.features : sources.ids;
+}
+
 // Files of paired inputs go by their names: arrays, images, texts.
 InputSources paired_sources(const PatchRequest& request, const Model& model) {
   InputSources sources;
@@ -53,7 +57,7 @@ InputSources paired_sources(const PatchRequest& request, const Model& model) {
   sources.in_memory = request.paired_in_memory;
   for (const auto& path : request.pairs_with) {
     if (ends_with_any(path, {".npy"})) {
-      (model.info().modality == Modality::kImage ? sources.pixels : sources.ids).push_back(path);
+      arrays_of(model.info().modality, sources).push_back(path);
     } else if (model.info().modality == Modality::kImage) {
       sources.images.push_back(path);
     } else {
@@ -137,10 +141,9 @@ std::string fingerprint(const PatchOptions& options) {
     hash.add(to_string(cut.target));
   }
   for (const PatchEdge& edge : options.given) {
-    for (const std::size_t number : {static_cast<std::size_t>(edge.role), edge.source.layer, edge.source.head,
-                                     edge.target.layer, edge.target.head}) {
-      hash.add(number);
-    }
+    hash.add(static_cast<std::size_t>(edge.role));
+    hash.add(to_string(edge.source));
+    hash.add(to_string(edge.target));
   }
   return hash.digits();
 }
@@ -164,10 +167,11 @@ void describe(PatchRequest& request, OptionList& options) {
   constexpr double kMaxEdges = 1000000;
   describe(request.model, options);
   describe(request.inputs, options);
+  describe(request.targets, options);
   options
       .add("pairs-with", request.pairs_with,
            "Corrupted inputs that provide what replaces a head's output, as many and as long as the inputs: a text "
-           "file, token ids or pixels (.npy), or an image")
+           "file, token ids, pixels or features (.npy), or an image. A decoder reads the same targets again")
       .repeated();
   options.add("replace", request.replace, replacement_form(),
               "What a cut edge carries instead: the head's mean output over all inputs, zero, or its output on the "
@@ -214,7 +218,6 @@ std::optional<PatchOutcome> run(const PatchRequest& request, const Context& call
   const Stopwatch watch;
   Context context = make_context(request.resources, caller).on_one_rank();
   const auto opened = request.model.open();
-  require_one_block(*opened, "patch");
   const Model& model = *opened;
   PatchOutcome outcome;
   outcome.model = model.info();
@@ -223,10 +226,13 @@ std::optional<PatchOutcome> run(const PatchRequest& request, const Context& call
   outcome.replacement = options.replacement;
   outcome.given = !options.given.empty() || !options.components.given.empty();
   std::vector<DescribedInput> described = read_inputs(model, request.inputs, context);
+  read_targets(model, request.inputs, request.targets, described, context);
   context = context.without_memory(memory_of(described));
   std::vector<DescribedInput> described_pairs;
   if (options.replacement == Replacement::kPair) {
-    described_pairs = read_inputs(model, paired_sources(request, model), context);
+    const InputSources sources = paired_sources(request, model);
+    described_pairs = read_inputs(model, sources, context);
+    read_targets(model, sources, request.targets, described_pairs, context);
     context = context.without_memory(memory_of(described_pairs));
   }
   RunCommand command = describe_run(request, model, fingerprint(model), described, described_pairs);

@@ -40,6 +40,13 @@ void add(const NamedEdge& names, const HeadSizes& sizes, GivenEdges& edges) {
     add_component(names, sizes, edges);
     return;
   }
+  if (names.pair == "OR") {
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("edges to {}, the rotary key that the heads of its layer share, are not cut: remove them, or "
+                    "name OK edges, which end in the key of one head",
+                    printable(names.target, 40)));
+  }
   const auto pair = parse_role_pair(names.pair);
   const auto source = parse_head(names.source);
   const auto target = parse_head(names.target);

@@ -120,12 +120,12 @@ std::vector<std::int64_t> read_labels(const PatchRequest& request, std::size_t e
 std::vector<std::vector<Readout>> from_labels(const PatchRequest& request, std::span<const ModelInput> inputs,
                                               std::size_t outputs, bool classes) {
   std::size_t expected = 0;
-  for (const ModelInput& input : inputs) expected += classes ? 1 : input.ids.size();
+  for (const ModelInput& input : inputs) expected += classes ? 1 : output_ids(input).size();
   const std::vector<std::int64_t> labels = read_labels(request, expected, outputs, classes ? "image" : "token");
   std::vector<std::vector<Readout>> readouts(inputs.size());
   std::size_t next = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    for (std::size_t row = 0; row < (classes ? 1 : inputs[i].ids.size()); ++row, ++next) {
+    for (std::size_t row = 0; row < (classes ? 1 : output_ids(inputs[i]).size()); ++row, ++next) {
       if (labels[next] < 0 || (!classes && row < request.loss_from.value_or(0))) continue;
       readouts[i].push_back({row, static_cast<std::uint32_t>(labels[next]), {}});
     }
@@ -137,15 +137,16 @@ std::vector<std::vector<Readout>> from_labels(const PatchRequest& request, std::
 std::vector<std::size_t> answer_rows(const PatchRequest& request, const ModelInput& input, bool causal, bool classes,
                                      Answers& answers) {
   if (classes) return {0};
+  const std::vector<std::uint32_t>& ids = output_ids(input);
   std::vector<std::size_t> rows;
   if (!causal && !request.loss_from) {
     const auto mask = answers.mask();
-    for (std::size_t row = 0; row < input.ids.size(); ++row) {
-      if (mask && input.ids[row] == *mask) rows.push_back(row);
+    for (std::size_t row = 0; row < ids.size(); ++row) {
+      if (mask && ids[row] == *mask) rows.push_back(row);
     }
     return rows;
   }
-  for (std::size_t row = request.loss_from.value_or(input.ids.size() - 1); row < input.ids.size(); ++row) {
+  for (std::size_t row = request.loss_from.value_or(ids.size() - 1); row < ids.size(); ++row) {
     rows.push_back(row);
   }
   return rows;
@@ -178,13 +179,14 @@ std::vector<std::vector<Readout>> make_readouts(const PatchRequest& request, con
                                                 std::span<const ModelInput> inputs) {
   const Network network = resolve_network(model);
   const bool classes = !network.output.classifiers.empty();
+  const bool causal = network.causal || network.target;
   if (!classes && !network.output.unembedding) {
     throw Error(ErrorKind::kUnsupported,
                 fmt::format("{}: no loss is defined, because the model has no output head; --screen-only needs none",
                             model.checkpoint().path().string()));
   }
   const std::size_t outputs = classes ? network.output.classifiers.front().out() : network.output.unembedding->out();
-  check_options(request, classes, network.causal);
+  check_options(request, classes, causal);
   std::vector<std::vector<Readout>> readouts;
   if (has_labels(request)) {
     readouts = from_labels(request, inputs, outputs, classes);
@@ -198,7 +200,7 @@ std::vector<std::vector<Readout>> make_readouts(const PatchRequest& request, con
     if (!request.others.empty()) wrong = parser.parse(request.others, "--other", inputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       readouts.emplace_back();
-      for (const std::size_t row : answer_rows(request, inputs[i], network.causal, classes, parser)) {
+      for (const std::size_t row : answer_rows(request, inputs[i], causal, classes, parser)) {
         readouts[i].push_back({row, right[i], wrong.empty() ? std::nullopt : std::optional<std::uint32_t>(wrong[i])});
       }
     }
@@ -206,8 +208,8 @@ std::vector<std::vector<Readout>> make_readouts(const PatchRequest& request, con
   if (std::ranges::all_of(readouts, [](const auto& of_input) { return of_input.empty(); })) {
     reject(request.loss_from
                ? fmt::format("--loss-from {}: no input has a prediction at or after it", *request.loss_from)
-           : !network.causal && !classes ? "no input has a mask token or a label: there is no prediction to measure"
-                                         : "the inputs are too short: there is no next token to predict");
+           : !causal && !classes ? "no input has a mask token or a label: there is no prediction to measure"
+                                 : "the inputs are too short: there is no next token to predict");
   }
   return readouts;
 }

@@ -37,15 +37,15 @@ std::string screen_sentence(const PatchOutcome& outcome) {
   float largest = 0;
   std::size_t pairs = 0;
   for (const Screen& one : outcome.result.screens) {
-    const std::size_t targets = sizes.heads_of(one.role);
     for (std::size_t i = 0; i < one.values.rows(); ++i) {
-      for (std::size_t j = (i / sizes.heads + 1) * targets; j < one.values.columns(); ++j) {
+      for (std::size_t j = 0; j < one.values.columns(); ++j) {
+        const std::optional<PatchEdge> edge = edge_at(one.role, i, j, sizes);
+        if (!edge) continue;
         ++pairs;
         if (one.values(i, j) <= largest) continue;
         largest = one.values(i, j);
-        best = fmt::format("{} {} > {}", to_string(RolePair{Role::kO, one.role}),
-                           to_string(HeadId{i / sizes.heads, i % sizes.heads}),
-                           to_string(target_head(one.role, j / targets, j % targets, sizes)));
+        best = fmt::format("{} {} > {}", to_string(RolePair{Role::kO, one.role}), to_string(edge->source),
+                           to_string(edge->target));
       }
     }
   }

@@ -86,16 +86,16 @@ double mean_of(const Table& table, const std::string& column) {
   return sum / count;
 }
 
-std::string number(double value) {
+std::string number_text(double value) {
   return std::isnan(value) ? "-" : fmt::format("{:.2f}", value);
 }
 
 // The exponents found, and those under shuffled trees.
 std::string alpha_line(const std::array<double, 3>& found, const std::array<double, 3>& shuffled) {
   if (std::isnan(found[0])) return fmt::format("{:<12} not fitted: the trees have too few folders\n", "alpha");
-  return fmt::format("{:<12} scores {}, softmax {}, residual {}; shuffled {}, {}, {}{}\n", "alpha", number(found[0]),
-                     number(found[1]), number(found[2]), number(shuffled[0]), number(shuffled[1]), number(shuffled[2]),
-                     found[0] <= 0 ? ": no regularity found" : "");
+  return fmt::format("{:<12} scores {}, softmax {}, residual {}; shuffled {}, {}, {}{}\n", "alpha",
+                     number_text(found[0]), number_text(found[1]), number_text(found[2]), number_text(shuffled[0]),
+                     number_text(shuffled[1]), number_text(shuffled[2]), found[0] <= 0 ? ": no regularity found" : "");
 }
 
 }  // namespace
@@ -131,7 +131,7 @@ std::string summary(const SoftmaxOutcome& outcome) {
   text += alpha_line({mean("alpha_scores"), mean("alpha_softmax"), mean("alpha_residual")},
                      {mean("alpha_scores_shuffled"), mean("alpha_softmax_shuffled"), mean("alpha_residual_shuffled")});
   for (const std::string pair : kPairs) {
-    const auto of = [&](const char* figure) { return number(mean(pair + figure)); };
+    const auto of = [&](const char* figure) { return number_text(mean(pair + figure)); };
     text += fmt::format("{:<12} {}: affinities {} {}, Rand index {} {}, cophenetic {} {}\n",
                         pair == kPairs.front() ? "agreement" : "", pair, of("_affinity_query"), of("_affinity_key"),
                         of("_rand_query"), of("_rand_key"), of("_cophenetic_query"), of("_cophenetic_key"));

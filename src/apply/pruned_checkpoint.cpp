@@ -230,7 +230,7 @@ void add_pruned_checkpoint(RunFolder& run, const Model& model, std::span<const H
     const MappedFile file = MappedFile::open(path);
     const std::string name = path.filename().string();
     const std::string edited = edits.edited_text(name, as_text(file.bytes()));
-    AtomicFile& out = run.add_file({.name = folder + "/" + name,
+    AtomicFile& out = run.add_file({.name = fmt::format("{}/{}", folder, name),
                                     .kind = "checkpoint",
                                     .about = edited.empty() ? "Copied from the original model."
                                                             : "From the original model, with the added biases."});

@@ -95,9 +95,9 @@ double class_score(const RelateResult& result, Metric metric, const std::string&
 }
 
 // Collects figures, each computed from the measurements of both weight processings.
-class Table {
+class FigureTable {
  public:
-  Table(const Measured& folded, const Measured& raw) : folded_(folded), raw_(raw) {}
+  FigureTable(const Measured& folded, const Measured& raw) : folded_(folded), raw_(raw) {}
 
   template <typename Ours>
   void add(const std::string& name, double published, double tolerance, bool decides, const Ours& ours) {
@@ -115,7 +115,7 @@ double number(JsonValue object, std::string_view key) {
   return object.find(key).as_number().value();
 }
 
-void add_kernel_figures(Table& table, JsonValue published, const HeadSizes& sizes) {
+void add_kernel_figures(FigureTable& table, JsonValue published, const HeadSizes& sizes) {
   const JsonValue random = published.find("random");
   table.add("random mean", number(random, "mean"), number(random, "tolerance"), false,
             [&](const Measured& m) { return informativeness_of(m, "QQ", sizes).random.mean; });
@@ -134,7 +134,7 @@ void add_kernel_figures(Table& table, JsonValue published, const HeadSizes& size
   }
 }
 
-void add_edge_figures(Table& table, JsonValue published) {
+void add_edge_figures(FigureTable& table, JsonValue published) {
   for (const auto& [key, metric] : {std::pair{"cutoff_pk", Metric::kPk}, std::pair{"cutoff_cs", Metric::kCs}}) {
     const JsonValue cutoffs = published.find(key);
     for (const RolePair role_pair : kCircuit) {
@@ -156,7 +156,7 @@ void add_edge_figures(Table& table, JsonValue published) {
   }
 }
 
-void add_class_figures(Table& table, JsonValue published) {
+void add_class_figures(FigureTable& table, JsonValue published) {
   for (const auto& [name, index] : {std::pair{"pk", 0}, std::pair{"cs", 1}}) {
     const auto metric = static_cast<std::size_t>(index);
     std::vector<double> counts;
@@ -314,7 +314,7 @@ Reproduction reproduce(const Model& model, const Context& context) {
   const Measured folded = measure(model, WeightProcessing::kFolded, labels, heads.part(0, 0.5));
   const Measured raw = measure(model, WeightProcessing::kRaw, labels, heads.part(0.5, 1));
 
-  Table table(folded, raw);
+  FigureTable table(folded, raw);
   add_kernel_figures(table, published, model.info().sizes);
   add_edge_figures(table, published);
   add_class_figures(table, published);

@@ -289,7 +289,7 @@ DescribedInput InputReader::image(const std::filesystem::path& path) {
   return result;
 }
 
-DescribedInput InputReader::image(Image image, std::string source) {
+DescribedInput InputReader::image(Image image, const std::string& source) {
   expect(Modality::kImage);
   if (!preprocessing_) preprocessing_ = load_preprocessing(model_.checkpoint());
   const Image taken = with_channels(std::move(image), preprocessing_->channels);

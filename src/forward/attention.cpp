@@ -1,12 +1,9 @@
 #include "forward/attention.h"
 
 #include <algorithm>
-#include <cmath>
 
-#include "forward/relative_scores.h"
 #include "headscope/base/buffer.h"
 #include "headscope/base/parallel.h"
-#include "headscope/forward/row_kernels.h"
 #include "headscope/linalg/matrix_product.h"
 
 namespace headscope {
@@ -49,9 +46,7 @@ class MapBlock {
   }
 
  private:
-  [[nodiscard]] KeyRange seen_by(std::size_t query) const {
-    return keys_seen(query, keys_, task_.causal, task_.window, task_.chunk);
-  }
+  [[nodiscard]] KeyRange seen_by(std::size_t query) const { return task_.rules.seen_by(query, keys_); }
   [[nodiscard]] KeyRange seen_by_block() const { return {seen_by(first_).first, seen_by(first_ + count_ - 1).last}; }
   [[nodiscard]] MatrixSpan map(KeyRange keys) {
     return MatrixSpan(map_.data(), count_, keys_, keys_).block(0, count_, keys.first, keys.last - keys.first);
@@ -60,40 +55,14 @@ class MapBlock {
   void score(KeyRange keys) {
     const MatrixView q(task_.q.at(first_, head_), count_, task_.d_key, task_.q.row_stride);
     const MatrixView k(task_.k.at(keys.first, kv_head_), keys.last - keys.first, task_.d_key, task_.k.row_stride);
-    const MatrixSpan scores = map(keys);
-    const float scale = scale_of(task_, head_);
-    multiply(q, k.transposed(), scores, scale);
-    if (task_.relative != nullptr) task_.relative->add(head_, q, first_, k, keys.first, scale, scores);
-    if (task_.cap > 0) {
-      for (std::size_t i = 0; i < count_; ++i) soft_cap(scores.row(i), task_.cap);
-    }
-    for (std::size_t i = 0; task_.grid_bias != nullptr && i < count_; ++i) {
-      task_.grid_bias->add(head_, first_ + i, keys.first, scores.row(i));
-    }
-    if (task_.bias == nullptr) return;
-    for (std::size_t i = 0; i < count_; ++i) {
-      add_scaled(task_.bias->row(head_, first_ + i).subspan(keys.first, scores.columns()), {}, scores.row(i));
-    }
+    compute_scores(task_.rules, head_, q, first_, k, keys.first, map(keys));
   }
 
   void normalize(KeyRange computed) {
     const MatrixSpan all(map_.data(), count_, keys_, keys_);
     // Columns that were not computed are uninitialized; they are read only if the map is passed on.
     const KeyRange used = task_.wanted[head_] ? KeyRange{0, keys_} : computed;
-    for (std::size_t i = 0; i < count_; ++i) {
-      const KeyRange keys = seen_by(first_ + i);
-      const std::span<float> row = all.row(i);
-      std::fill(row.begin() + static_cast<std::ptrdiff_t>(used.first),
-                row.begin() + static_cast<std::ptrdiff_t>(keys.first), 0.0F);
-      const std::span<float> seen = row.subspan(keys.first, keys.last - keys.first);
-      if (task_.sinks.empty()) {
-        softmax(seen);
-      } else {
-        softmax_with_sink(seen, task_.sinks[head_]);
-      }
-      std::fill(row.begin() + static_cast<std::ptrdiff_t>(keys.last),
-                row.begin() + static_cast<std::ptrdiff_t>(used.last), 0.0F);
-    }
+    for (std::size_t i = 0; i < count_; ++i) normalize_scores(task_.rules, head_, first_ + i, all.row(i), used);
   }
 
   void deliver(const std::function<void(std::size_t, std::size_t, MatrixView)>& receiver) const {
@@ -125,30 +94,12 @@ class MapBlock {
 
 }  // namespace
 
-float scale_of(const AttentionTask& task, std::size_t head) {
-  return task.head_factors.empty() ? task.scale : task.scale * task.head_factors[head];
-}
-
 void for_blocks(std::size_t blocks, std::size_t max_blocks, const std::function<void(std::size_t)>& run) {
   // If memory is short, not every thread gets a block of its own.
   const std::size_t workers = max_blocks < thread_count() ? max_blocks : blocks;
   parallel_for(std::min(workers, blocks), [&](std::size_t worker) {
     for (std::size_t i = worker; i < blocks; i += workers) run(i);
   });
-}
-
-KeyRange keys_seen(std::size_t query, std::size_t tokens, bool causal, std::size_t window, std::size_t chunk) {
-  const std::size_t next = query + 1;
-  const std::size_t end = causal ? next : window > 0 ? std::min(query + window, tokens) : tokens;
-  const std::size_t begin = window > 0 && next > window ? next - window : 0;
-  return {chunk > 0 ? std::max(begin, query / chunk * chunk) : begin, end};
-}
-
-void softmax_with_sink(std::span<float> x, float sink) {
-  const double keys = log_sum_exp(x);
-  softmax(x);
-  const auto share = static_cast<float>(1 / (1 + std::exp(static_cast<double>(sink) - keys)));
-  for (float& value : x) value *= share;
 }
 
 void attend(const AttentionTask& task) {

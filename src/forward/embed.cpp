@@ -80,9 +80,11 @@ void add_closed_sinusoids(std::size_t position, std::span<float> row) {
   }
 }
 
-// Adds positions and token types, and normalizes the sum.
+// Adds positions and token types, and normalizes the sum, or the tokens before.
 void add_positions(const Model& model, const NetworkInput& in, std::span<const std::uint32_t> ids, MatrixSpan tokens) {
   const std::size_t d = tokens.columns();
+  const std::optional<Norm> norm = load_norm(model.checkpoint(), in.norm);
+  if (norm && in.norm_first) norm->apply(tokens.view(), tokens);
   std::vector<float> types(in.token_types != nullptr ? d : 0);
   if (in.token_types != nullptr) read_part(*in.token_types, 0, types);
   const std::vector<std::size_t> positions = position_rows(in, ids);
@@ -98,7 +100,7 @@ void add_positions(const Model& model, const NetworkInput& in, std::span<const s
     }
     if (in.token_types != nullptr) add_scaled(types, {}, tokens.row(i));
   });
-  if (const auto norm = load_norm(model.checkpoint(), in.norm)) norm->apply(tokens.view(), tokens);
+  if (norm && !in.norm_first) norm->apply(tokens.view(), tokens);
 }
 
 // Writes the tokens' rows of several tables, projected to the stream.
@@ -184,7 +186,8 @@ void embed(const Model& model, const Network& network, const NetworkInput& in, c
     embed_text(model, in, target ? input.target : input.ids, stream);
   } else {
     embed_image(model, in, input.pixels, stream);
-    if (const auto norm = load_norm(model.checkpoint(), in.norm)) norm->apply(stream.view(), stream);
+    const auto norm = load_norm(model.checkpoint(), in.norm);
+    if (norm && !in.norm_first) norm->apply(stream.view(), stream);
   }
 }
 

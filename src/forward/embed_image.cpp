@@ -177,6 +177,8 @@ void embed_image(const Model& model, const NetworkInput& in, const Pixels& pixel
     for (std::size_t i = 0; i < grid.size(); ++i) add_scaled(bias, {}, patch_rows.row(i));
   }
 
+  const std::optional<Norm> norm = load_norm(model.checkpoint(), in.norm);
+  if (norm && in.norm_first) norm->apply(stream.view(), stream);
   if (in.positions == nullptr) return;
   const std::vector<float> positions = image_positions(model, in, grid, d);
   // In some timm models the class tokens have no position.

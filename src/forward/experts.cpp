@@ -117,6 +117,26 @@ class Mixture {
     }
   }
 
+  // The last columns are the neurons.
+  [[nodiscard]] Matrix shared_hidden_layer(const SharedExpert& shared, MatrixView rows) {
+    const std::size_t width = shared.down.in();
+    Matrix up(rows.rows(), shared.up.out());
+    apply_linear(checkpoint_, shared.up, rows, up.span(), scratch_);
+    Matrix gate(shared.gate ? rows.rows() : 0, width);
+    if (shared.gate) apply_linear(checkpoint_, *shared.gate, rows, gate.span(), scratch_);
+    parallel_for_rows(rows.rows(), [&](std::size_t i) {
+      const std::span<float> row = up.row(i);
+      if (shared.gate) {
+        activate_gate(run_.activation, gate.row(i), row);
+      } else if (shared.gate_in_up) {
+        activate_gate(run_.activation, row.first(width), row.subspan(width));
+      } else {
+        activate(run_.activation, row);
+      }
+    });
+    return up;
+  }
+
   void add_shared(const SharedExpert& shared, MatrixView x, MatrixSpan out) {
     std::vector<float> switched;
     if (shared.switched != nullptr) switched = read_vector(checkpoint_, *shared.switched);
@@ -129,13 +149,10 @@ class Mixture {
     for (std::size_t first = 0; first < x.rows(); first += kMlpRows) {
       const std::size_t count = std::min(kMlpRows, x.rows() - first);
       const MatrixView rows = x.block(first, count, 0, x.columns());
-      Matrix up(count, shared.up.out());
-      Matrix gate(count, shared.up.out());
-      apply_linear(checkpoint_, shared.up, rows, up.span(), scratch_);
-      apply_linear(checkpoint_, shared.gate, rows, gate.span(), scratch_);
-      parallel_for_rows(count, [&](std::size_t i) { activate_gate(run_.activation, gate.row(i), up.row(i)); });
+      const Matrix hidden = shared_hidden_layer(shared, rows);
       Matrix result(count, out.columns());
-      apply_linear(checkpoint_, shared.down, up.view(), result.span(), scratch_);
+      const MatrixView neurons = hidden.view().block(0, count, hidden.columns() - shared.down.in(), shared.down.in());
+      apply_linear(checkpoint_, shared.down, neurons, result.span(), scratch_);
       parallel_for_rows(count, [&](std::size_t i) {
         const float factor = factor_of(first + i);
         const std::span<float> row = out.row(first + i);

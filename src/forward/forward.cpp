@@ -1,6 +1,7 @@
 #include "headscope/forward/forward.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "forward/embed.h"
@@ -8,10 +9,13 @@
 #include "forward/output.h"
 #include "forward/pass/layer.h"
 #include "forward/pass/pass.h"
+#include "forward/pass/side_streams.h"
 #include "forward/pass/stack.h"
 #include "forward/pass/stream_changes.h"
 #include "forward/stages.h"
 #include "forward/weights.h"
+#include "headscope/forward/input_shape.h"
+#include "headscope/model/layer_order.h"
 
 namespace headscope {
 namespace {
@@ -23,6 +27,7 @@ void run_step(Pass& pass, Stack& stack, std::size_t layer) {
 
 void write_requested_output(Pass& pass, Stack& stack) {
   if (!pass.options.on_output) return;
+  merge_side_streams(pass, stack);
   if (pass.options.output_change) add_changes(stack, pass.options.output_change, stack.stream);
   std::vector<OutputPart> parts;
   for (std::size_t k = 0; k < stack.members.size(); ++k) {
@@ -37,10 +42,14 @@ void write_requested_output(Pass& pass, Stack& stack) {
   pass.progress.step();
 }
 
-// Embeds what the encoder or the only stack reads.
+std::vector<Member> source_members(const Pass& pass, const Batch& batch) {
+  return members_of(batch, &TokenCounts::source, pass.network.input);
+}
+
+// Begins with what the encoder or the only stack reads.
 Stack begin_source(Pass& pass, const Batch& batch) {
   const Network& network = pass.network;
-  return {pass, network.input, network.bias, network.causal, members_of(batch, &TokenCounts::source, network.input)};
+  return {pass, network.input, network.bias, network.causal, source_members(pass, batch), pass.options.start};
 }
 
 void run_only_stack(Pass& pass, const Batch& batch) {
@@ -56,8 +65,34 @@ void run_only_stack(Pass& pass, const Batch& batch) {
 
 EncoderOutput run_encoder(Pass& pass, const Batch& batch) {
   Stack stack = begin_source(pass, batch);
-  for (std::size_t i = 0; i < std::min(pass.end_layer, pass.sizes.encoder_layers); ++i) run_step(pass, stack, i);
+  const std::size_t end = std::min(pass.end_layer, pass.sizes.encoder_layers);
+  for (std::size_t i = pass.begin_step; i < end; ++i) run_step(pass, stack, i);
+  if (pass.options.on_encoder_output) {
+    for (const Member& member : stack.members) {
+      pass.options.on_encoder_output({member.input, end, Stack::rows(stack.stream, member).view()});
+    }
+  }
   return {std::move(stack.members), std::move(stack.stream)};
+}
+
+EncoderOutput given_encoder_output(const Pass& pass, const Batch& batch) {
+  EncoderOutput memory{source_members(pass, batch)};
+  std::vector<const Member*> originals;
+  std::map<const ModelInput*, std::size_t> firsts;
+  std::size_t rows = 0;
+  for (const Member& member : memory.members) {
+    const auto [place, is_new] = firsts.try_emplace(member.content, rows);
+    memory.shared.push_back(place->second);
+    if (!is_new) continue;
+    originals.push_back(&member);
+    rows += member.tokens;
+  }
+  memory.stream = Matrix(rows, pass.sizes.d_model);
+  for (const Member* one : originals) {
+    const MatrixSpan own = memory.stream.span().block(firsts.at(one->content), one->tokens, 0, pass.sizes.d_model);
+    pass.options.encoder_output(one->input, own);
+  }
+  return memory;
 }
 
 void run_decoder(Pass& pass, const Batch& batch, EncoderOutput memory) {
@@ -66,12 +101,11 @@ void run_decoder(Pass& pass, const Batch& batch, EncoderOutput memory) {
     norm->apply(memory.stream.view(), memory.stream.span());
   }
   Stack stack(pass, *network.target, network.target_bias, /*causal=*/true,
-              members_of(batch, &TokenCounts::target, *network.target));
+              members_of(batch, &TokenCounts::target, *network.target),
+              pass.begins_in_decoder() ? pass.options.start : ForwardOptions{}.start);
   stack.memory = std::move(memory);
-  for (std::size_t i = 0; i < pass.sizes.decoder_layers; ++i) {
-    for (const Block block : {Block::kDecoder, Block::kCross}) {
-      run_step(pass, stack, pass.sizes.layer_of(BlockLayer{block, i}).value());
-    }
+  for (std::size_t i = std::max(pass.begin_step, pass.sizes.encoder_layers); i < pass.sizes.layers; ++i) {
+    run_step(pass, stack, layer_at(pass.sizes, i));
   }
   write_requested_output(pass, stack);
 }
@@ -81,7 +115,7 @@ void run_batch(Pass& pass, const Batch& batch) {
     run_only_stack(pass, batch);
     return;
   }
-  EncoderOutput memory = run_encoder(pass, batch);
+  EncoderOutput memory = pass.begins_in_decoder() ? given_encoder_output(pass, batch) : run_encoder(pass, batch);
   if (pass.end_layer > pass.sizes.encoder_layers) run_decoder(pass, batch, std::move(memory));
 }
 
@@ -107,6 +141,11 @@ std::size_t token_count(const Model& model, const ModelInput& input) {
 
 TokenCounts token_counts(const Model& model, const ModelInput& input) {
   return input_tokens(resolve_network(model), input, 0);
+}
+
+InputShape input_shape(const Model& model, const ModelInput& input) {
+  const Network network = resolve_network(model);
+  return {input_tokens(network, input, 0).source, patch_grid(network.input, input.pixels)};
 }
 
 std::size_t forward_memory(const Model& model, std::size_t longest) {

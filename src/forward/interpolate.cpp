@@ -43,8 +43,8 @@ Average average(std::size_t i, std::size_t size, std::size_t new_size) {
   const double reach = std::max(scale, 1.0);
   const double center = (static_cast<double>(i) + 0.5) * scale;
   Average result;
-  result.first = static_cast<std::size_t>(std::max(center - reach + 0.5, 0.0));
-  const auto end = std::min(static_cast<std::size_t>(center + reach + 0.5), size);
+  result.first = static_cast<std::size_t>(std::max(std::floor(center - reach + 0.5), 0.0));
+  const auto end = std::min(static_cast<std::size_t>(std::floor(center + reach + 0.5)), size);
   double sum = 0;
   for (std::size_t j = result.first; j < end; ++j) {
     const double weight = std::max(1 - std::abs((static_cast<double>(j) + 0.5 - center) / reach), 0.0);

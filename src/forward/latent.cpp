@@ -17,6 +17,23 @@ Matrix mapped(const Checkpoint& checkpoint, const StoredLinear& linear, MatrixVi
 
 }  // namespace
 
+std::optional<LatentMap> latent_map(const NetworkLayer& layer, Role role) {
+  if (!layer.latent || (role == Role::kQ && !layer.latent->q_down)) return std::nullopt;
+  const LatentProjections& latent = *layer.latent;
+  const std::size_t rank = layer.linear[static_cast<std::size_t>(role)].in();
+  return role == Role::kQ ? LatentMap{&*latent.q_down, &*latent.q_norm, rank}
+                          : LatentMap{&latent.kv_down, &latent.kv_norm, rank};
+}
+
+std::vector<float> latent_factors(const Checkpoint& checkpoint, const LatentMap& map, MatrixView x,
+                                  Buffer<float>& scratch) {
+  const Matrix down = mapped(checkpoint, *map.down, x, scratch);
+  const Norm norm(checkpoint, *map.norm);
+  std::vector<float> factors(down.rows());
+  for (std::size_t t = 0; t < down.rows(); ++t) factors[t] = norm.factor(down.row(t).first(map.rank));
+  return factors;
+}
+
 LayerHeads project_latent(const Checkpoint& checkpoint, const NetworkLayer& layer, const HeadSizes& sizes, MatrixView x,
                           Buffer<float>& scratch) {
   const LatentProjections& latent = *layer.latent;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <vector>
 
 #include "forward/head_columns.h"
 #include "headscope/base/buffer.h"
@@ -9,6 +11,19 @@
 #include "headscope/model/network.h"
 
 namespace headscope {
+
+/// The map from what the branch reads to the latent of a role. The latent is the first `rank` outputs, normalized.
+struct LatentMap {
+  const StoredLinear* down;
+  const StoredNorm* norm;  ///< An RMSNorm.
+  std::size_t rank;
+};
+/// Nothing if the role reads no latent.
+[[nodiscard]] std::optional<LatentMap> latent_map(const NetworkLayer& layer, Role role);
+
+/// What the norm of a latent multiplies each token by, besides its gain, for rows x of what the branch reads.
+[[nodiscard]] std::vector<float> latent_factors(const Checkpoint& checkpoint, const LatentMap& map, MatrixView x,
+                                                Buffer<float>& scratch);
 
 /// Computes the queries, keys and values of latent attention from the normalized stream: the latents, their norms, and
 /// from these the heads. The key of a head is its own, followed by the rotary key that all heads share, not yet

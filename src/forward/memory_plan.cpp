@@ -5,7 +5,8 @@
 #include "forward/attention.h"
 #include "forward/experts.h"
 #include "forward/latent.h"
-#include "forward/mixer.h"
+#include "forward/mixers/mixer.h"
+#include "forward/mixers/state_space.h"
 #include "forward/output.h"
 #include "forward/window_attention.h"
 #include "headscope/io/decode.h"
@@ -30,7 +31,8 @@ void add_tensors(const StoredExperts& experts, std::vector<const StoredTensor*>&
   all.push_back(experts.router.correction);
   std::vector<const StoredLinear*> linears = {&experts.router.linear};
   if (experts.shared) {
-    linears.insert(linears.end(), {&experts.shared->up, &experts.shared->gate, &experts.shared->down});
+    linears.insert(linears.end(), {&experts.shared->up, &experts.shared->down});
+    if (experts.shared->gate) linears.push_back(&*experts.shared->gate);
     all.push_back(experts.shared->switched);
   }
   for (const StoredLinear* linear : linears) all.insert(all.end(), {linear->weight, linear->bias});
@@ -39,6 +41,11 @@ void add_tensors(const StoredExperts& experts, std::vector<const StoredTensor*>&
     all.insert(all.end(), matrix->weights.begin(), matrix->weights.end());
     all.insert(all.end(), matrix->biases.begin(), matrix->biases.end());
   }
+}
+
+void add_tensors(const GroupedState& one, std::vector<const StoredTensor*>& all) {
+  all.insert(all.end(), {one.in.weight, one.kernel, one.bias, one.decay, one.skip, one.step_bias, one.out.weight});
+  if (one.norm) all.push_back(one.norm->gain);
 }
 
 }  // namespace
@@ -57,11 +64,21 @@ std::vector<const StoredTensor*> tensors_of(const NetworkLayer& layer) {
   std::vector<const StoredTensor*> all = {layer.attention_scale, layer.mlp_scale, layer.block_scale};
   if (layer.token_input) {
     const TokenInput& input = *layer.token_input;
-    all.insert(all.end(), {input.gate.weight, input.out.weight, input.norm.gain});
+    all.insert(all.end(), {input.gate.weight, input.out.weight, input.norm.gain, input.scale});
+  }
+  if (layer.low_rank) {
+    all.insert(all.end(), {layer.low_rank->in.weight, layer.low_rank->out.weight, layer.low_rank->norm.gain});
+  }
+  if (layer.beside) add_tensors(*layer.beside, all);
+  if (layer.update) {
+    const StreamUpdate& update = *layer.update;
+    all.insert(all.end(), {update.router.weight, update.router_norm.gain, update.prediction.weight});
+    all.push_back(update.correction.weight);
   }
   for (const auto* one : {&layer.relative_key, &layer.relative_query}) {
     if (*one) all.insert(all.end(), {(*one)->weight, (*one)->bias});
   }
+  all.insert(all.end(), layer.role_biases.begin(), layer.role_biases.end());
   all.insert(all.end(), {layer.content_bias, layer.position_bias, layer.grid_bias});
   all.insert(all.end(), {layer.window_bias.table, layer.score_factors});
   for (const auto* one : {&layer.window_bias.inner, &layer.window_bias.outer}) {
@@ -98,6 +115,12 @@ std::vector<const StoredTensor*> tensors_of(const MixerLayer& mixer) {
     for (const StoredLinear& in : one.in) all.push_back(in.weight);
     all.insert(all.end(), {one.kernel, one.decay, one.step_bias, one.norm.gain, one.out.weight});
   }
+  if (mixer.selective) {
+    const SelectiveState& one = *mixer.selective;
+    all.insert(all.end(), {one.in.weight, one.kernel, one.bias, one.select.weight, one.step.weight, one.step.bias});
+    all.insert(all.end(), {one.decay, one.skip, one.out.weight});
+  }
+  if (mixer.grouped) add_tensors(*mixer.grouped, all);
   std::erase(all, nullptr);
   return all;
 }
@@ -107,6 +130,8 @@ MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size
   const std::size_t written = network.parallel ? 2 : 1;
   std::size_t floats = (2 + written) * sizes.d_model + sizes.heads * sizes.d_head;
   if (network.input.token_inputs != nullptr) floats += network.input.token_inputs->shape[1] + 2 * sizes.d_model;
+  // The other streams, the main one before a block, and a copy of a row of each while they are mixed.
+  if (!network.side_streams.in.empty()) floats += (2 * network.side_streams.in.size() + 2) * sizes.d_model;
   floats += network.rotary.width + network.local_rotary.width;
   if (!network.bias.empty()) floats += 2 * sizes.heads;
   // The output of the encoder; windows of audio, two frames per token.
@@ -123,6 +148,7 @@ MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size
     std::size_t width = 0;
     for (const StoredLinear* linear : projections(layer)) width += linear->out();
     if (layer.latent) width = latent_width(layer, sizes);
+    if (layer.beside) width += grouped_state_width(*layer.beside);
     if (layer.v_norm) width += layer.linear[1].out();  // a copy, if values are keys
     projected = std::max(projected, width);
     inside = std::max(inside, mlp_memory(layer));

@@ -59,13 +59,20 @@ RelativeScores::RelativeScores(const Model& model, const Network& network, const
                                std::size_t tokens, Buffer<float>& scratch)
     : d_head_(model.info().sizes.d_head), tokens_(tokens) {
   const RelativePositions& positions = network.relative;
-  const std::size_t rows = positions.sinusoidal ? tokens : 2 * positions.span;
+  for (std::size_t i = 0; i + 1 < 2 * tokens; ++i) {
+    buckets_.push_back(row_of(static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(tokens - 1), positions));
+  }
+  // Short inputs use few of the rows. Those of sines and cosines begin with the first.
+  const std::size_t lowest = std::ranges::min(buckets_);
+  const std::size_t rows = std::ranges::max(buckets_) + 1 - lowest;
+  for (std::size_t& bucket : buckets_) bucket -= lowest;
   Matrix table(rows, model.info().sizes.d_model);
   if (positions.sinusoidal) {
     fill_waves(table);
   } else {
     const std::vector<float> stored = read_vector(model.checkpoint(), *positions.table);
-    std::copy_n(stored.begin(), table.values().size(), table.values().begin());
+    const auto first = stored.begin() + static_cast<std::ptrdiff_t>(lowest * table.columns());
+    std::copy_n(first, table.values().size(), table.values().begin());
   }
   if (layer.content_bias != nullptr) content_bias_ = read_vector(model.checkpoint(), *layer.content_bias);
   if (layer.position_bias != nullptr) position_bias_ = read_vector(model.checkpoint(), *layer.position_bias);
@@ -77,9 +84,6 @@ RelativeScores::RelativeScores(const Model& model, const Network& network, const
   };
   project(layer.relative_key, keys_);
   project(layer.relative_query, queries_);
-  for (std::size_t i = 0; i + 1 < 2 * tokens; ++i) {
-    buckets_.push_back(row_of(static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(tokens - 1), positions));
-  }
 }
 
 void RelativeScores::add(std::size_t head, MatrixView q, std::size_t first, MatrixView k, std::size_t first_key,

@@ -4,7 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "forward/attention.h"
 #include "headscope/base/buffer.h"
 #include "headscope/base/matrix.h"
 #include "headscope/model/model.h"
@@ -28,11 +27,11 @@ class RelativeScores {
  private:
   std::size_t d_head_;
   std::size_t tokens_;
-  std::optional<Matrix> keys_;       // [bucket, heads * d_head], what queries are compared with
+  std::optional<Matrix> keys_;       // [bucket, heads * d_head], of those in use: what queries are compared with
   std::optional<Matrix> queries_;    // the same for keys
   std::vector<float> content_bias_;  // u and v by head; empty for none
   std::vector<float> position_bias_;
-  std::vector<std::size_t> buckets_;  // by distance + tokens - 1
+  std::vector<std::size_t> buckets_;  // by distance + tokens - 1: rows of keys_ and queries_
 };
 
 }  // namespace headscope

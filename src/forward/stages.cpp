@@ -36,7 +36,8 @@ class StageRun {
   }
 
   void run() {
-    for (std::size_t stage = 0; stage <= last_; ++stage) {
+    // A pass that begins in the middle of its stage does not need the earlier ones.
+    for (std::size_t stage = options_.start ? own_ : 0; stage <= last_; ++stage) {
       if (stage == own_) {
         run_stage(model_, stage);
       } else {
@@ -49,7 +50,7 @@ class StageRun {
   void run_stage(const Model& model, std::size_t stage) {
     ForwardOptions options = stage == own_ ? options_ : ForwardOptions{};
     if (stage > own_) options.copies = options_.copies;
-    if (stage > 0) {
+    if (!streams_.empty()) {
       options.start = [this](std::size_t input, MatrixSpan rows) {
         const Matrix& stream = streams_[input % streams_.size()];  // copies of an input begin alike
         for (std::size_t t = 0; t < rows.rows(); ++t) std::ranges::copy(stream.row(t), rows.row(t).begin());

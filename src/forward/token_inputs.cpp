@@ -42,22 +42,19 @@ Matrix token_inputs(const Model& model, const NetworkInput& in, std::span<const 
   return result;
 }
 
-void add_token_input(const Checkpoint& checkpoint, const TokenInput& layer, Activation activation, MatrixView inputs,
-                     MatrixSpan stream, Buffer<float>& scratch) {
-  Matrix gate(stream.rows(), layer.gate.out());
-  apply_linear(checkpoint, layer.gate, stream.view(), gate.span(), scratch);
-  parallel_for_rows(stream.rows(), [&](std::size_t t) {
+Matrix token_addend(const Checkpoint& checkpoint, const TokenInput& layer, Activation activation, MatrixView inputs,
+                    MatrixView read, Buffer<float>& scratch) {
+  Matrix gate(read.rows(), layer.gate.out());
+  apply_linear(checkpoint, layer.gate, read, gate.span(), scratch);
+  parallel_for_rows(read.rows(), [&](std::size_t t) {
     const std::span<float> row = gate.row(t);
     activate(activation, row);
     for (std::size_t j = 0; j < row.size(); ++j) row[j] *= inputs(t, j);
   });
-  Matrix out(stream.rows(), stream.columns());
+  Matrix out(read.rows(), read.columns());
   apply_linear(checkpoint, layer.out, gate.view(), out.span(), scratch);
-  const Norm norm(checkpoint, layer.norm);
-  parallel_for_rows(stream.rows(), [&](std::size_t t) {
-    norm.apply_row(out.row(t), out.row(t));
-    add_scaled(out.row(t), {}, stream.row(t));
-  });
+  Norm(checkpoint, layer.norm).apply(out.view(), out.span());
+  return out;
 }
 
 }  // namespace headscope

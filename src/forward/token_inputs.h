@@ -15,8 +15,9 @@ namespace headscope {
 [[nodiscard]] Matrix token_inputs(const Model& model, const NetworkInput& in, std::span<const std::uint32_t> ids,
                                   MatrixView embedded, Buffer<float>& scratch);
 
-/// Adds to the stream what a layer makes of its tokens' inputs (`TokenInput`). `inputs` are those of this layer.
-void add_token_input(const Checkpoint& checkpoint, const TokenInput& layer, Activation activation, MatrixView inputs,
-                     MatrixSpan stream, Buffer<float>& scratch);
+/// Computes what a layer makes of its tokens' inputs (`TokenInput`). `inputs` are those of this layer, `read` is what
+/// its gate reads.
+[[nodiscard]] Matrix token_addend(const Checkpoint& checkpoint, const TokenInput& layer, Activation activation,
+                                  MatrixView inputs, MatrixView read, Buffer<float>& scratch);
 
 }  // namespace headscope

@@ -50,6 +50,11 @@ void Norm::apply_head(std::size_t head, std::span<float> x) const {
   apply_with(std::span(gain_).subspan(own ? head * x.size() : 0, std::min(gain_.size(), x.size())), x, x);
 }
 
+void Norm::apply_gain(std::size_t head, std::span<float> x) const {
+  if (gain_.empty()) return;
+  for (std::size_t j = 0; j < x.size(); ++j) x[j] *= gain_[head * x.size() + j];
+}
+
 void Norm::apply_with(std::span<const float> gain, std::span<const float> x, std::span<float> out) const {
   thread_local std::vector<float> ones;
   if (gain.empty()) {

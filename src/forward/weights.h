@@ -28,6 +28,10 @@ class Norm {
   void apply_row(std::span<const float> x, std::span<float> out) const;
   /// The same for the components of one head, in place. Each head may have a gain of its own.
   void apply_head(std::size_t head, std::span<float> x) const;
+  /// Multiplies the components of one head by their gain, of a norm over all heads.
+  void apply_gain(std::size_t head, std::span<float> x) const;
+  /// The gain of one component.
+  [[nodiscard]] float gain(std::size_t i) const noexcept { return gain_.empty() ? 1 : gain_[i]; }
   /// What a row is multiplied by after it is centered, besides the gain.
   [[nodiscard]] float factor(std::span<const float> x) const;
 

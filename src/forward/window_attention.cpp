@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <vector>
 
 #include "headscope/forward/row_kernels.h"
 #include "headscope/linalg/matrix_product.h"
@@ -12,12 +13,9 @@ namespace {
 // One head in one window.
 class WindowBlock {
  public:
-  WindowBlock(const AttentionTask& task, const PatchGrid& grid, std::span<const std::size_t> tokens,
-              const WindowBias* bias, std::size_t head)
+  WindowBlock(const AttentionTask& task, std::span<const std::size_t> tokens, std::size_t head)
       : task_(task),
-        grid_(grid),
         tokens_(tokens),
-        bias_(bias),
         head_(head),
         kv_head_(head / (task.heads / task.kv_heads)),
         map_(tokens.size(), tokens.size()) {}
@@ -53,19 +51,7 @@ class WindowBlock {
   void score() {
     const Matrix q = gather(task_.q, head_, task_.d_key);
     const Matrix k = gather(task_.k, kv_head_, task_.d_key);
-    multiply(q.view(), k.view().transposed(), map_.span(), scale_of(task_, head_));
-    if (bias_ == nullptr) return;
-    const auto signed_place = [&](std::size_t i) {
-      return std::pair(static_cast<std::ptrdiff_t>(tokens_[i] / grid_.width),
-                       static_cast<std::ptrdiff_t>(tokens_[i] % grid_.width));
-    };
-    for (std::size_t i = 0; i < tokens_.size(); ++i) {
-      const auto [row, column] = signed_place(i);
-      for (std::size_t j = 0; j < tokens_.size(); ++j) {
-        const auto [key_row, key_column] = signed_place(j);
-        map_(i, j) += bias_->at(head_, row - key_row, column - key_column);
-      }
-    }
+    compute_window_scores(task_.rules, head_, tokens_, q.view(), k.view(), map_.span());
   }
 
   // Passes on runs of consecutive queries.
@@ -94,9 +80,7 @@ class WindowBlock {
   }
 
   const AttentionTask& task_;
-  const PatchGrid& grid_;
   std::span<const std::size_t> tokens_;
-  const WindowBias* bias_;
   std::size_t head_;
   std::size_t kv_head_;
   Matrix map_;
@@ -104,20 +88,10 @@ class WindowBlock {
 
 }  // namespace
 
-WindowParts::WindowParts(const PatchWindows& windows, const PatchGrid& grid) : grid_(grid) {
-  const PatchWindows own = windows.in(grid.height, grid.width);
-  const std::size_t columns = own.along(grid.width - 1) + 1;
-  parts_.resize((own.along(grid.height - 1) + 1) * columns);
-  for (std::size_t token = 0; token < grid.size(); ++token) {
-    parts_[own.along(token / grid.width) * columns + own.along(token % grid.width)].push_back(token);
-  }
-}
-
-void attend_in_windows(const AttentionTask& task, const WindowParts& windows, const WindowBias* bias) {
-  const std::size_t count = windows.parts().size();
-  for_blocks(task.heads * count, task.max_blocks, [&](std::size_t i) {
-    WindowBlock(task, windows.grid(), windows.parts()[i % count], bias, i / count).run();
-  });
+void attend_in_windows(const AttentionTask& task) {
+  const std::vector<std::vector<std::size_t>>& windows = task.rules.windows->parts();
+  for_blocks(task.heads * windows.size(), task.max_blocks,
+             [&](std::size_t i) { WindowBlock(task, windows[i % windows.size()], i / windows.size()).run(); });
 }
 
 std::size_t window_floats(std::size_t side, std::size_t patches, const HeadSizes& sizes) {

@@ -104,7 +104,7 @@ std::uint8_t to_level(std::int32_t sum) {
   return static_cast<std::uint8_t>(std::clamp(sum >> kFractionalBits, 0, 255));
 }
 
-constexpr std::int32_t kHalf = 1 << (kFractionalBits - 1);
+constexpr std::int32_t kHalfUnit = 1 << (kFractionalBits - 1);
 
 Image along_rows(const Image& image, std::size_t width, Resample filter) {
   Image out{image.height, width, image.channels, {}};
@@ -116,7 +116,7 @@ Image along_rows(const Image& image, std::size_t width, Resample filter) {
     std::uint8_t* to = out.levels.data() + y * width * channels;
     for (const Taps& tap : taps) {
       for (std::size_t c = 0; c < channels; ++c) {
-        std::int32_t sum = kHalf;
+        std::int32_t sum = kHalfUnit;
         const std::uint8_t* from = row + tap.first * channels + c;
         for (std::size_t i = 0; i < tap.weights.size(); ++i) sum += tap.weights[i] * from[i * channels];
         *to++ = to_level(sum);
@@ -132,7 +132,7 @@ Image along_columns(const Image& image, std::size_t height, Resample filter) {
   out.levels.resize(height * stride);
   const std::vector<Taps> taps = all_taps(image.height, height, filter);
   parallel_for(height, [&](std::size_t y) {
-    std::vector<std::int32_t> sums(stride, kHalf);
+    std::vector<std::int32_t> sums(stride, kHalfUnit);
     for (std::size_t i = 0; i < taps[y].weights.size(); ++i) {
       const std::int32_t w = taps[y].weights[i];
       const std::uint8_t* from = image.levels.data() + (taps[y].first + i) * stride;

@@ -51,9 +51,19 @@ namespace headscope {
   return layout;
 }
 
-/// What the families have in common, without names and layouts.
-[[nodiscard]] inline Family bart_family() {
-  return {.keys = {.d_model = {"d_model"},
+/// mBART without norms of the embeddings.
+[[nodiscard]] inline Layout bart_layout_without_embedding_norm() {
+  Layout layout = bart_layout();
+  for (Layout* one : {&layout, &layout.decoder[0]}) one->forward.embedding_norm = "";
+  return layout;
+}
+
+/// What the families have in common, without layouts. The name is also the model_type.
+[[nodiscard]] inline Family bart_family(const std::string& name, const std::string& architecture) {
+  return {.name = name,
+          .model_types = {name},
+          .architectures = {architecture},
+          .keys = {.d_model = {"d_model"},
                    .layers = {"encoder_layers"},
                    .heads = {"encoder_attention_heads"},
                    .decoder_layers = {"decoder_layers"},

@@ -110,9 +110,10 @@ class Deduction {
     if (*count == 0 || *count > checkpoint_.tensors().size()) {
       fail(fmt::format("'{}' is a list of {}, expected one number per layer", key, *count));
     }
-    const auto items = value->as_array();
-    const std::size_t first = positive(key, items->front().as_unsigned());
-    for (const GgufValue& item : *items) {
+    std::vector<GgufValue> items = *value->as_array();
+    if (match_.layout->hybrid) items = with_attention(key, items);
+    const std::size_t first = positive(key, items.front().as_unsigned());
+    for (const GgufValue& item : items) {
       if (item.as_unsigned() != first) {
         throw Error(ErrorKind::kUnsupported,
                     fmt::format("{}: '{}' differs between layers, which headscope does not support",
@@ -120,6 +121,16 @@ class Deduction {
       }
     }
     return first;
+  }
+
+  // Of one value per layer of the file, those of the layers with attention.
+  std::vector<GgufValue> with_attention(const std::string& key, const std::vector<GgufValue>& items) const {
+    std::vector<GgufValue> kept;
+    for (const std::size_t stored : match_.stored_layers) {
+      if (stored >= items.size()) fail(fmt::format("'{}' has no number for layer {}", key, stored));
+      kept.push_back(items[stored]);
+    }
+    return kept;
   }
 
   std::size_t layers() const {

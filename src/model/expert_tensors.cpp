@@ -147,7 +147,7 @@ bool fits(const ExpertSearch& search, const ExpertForm& form, std::size_t width)
 
 void read_config(const ConfigReader& config, const RouterRules& rules, StoredExperts& result) {
   Router& router = result.router;
-  router.chosen = config.size({"num_experts_per_tok"}).value_or(rules.chosen);
+  router.chosen = config.size({"num_experts_per_tok", "moe_k", "moe_topk"}).value_or(rules.chosen);
   router.groups = config.size({"n_group"}).value_or(1);
   router.chosen_groups = config.size({"topk_group"}).value_or(1);
   if (config.word({"topk_method"}).value_or("") == "greedy") router.groups = router.chosen_groups = 1;

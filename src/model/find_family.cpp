@@ -220,7 +220,10 @@ std::vector<std::size_t> stored_layers(const Checkpoint& checkpoint, const Famil
   if (match.layout->hybrid) {
     for (const StoredTensor* tensor : checkpoint.tensors()) {
       const auto found = match_layer(tensor->name, match.layout->o + ".weight");
-      if (found && found->prefix == match.prefix) result.push_back(found->layer);
+      if (!found || found->prefix != match.prefix) continue;
+      // In Kimi Linear the other layers have an O, too.
+      const std::string key = match.prefix + layer_name(match.layout->k, found->layer) + ".weight";
+      if (match.layout->k.empty() || checkpoint.find(key) != nullptr) result.push_back(found->layer);
     }
     std::ranges::sort(result);
   }
@@ -244,14 +247,16 @@ FamilyMatch match_gguf(const Checkpoint& checkpoint, const Family& family, const
   if (!family.gguf) unknown(checkpoint, fmt::format("{}, which headscope does not read from GGUF", source));
   LayoutSearch search = find_layout(checkpoint, family.gguf->layouts, {}, family.modality);
   if (search.layout == nullptr) unknown(checkpoint, fmt::format("{}, but {}", source, search.problem));
-  return {&family,
-          search.layout,
-          std::move(search.prefix),
-          family.gguf->position,
-          family.order,
-          family.causal,
-          {},
-          gguf_keys(checkpoint, *family.gguf)};
+  FamilyMatch match{&family,
+                    search.layout,
+                    std::move(search.prefix),
+                    family.gguf->position,
+                    family.order,
+                    family.causal,
+                    {},
+                    gguf_keys(checkpoint, *family.gguf)};
+  match.stored_layers = stored_layers(checkpoint, match);
+  return match;
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <numbers>
 #include <string_view>
 #include <utility>
 
@@ -76,6 +78,10 @@ std::vector<bool> rotated(const ConfigReader& config, const ForwardRules& rules,
   std::vector<bool> result(windowed.size(), true);
   if (rules.rotary_layers == RotaryLayers::kWindowed) return config.is_null(rules.window_key) ? result : windowed;
   if (rules.rotary_layers == RotaryLayers::kAll) return result;
+  if (rules.rotary_layers == RotaryLayers::kStated) {
+    result.assign(result.size(), config.word({"position_embedding_type"}).value_or("") == "rope");
+    return result;
+  }
   const std::vector<JsonValue> listed = by_layer(config, "no_rope_layers", windowed.size());
   const std::size_t every = std::max<std::size_t>(config.size({"no_rope_layer_interval"}).value_or(4), 1);
   for (std::size_t i = 0; i < result.size(); ++i) {
@@ -103,7 +109,7 @@ std::vector<bool> windowed(const ConfigReader& config, const ForwardRules& rules
     }
     return result;
   }
-  if (const std::vector<bool> listed = attention_types(config, layers); knows_types && !listed.empty()) return listed;
+  if (std::vector<bool> listed = attention_types(config, layers); knows_types && !listed.empty()) return listed;
   const std::size_t first = config.size({"max_window_layers"}).value_or(28);
   const std::size_t every = std::max<std::size_t>(
       config.size({"sliding_window_pattern", "global_attn_every_n_layers"}).value_or(rules.window_pattern), 1);
@@ -145,7 +151,10 @@ std::size_t window(const ConfigReader& config, const Family& family) {
   // null means no window; a missing key means the default of the configuration class.
   if (config.is_null(rules.window_key)) return 0;
   const std::size_t width = config.size({rules.window_key}).value_or(static_cast<std::size_t>(rules.window));
-  return family.causal || width == 0 ? width : width / 2 + 1;
+  if (width == 0) return 0;
+  // ModernBERT's key counts both sides, also in its decoder, which has one.
+  if (family.causal) return rules.window_key == "local_attention" ? width / 2 : width;
+  return width / 2 + 1;
 }
 
 double factor(const ConfigReader& config, const std::string& key, double by_default = 1) {
@@ -204,6 +213,61 @@ void set_distances(const ConfigReader& config, ForwardSettings& settings) {
   settings.relative = settings.relative_keys = true;
   const double longest = config.scope().find("clamp_len").as_number().value_or(-1);
   settings.relative_longest = longest >= 1 && longest <= 1e9 ? static_cast<std::size_t>(longest) : 0;
+}
+
+// Falcon-H1's keys. Attention is linear in what its values are made of, and scores in what queries and keys are.
+void set_factors_by_place(const ConfigReader& config, const ForwardRules& rules, ForwardSettings& settings) {
+  if (!rules.factors_by_place) return;
+  const auto one = [&](const char* key) { return config.positive({key}).value_or(1); };
+  const auto listed = [&](const char* key, std::size_t count) {
+    std::vector<double> values = config.numbers(key);
+    if (values.empty()) values.assign(count, 1);
+    if (values.size() != count)
+      config.malformed(fmt::format("'{}' has {} entries, expected {}", key, values.size(), count));
+    return values;
+  };
+  const double read = one("attention_in_multiplier");
+  settings.score_scale *= one("key_multiplier") * read * read;
+  FactorsByPlace& factors = settings.by_place;
+  factors.attention_out = static_cast<float>(read * one("attention_out_multiplier"));
+  const std::vector<double> mlp = listed("mlp_multipliers", 2);
+  factors.gate = static_cast<float>(mlp[0]);
+  factors.mlp_out = static_cast<float>(mlp[1]);
+  const std::vector<double> states = listed("ssm_multipliers", 5);
+  for (std::size_t k = 0; k < states.size(); ++k) {
+    factors.states[k] = static_cast<float>(states[k] * one("ssm_in_multiplier"));
+  }
+  factors.states_out = static_cast<float>(one("ssm_out_multiplier"));
+}
+
+// The x below which a standard normal variable lies with this probability, by Newton's method.
+double normal_quantile(double probability) {
+  double x = 0;
+  for (int step = 0; step < 100; ++step) {
+    const double density = std::exp(-x * x / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+    const double change = (std::erfc(-x / std::numbers::sqrt2) / 2 - probability) / density;
+    x -= std::clamp(change, -1.0, 1.0);
+    if (std::abs(change) < 1e-12) break;
+  }
+  return x;
+}
+
+// Gemma 3n's keys.
+void set_side_streams(const ConfigReader& config, const ForwardRules& rules, std::size_t layers,
+                      ForwardSettings& settings) {
+  if (!rules.sparse_gates) return;
+  if (config.size({"altup_active_idx"}).value_or(0) != 0) config.unsupported("'altup_active_idx' is not 0");
+  settings.scaled_token_gate = config.boolean("altup_correct_scale").value_or(true);
+  const std::vector<JsonValue> listed = by_layer(config, "activation_sparsity_pattern", layers);
+  for (std::size_t i = 0; i < layers; ++i) {
+    const double by_default = layers > 10 && i < 10 ? 0.95 : 0;
+    const double share = listed.empty() ? by_default : listed[i].as_number().value_or(-1);
+    if (!(share >= 0 && share < 1)) {
+      config.malformed("'activation_sparsity_pattern' has an entry that is not from 0 to 1");
+    }
+    settings.gate_cutoffs.emplace_back();
+    if (share > 0) settings.gate_cutoffs.back() = static_cast<float>(normal_quantile(share));
+  }
 }
 
 double cap(const ConfigReader& config, const ForwardRules& rules, const std::string& key, double by_default) {
@@ -303,6 +367,8 @@ ForwardSettings from_config(const Checkpoint& checkpoint, const FamilyMatch& mat
   if (match.position == PositionKind::kDisentangled) set_relative(config, sizes, settings);
   settings.rotated = rotated(config, rules, settings.local);
   set_temper(config, rules, settings);
+  set_factors_by_place(config, rules, settings);
+  set_side_streams(config, rules, sizes.layers, settings);
   set_rotary(config, match, sizes, settings);
   settings.alibi_max = config.positive({"attn_config.alibi_bias_max"}).value_or(8);
   if (rules.token_dropout && config.boolean("token_dropout").value_or(false)) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -14,6 +15,15 @@
 
 namespace headscope {
 
+/// Factors on the parts of a block that has a state-space model beside attention (Falcon-H1).
+struct FactorsByPlace {
+  float attention_out = 1;  ///< Also that on what values are made of.
+  float gate = 1;
+  float mlp_out = 1;
+  std::array<float, 5> states = {1, 1, 1, 1, 1};  ///< On [gates | x | B | C | steps].
+  float states_out = 1;
+};
+
 /// The settings a forward pass takes from a configuration.
 struct ForwardSettings {
   Activation activation = Activation::kGelu;
@@ -26,7 +36,10 @@ struct ForwardSettings {
   double branch_factor = 1;
   double embedding_factor = 1;
   double logit_factor = 1;
-  std::vector<bool> rotated;  ///< By layer: whether queries and keys are rotated.
+  FactorsByPlace by_place;
+  std::vector<std::optional<float>> gate_cutoffs;  ///< By layer (`NetworkLayer::gate_cutoff`); empty if there are none.
+  bool scaled_token_gate = true;  ///< Whether side streams have an output scale (`altup_correct_scale`).
+  std::vector<bool> rotated;      ///< By layer: whether queries and keys are rotated.
   double query_growth = 0;
   double query_period = 1;
   double query_shift = 0;

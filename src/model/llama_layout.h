@@ -72,6 +72,7 @@ inline constexpr const char* kGatedOutput =
   layout.forward.experts.shared_switch = "layers.{i}.mlp.shared_expert_gate";
   const std::string linear = "layers.{i}.linear_attn.";
   layout.forward.mixer = {
+      .kind = MixerKind::kDelta,
       .in = {{linear + "in_proj_qkv", linear + "in_proj_z", linear + "in_proj_b", linear + "in_proj_a"},
              {linear + "in_proj_qkvz", linear + "in_proj_ba"}},
       .kernel = linear + "conv1d",

@@ -29,7 +29,7 @@ std::string first_present(const Checkpoint& checkpoint, const std::string& prefi
                           const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     for (const std::string_view outer : enclosing_prefixes(prefix)) {
-      const std::string candidate = std::string(outer) + name;
+      std::string candidate = std::string(outer) + name;
       const StoredTensor* tensor = checkpoint.find(candidate);
       if (tensor != nullptr && is_decodable(*tensor)) return candidate;
     }

@@ -11,8 +11,8 @@
 #include "model/network/layer.h"
 #include "model/network/mixers.h"
 #include "model/network/output.h"
-#include "model/network/patchable.h"
 #include "model/network/score_positions.h"
+#include "model/network/side_streams.h"
 #include "model/network/stages.h"
 
 namespace headscope {
@@ -30,6 +30,7 @@ Network apply_settings(const BlockSource& block) {
   network.clip = static_cast<float>(settings.clip);
   network.branch_factor = static_cast<float>(settings.branch_factor);
   network.joint_head_norms = block.layout.joint_head_norms;
+  network.head_norms_last = block.match.family->forward.head_norms_last;
   network.query_growth = settings.query_growth;
   network.query_period = settings.query_period;
   network.query_shift = settings.query_shift;
@@ -48,10 +49,10 @@ Network resolve_block(const Model& model, const FamilyMatch& match, Block which)
   for (std::size_t i = 0; i < block.sizes.layers; ++i) {
     network.layers.push_back(resolve_layer(block, network.input, i));
   }
-  if (block.layout.hybrid) network.mixers = resolve_mixers(block);
+  if (block.layout.hybrid && !block.names.mixer.in.empty()) network.mixers = resolve_mixers(block);
+  if (!block.names.side_streams.in.empty()) network.side_streams = resolve_side_streams(block);
   network.stage = resolve_stage(block);
   if (which != Block::kCross) network.output = resolve_output(block, network.input);
-  network.no_patch = why_not_patchable(block, network);
   return network;
 }
 
@@ -69,7 +70,6 @@ Network resolve_network(const Model& model) {
   network.output = std::move(decoder.output);
   std::ranges::move(decoder.layers, std::back_inserter(network.layers));
   std::ranges::move(cross.layers, std::back_inserter(network.layers));
-  network.no_patch = "it has an encoder and a decoder";
   return network;
 }
 

@@ -30,9 +30,8 @@ std::vector<Readiness> readiness(const Model& model) {
                        : "Q, K, V and O of every layer, and token profiles"});
   }
   std::string problem;
-  std::string no_patch;
   try {
-    no_patch = resolve_network(model).no_patch;
+    static_cast<void>(resolve_network(model));
   } catch (const Error& error) {
     problem = error.what();
   }
@@ -50,10 +49,8 @@ std::vector<Readiness> readiness(const Model& model) {
   const std::string blocks = info.sizes.has_blocks() && problem.empty() ? "it has an encoder and a decoder" : "";
   const bool simple = problem.empty() && blocks.empty();
   all.push_back({"detect", problem.empty(), problem.empty() ? "runs the model on random inputs" : "as for capture"});
-  all.push_back({"patch", problem.empty() && no_patch.empty(),
-                 !problem.empty()    ? "as for capture"
-                 : !no_patch.empty() ? no_patch
-                                     : "cuts edges on inputs as capture takes them"});
+  all.push_back(
+      {"patch", problem.empty(), problem.empty() ? "cuts edges on inputs as capture takes them" : "as for capture"});
   all.push_back({"prune", simple,
                  simple           ? "measures on inputs as capture takes them"
                  : blocks.empty() ? "as for capture"

@@ -101,6 +101,13 @@ Rotary rotary_from(const ConfigReader& config, const FamilyMatch& match, const H
       rotary.width = head;
     }
   }
+  // HunYuan: "dynamic" with an alpha is another base, whatever the length.
+  const bool dynamic = parameters.inner().word({"rope_type", "type"}).value_or("") == "dynamic";
+  if (const auto alpha = parameters.inner().positive({"alpha"}); dynamic && alpha && rotary.width > 2) {
+    const auto width = static_cast<double>(rotary.width);
+    rotary.base *= std::pow(*alpha, width / (width - 2));
+    return rotary;
+  }
   set_scaling(config, parameters, *match.family, rotary);
   return rotary;
 }

@@ -36,6 +36,12 @@ std::string why_missing(const Model& model, const Network& network, StreamPart p
   if (part == StreamPart::kRotaryKey && model.info().sizes.d_rotary == 0) {
     return "the heads of a layer share no rotary key";
   }
+  const bool is_mlp = part == StreamPart::kMlpIn || part == StreamPart::kMlpOut;
+  // That of a decoder's layer follows its cross-attention.
+  const auto lacks_mlp = [](const NetworkLayer& one) { return !one.has_mlp && one.block != Block::kDecoder; };
+  if (is_mlp && std::ranges::any_of(network.layers, lacks_mlp)) {
+    return "its MLPs are layers of their own, beside those with attention";
+  }
   if (part != StreamPart::kUnembedding) return "";
   if (image) {
     if (output.classifiers.empty()) return "it has no classifier";
@@ -144,8 +150,14 @@ void StreamMatrix::add_readers(const StoredExperts& experts, bool gates, std::op
     add_part(*matrix.weights[e], matrix.storage == Storage::kOutIn, gates ? 0 : up, step, hidden);
   }
   if (!experts.shared || (expert && *expert != experts.count())) return;
-  const StoredLinear& shared = gates ? experts.shared->gate : experts.shared->up;
-  add(*shared.weight, shared.storage == Storage::kOutIn);
+  const SharedExpert& shared = *experts.shared;
+  if (shared.gate_in_up) {
+    const std::size_t width = shared.down.in();
+    add_part(*shared.up.weight, shared.up.storage == Storage::kOutIn, gates ? 0 : width, 1, width);
+  } else {
+    const StoredLinear& linear = gates ? *shared.gate : shared.up;
+    add(*linear.weight, linear.storage == Storage::kOutIn);
+  }
 }
 
 void StreamMatrix::add_writers(const StoredExperts& experts, std::optional<std::size_t> expert) {

@@ -27,11 +27,10 @@ std::vector<PatchEdge> closest(const Affinities& affinities, const Judgment& jud
 }
 
 std::vector<PatchEdge> largest(const Screen& screen, const HeadSizes& sizes, std::size_t top) {
-  const std::size_t targets = sizes.heads_of(screen.role);
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
   for (std::size_t i = 0; i < screen.values.rows(); ++i) {
-    for (std::size_t j = (i / sizes.heads + 1) * targets; j < screen.values.columns(); ++j) {
-      if (screen.values(i, j) > 0) pairs.emplace_back(i, j);
+    for (std::size_t j = 0; j < screen.values.columns(); ++j) {
+      if (screen.values(i, j) > 0) pairs.emplace_back(i, j);  // 0 where nothing flows
     }
   }
   const std::size_t count = std::min(top, pairs.size());
@@ -43,9 +42,7 @@ std::vector<PatchEdge> largest(const Screen& screen, const HeadSizes& sizes, std
                             });
   std::vector<PatchEdge> edges;
   for (std::size_t k = 0; k < count; ++k) {
-    edges.push_back({{pairs[k].first / sizes.heads, pairs[k].first % sizes.heads},
-                     screen.role,
-                     target_head(screen.role, pairs[k].second / targets, pairs[k].second % targets, sizes)});
+    edges.push_back(edge_at(screen.role, pairs[k].first, pairs[k].second, sizes).value());
   }
   return edges;
 }
@@ -53,12 +50,11 @@ std::vector<PatchEdge> largest(const Screen& screen, const HeadSizes& sizes, std
 // Random edges between the layers of another one, in its role, that are not taken yet.
 void add_controls(const ChosenEdge& original, const HeadSizes& sizes, std::size_t count, Random& random, EdgeSet& taken,
                   std::vector<ChosenEdge>& chosen) {
-  const PatchEdge& like = original.edge;
+  PatchEdge edge = original.edge;
+  const std::size_t targets = sizes.heads_of(sizes.layer_of(edge.target).value(), edge.role);
   std::vector<PatchEdge> free;
-  for (std::size_t source = 0; source < sizes.heads; ++source) {
-    for (std::size_t target = 0; target < sizes.heads_of(like.role); ++target) {
-      const PatchEdge edge{
-          {like.source.layer, source}, like.role, target_head(like.role, like.target.layer, target, sizes)};
+  for (edge.source.head = 0; edge.source.head < sizes.heads; ++edge.source.head) {
+    for (edge.target.head = 0; edge.target.head < targets; ++edge.target.head) {
       if (!taken.contains(edge)) free.push_back(edge);
     }
   }

@@ -47,7 +47,8 @@ void add_controls(const MeasuredCut& original, const HeadSizes& sizes, std::size
                   std::vector<ComponentCut>& taken, std::vector<MeasuredCut>& chosen) {
   std::vector<ComponentCut> free;
   for (std::size_t head = 0; head < sizes.heads; ++head) {
-    const ComponentCut cut{{original.cut.source.layer, head}, original.cut.target};
+    ComponentCut cut = original.cut;
+    cut.source.head = head;
     if (std::ranges::find(taken, cut) == taken.end()) free.push_back(cut);
   }
   for (std::size_t k = 0; k < count && !free.empty(); ++k) {
@@ -116,7 +117,12 @@ ComponentAgreement compare_kind(ComponentKind kind, std::span<MeasuredCut> cuts,
 
 std::vector<MeasuredCut> choose_component_cuts(const Model& model, const ComponentRequest& request,
                                                const Context& context) {
-  const bool parallel = resolve_network(model).parallel;
+  const Network network = resolve_network(model);
+  const bool parallel = network.parallel;
+  const auto is_final = [](const ComponentCut& cut) { return cut.target.kind == ComponentKind::kUnembedding; };
+  const bool has_final = std::ranges::find(request.targets, ComponentKind::kUnembedding) != request.targets.end() ||
+                         std::ranges::any_of(request.given, is_final);
+  if (has_final) require_read_by_unembedding(network);
   for (const ComponentCut& cut : request.given) check_cut(cut, model.info().sizes, parallel);
   const std::vector<ComponentEdge> edges = edges_from_heads(model, request, context);
   std::map<Ends, const ComponentEdge*> by_ends;

@@ -10,6 +10,7 @@
 #include "headscope/base/memory.h"
 #include "headscope/base/message.h"
 #include "headscope/base/parallel.h"
+#include "headscope/model/layer_order.h"
 #include "headscope/model/network.h"
 
 namespace headscope {
@@ -40,35 +41,6 @@ CutMeter::CutMeter(const RecordedPass& record, const HeadChange& change, std::sp
   }
 }
 
-void check_edge(const PatchEdge& edge, const HeadSizes& sizes) {
-  const auto fail = [](const std::string& why) { throw Error(ErrorKind::kInvalidArgument, why); };
-  if (edge.role == Role::kO) fail("an edge ends in Q, K or V: O writes");
-  if (edge.source.key_value) fail(fmt::format("{} reads: an edge begins with a query head", to_string(edge.source)));
-  const std::size_t targets = sizes.heads_of(edge.role);
-  const bool grouped = is_key_value(edge.role) && sizes.kv_heads != sizes.heads;
-  if (edge.source.layer >= sizes.layers || edge.source.head >= sizes.heads) {
-    fail(fmt::format("the model has no head {}: it has {} layers of {} heads", to_string(edge.source), sizes.layers,
-                     sizes.heads));
-  }
-  if (grouped && !edge.target.key_value && edge.target.head < sizes.heads) {
-    fail(fmt::format("{} shares its {}: name the KV head {}", to_string(edge.target),
-                     edge.role == Role::kK ? "keys" : "values",
-                     to_string(HeadId{edge.target.layer, edge.target.head / (sizes.heads / sizes.kv_heads), true})));
-  }
-  if (edge.target.layer >= sizes.layers || edge.target.head >= targets || edge.target.key_value != grouped) {
-    fail(fmt::format("the model has no head {} with role {}: it has {} layers of {} heads and {} KV heads",
-                     to_string(edge.target), letter(edge.role), sizes.layers, sizes.heads, sizes.kv_heads));
-  }
-  if (edge.source.layer >= edge.target.layer) {
-    fail(fmt::format("{} is not in a later layer than {}: nothing flows from one to the other", to_string(edge.target),
-                     to_string(edge.source)));
-  }
-}
-
-HeadId target_head(Role role, std::size_t layer, std::size_t index, const HeadSizes& sizes) noexcept {
-  return {layer, index, is_key_value(role) && sizes.kv_heads != sizes.heads};
-}
-
 void CutMeter::want_readouts(ForwardOptions& pass) const {
   pass.first_output = pass.end_output;
   pass.end_output = 0;
@@ -91,10 +63,10 @@ double CutMeter::before(const Context& context) const {
   return sum / static_cast<double>(count_);
 }
 
-CutMeter::Cut CutMeter::cut_of(const PatchEdge& edge) {
+CutMeter::Cut CutMeter::cut_of(const PatchEdge& edge) const {
   return {.source = edge.source,
           .reader = Reader::kHead,
-          .layer = edge.target.layer,
+          .layer = record_.model().info().sizes.layer_of(edge.target).value(),
           .role = edge.role,
           .head = edge.target.head,
           .id = fmt::format("{} {} {}", letter(edge.role), to_string(edge.source), to_string(edge.target))};
@@ -102,10 +74,11 @@ CutMeter::Cut CutMeter::cut_of(const PatchEdge& edge) {
 
 // The stream after the last layer is not recorded, so what the unembedding reads is changed after running that layer.
 CutMeter::Cut CutMeter::cut_of(const ComponentCut& cut) const {
+  const HeadSizes& sizes = record_.model().info().sizes;
   const bool mlp = cut.target.kind == ComponentKind::kMlp;
   return {.source = cut.source,
           .reader = mlp ? Reader::kMlp : Reader::kUnembedding,
-          .layer = mlp ? cut.target.layer : record_.model().info().sizes.layers - 1,
+          .layer = mlp ? layer_of_mlp(cut.target, sizes).value() : sizes.layers - 1,
           .role = Role::kO,
           .head = 0,
           .id = fmt::format("{} {}", to_string(cut.source), to_string(cut.target))};
@@ -123,11 +96,13 @@ std::vector<double> CutMeter::measure(std::span<const PatchEdge> edges, const Co
 
 std::vector<double> CutMeter::measure_components(std::span<const ComponentCut> edges, const Context& context,
                                                  FinishedWork* finished) const {
+  const HeadSizes& sizes = record_.model().info().sizes;
   const Network network = resolve_network(record_.model());
   std::vector<Cut> cuts;
   for (const ComponentCut& edge : edges) {
-    check_cut(edge, record_.model().info().sizes, network.parallel);
-    if (edge.target.is_mlp() && !network.layers[edge.target.layer].has_mlp) {
+    check_cut(edge, sizes, network.parallel);
+    if (!edge.target.is_mlp()) require_read_by_unembedding(network);
+    if (edge.target.is_mlp() && !network.layers[*layer_of_mlp(edge.target, sizes)].has_mlp) {
       throw Error(ErrorKind::kInvalidArgument,
                   fmt::format("there is no {}: the layer has no MLP", to_string(edge.target)));
     }
@@ -140,10 +115,10 @@ std::vector<double> CutMeter::measure_all(std::span<const Cut> cuts, const Conte
                                           FinishedWork* finished) const {
   std::map<std::pair<std::size_t, Reader>, std::vector<std::size_t>> by_layer;
   for (std::size_t i = 0; i < cuts.size(); ++i) by_layer[{cuts[i].layer, cuts[i].reader}].push_back(i);
-  const std::size_t at_once = cuts_at_once(context);
   std::vector<double> values(cuts.size());
   std::size_t done = 0;
-  for (auto& [layer, indices] : by_layer) {
+  for (auto& [place, indices] : by_layer) {
+    const std::size_t at_once = cuts_at_once(place.first, context);
     // O is read once per source layer.
     std::ranges::stable_sort(indices, {}, [&](std::size_t i) { return cuts[i].source; });
     for (std::size_t first = 0; first < indices.size(); first += at_once) {
@@ -178,36 +153,43 @@ std::vector<double> CutMeter::measure_or_restore(std::span<const Cut> batch, con
   return values;
 }
 
-std::size_t CutMeter::cuts_at_once(const Context& context) const {
-  const std::size_t tokens = all_tokens(record_);
-  const std::size_t bytes = tokens * record_.model().info().sizes.d_model * sizeof(float);
+std::size_t CutMeter::cuts_at_once(std::size_t layer, const Context& context) const {
+  const HeadSizes& sizes = record_.model().info().sizes;
+  std::size_t running = all_tokens(record_);
+  const std::size_t bytes = running * sizes.d_model * sizeof(float);
   require_memory(context, bytes, "the change of a cut");
+  if (sizes.has_blocks() && step_of(sizes, layer) >= sizes.encoder_layers) {  // no source is run again
+    for (std::size_t i = 0; i < record_.inputs().size(); ++i) running -= record_.counts(i).source;
+  }
   // A quarter of the memory for changes; the rest is for the passes.
-  return std::max<std::size_t>(1, std::min(kBatchTokens / tokens, context.memory / 4 / bytes));
+  return std::max<std::size_t>(1, std::min(kBatchTokens / running, context.memory / 4 / bytes));
 }
 
 // What a cut adds to the stream that its target reads.
 Matrix CutMeter::change_of(const Cut& cut, std::size_t input, const HeadWeights& writes) const {
+  const HeadSizes& sizes = record_.model().info().sizes;
   switch (cut.reader) {
     case Reader::kHead:
-      return change_.of_stream(cut.source, cut.layer, input, writes);
+      return change_.of_stream(cut.source, steps_before(sizes, cut.layer, cut.role).end, input, writes);
     case Reader::kMlp:
       return change_.before_mlp(cut.source, cut.layer, input, writes);
     case Reader::kUnembedding:
       break;
   }
-  return change_.of_stream(cut.source, cut.layer + 1, input, writes);
+  return change_.of_stream(cut.source, sizes.layers, input, writes);
 }
 
 std::vector<double> CutMeter::measure_batch(std::span<const Cut> batch, const Context& context) const {
   const std::size_t inputs = record_.inputs().size();
   const std::size_t layer = batch.front().layer;
-  const std::size_t held = batch.size() * all_tokens(record_) * record_.model().info().sizes.d_model * sizeof(float);
+  const HeadSizes& sizes = record_.model().info().sizes;
+  const std::size_t held = batch.size() * all_tokens(record_) * sizes.d_model * sizeof(float);
   std::vector<Matrix> changes(batch.size() * inputs);
   HeadWeights writes;
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    if (i == 0 || batch[i].source.layer != batch[i - 1].source.layer) {
-      writes = record_.model().load_heads(batch[i].source.layer, Role::kO, WeightProcessing::kRaw, std::move(writes));
+    const std::size_t source = sizes.layer_of(batch[i].source).value();
+    if (i == 0 || source != sizes.layer_of(batch[i - 1].source)) {
+      writes = change_.load_writes(source, std::move(writes));
     }
     parallel_for(inputs, [&](std::size_t input) { changes[i * inputs + input] = change_of(batch[i], input, writes); });
   }
@@ -217,6 +199,15 @@ std::vector<double> CutMeter::measure_batch(std::span<const Cut> batch, const Co
   pass.copies = batch.size();
   pass.begin_layer = layer;
   pass.start = [&](std::size_t copied, MatrixSpan rows) { copy(record_.stream(layer, copied % inputs), rows); };
+  pass.start_side = [&](std::size_t copied, std::size_t side, MatrixSpan rows) {
+    copy(record_.side(layer, side, copied % inputs), rows);
+  };
+  pass.lent_keys = [&](std::size_t copied, std::size_t lender) { return record_.lent_keys(lender, copied % inputs); };
+  if (sizes.has_blocks()) {
+    pass.encoder_output = [&](std::size_t copied, MatrixSpan rows) {
+      copy(record_.encoder_output(copied % inputs), rows);
+    };
+  }
   const auto whole = [&](std::size_t copied) { return changes[copied].view(); };
   switch (batch.front().reader) {
     case Reader::kHead:

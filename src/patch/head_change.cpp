@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <numbers>
+#include <utility>
+
 #include "headscope/base/error.h"
+#include "headscope/forward/write_means.h"
 #include "headscope/linalg/matrix_product.h"
+#include "headscope/model/layer_order.h"
 #include "headscope/model/network.h"
 #include "headscope/model/read_weights.h"
 
@@ -35,7 +40,7 @@ void center_columns(Matrix& matrix) {
 }
 
 HeadChange::HeadChange(const RecordedPass& record, Replacement replacement, const RecordedPass* paired)
-    : record_(record), replacement_(replacement), paired_(paired) {
+    : record_(record), sizes_(record.model().info().sizes), replacement_(replacement), paired_(paired) {
   if (replacement == Replacement::kPair) {
     if (paired == nullptr || paired->inputs().size() != record.inputs().size()) {
       throw Error(ErrorKind::kInvalidArgument,
@@ -43,23 +48,48 @@ HeadChange::HeadChange(const RecordedPass& record, Replacement replacement, cons
                               paired == nullptr ? 0 : paired->inputs().size()));
     }
     for (std::size_t i = 0; i < record.inputs().size(); ++i) {
-      if (record.tokens(i) == paired->tokens(i)) continue;
+      const TokenCounts& own = record.counts(i);
+      const TokenCounts& other = paired->counts(i);
+      const bool source = own.source != other.source;
+      if (!source && own.target == other.target) continue;
       throw Error(ErrorKind::kInvalidArgument,
-                  fmt::format("input {} has {} tokens and the paired one {}, expected equal numbers", i,
-                              record.tokens(i), paired->tokens(i)));
+                  fmt::format("input {} has {} tokens{} and the paired one {}, expected equal numbers", i,
+                              source ? own.source : own.target, source ? "" : " of its target",
+                              source ? other.source : other.target));
     }
   }
   const Network network = resolve_network(record.model());
-  require_patchable(record.model(), network);
   post_norm_ = network.order == NormOrder::kPost;
   for (const NetworkLayer& layer : network.layers) {
-    // `Model::load_heads` multiplies O by the gain of a norm on the branch, which is an RMSNorm (Gemma).
     norms_.push_back(
-        {.after_attention = post_norm_ ? gain_of(record.model(), layer.norm_after_attention) : std::vector<float>(),
-         .after_mlp = gain_of(record.model(), layer.norm_after_mlp),
-         .centers_attention = centers(layer.norm_after_attention),
-         .centers_mlp = centers(layer.norm_after_mlp)});
+        {.after_mlp = gain_of(record.model(), layer.norm_after_mlp), .centers_mlp = centers(layer.norm_after_mlp)});
+    LayerNorms& norms = norms_.back();
+    norms.stream_factor = layer.low_rank ? 1 / std::numbers::sqrt2_v<float> : 1;
+    norms.branch_factor = network.branch_factor * layer.attention_factor * norms.stream_factor;
+    if (layer.block_scale != nullptr) {
+      norms.block_scale = read_vector(record.model().checkpoint(), *layer.block_scale).front();
+    }
+    // `load_writes` has the gain and the centering of a norm on the branch.
+    if (post_norm_) {
+      norms.after_attention = gain_of(record.model(), layer.norm_after_attention);
+      norms.centers_attention = centers(layer.norm_after_attention);
+    } else if (centers(layer.norm_after_attention)) {
+      norms.branch_gain = gain_of(record.model(), layer.norm_after_attention);
+      norms.write_means = write_means(record.model(), layer);
+    }
   }
+}
+
+HeadWeights HeadChange::load_writes(std::size_t layer, HeadWeights recycled) const {
+  HeadWeights writes = record_.model().load_heads(layer, Role::kO, WeightProcessing::kRaw, std::move(recycled));
+  const LayerNorms& norms = norms_[layer];
+  for (std::size_t k = 0; k < norms.write_means.size(); ++k) {
+    const std::span<float> column = writes.column(k / writes.d_head(), k % writes.d_head());
+    for (std::size_t i = 0; i < column.size(); ++i) {
+      column[i] -= norms.write_means[k] * (norms.branch_gain.empty() ? 1.0F : norms.branch_gain[i]);
+    }
+  }
+  return writes;
 }
 
 Matrix HeadChange::of_output(HeadId source, std::size_t input) const {
@@ -105,40 +135,82 @@ void HeadChange::carry_back(std::size_t layer, Matrix& reads) const {
   through(norms.after_attention, norms.centers_attention);
 }
 
-std::vector<float> HeadChange::path_factors(std::size_t source, std::size_t target, std::size_t input) const {
-  std::vector<float> product(record_.tokens(input), 1.0F);
+std::vector<float> HeadChange::path_factors(std::size_t source, std::size_t step, std::size_t input) const {
+  std::vector<float> product(record_.rows(source, input), branch_factor(source));
   const auto multiply_by = [&](std::span<const float> factors) {
     for (std::size_t t = 0; t < factors.size(); ++t) product[t] *= factors[t];
   };
-  for (std::size_t layer = source; layer < target; ++layer) {
+  for (std::size_t s = step_of(sizes_, source); s < step; ++s) {
+    const std::size_t layer = layer_at(sizes_, s);
     if (layer == source || post_norm_) multiply_by(record_.factors(layer, false, input));
     if (post_norm_) multiply_by(record_.factors(layer, true, input));
+    for (float& factor : product) factor *= norms_[layer].block_scale;
   }
+  multiply_by(mixing_factors(source, step, input));
   return product;
 }
 
+// Every stream gets a multiple of the change, so that one number per token and stream says what becomes of it.
+std::vector<float> HeadChange::mixing_factors(std::size_t source, std::size_t target, std::size_t input) const {
+  const MatrixView first = record_.mixing(source, /*corrects=*/true, input);
+  if (first.rows() == 0 || source == target) return {};
+  const std::size_t streams = first.columns();
+  std::vector<float> factors(first.rows());
+  std::vector<float> shares(streams);
+  std::vector<float> mixed(streams);
+  for (std::size_t t = 0; t < factors.size(); ++t) {
+    for (std::size_t s = 0; s < streams; ++s) shares[s] = 1 + first(t, s);
+    for (std::size_t layer = source + 1; layer <= target; ++layer) {
+      const MatrixView prediction = record_.mixing(layer, /*corrects=*/false, input);
+      for (std::size_t to = 0; to < streams; ++to) {
+        mixed[to] = shares[to];
+        for (std::size_t from = 0; from < streams; ++from)
+          mixed[to] += prediction(t, to * streams + from) * shares[from];
+      }
+      if (layer == target) break;
+      const MatrixView correction = record_.mixing(layer, /*corrects=*/true, input);
+      const float change = (norms_[layer].stream_factor - 1) * mixed[0];
+      for (std::size_t s = 0; s < streams; ++s) shares[s] = mixed[s] + (1 + correction(t, s)) * change;
+    }
+    factors[t] = mixed[0];
+  }
+  return factors;
+}
+
 // Pre-norm models normalize a branch, which the source is part of in its own layer only.
-void HeadChange::pass_attention_norm(Matrix& change, HeadId source, std::size_t layer, std::size_t input) const {
-  if (layer != source.layer && !post_norm_) return;
+void HeadChange::pass_attention_norm(Matrix& change, std::size_t source, std::size_t layer, std::size_t input) const {
+  if (layer != source && !post_norm_) return;
   const LayerNorms& norms = norms_[layer];
   pass_norm(change, record_.factors(layer, false, input), norms.after_attention, norms.centers_attention);
 }
 
-Matrix HeadChange::of_stream(HeadId source, std::size_t target, std::size_t input, const HeadWeights& writes) const {
+Matrix HeadChange::of_stream(HeadId source, std::size_t step, std::size_t input, const HeadWeights& writes) const {
   const Matrix output = of_output(source, input);
   Matrix change(output.rows(), writes.d_model());
-  multiply(output.view(), writes.head(source.head).transposed(), change.span());
-  for (std::size_t layer = source.layer; layer < target; ++layer) {
+  const std::size_t own = sizes_.layer_of(source).value();
+  multiply(output.view(), writes.head(source.head).transposed(), change.span(), branch_factor(own));
+  for (std::size_t s = step_of(sizes_, own); s < step; ++s) {
+    const std::size_t layer = layer_at(sizes_, s);
     const LayerNorms& norms = norms_[layer];
-    pass_attention_norm(change, source, layer, input);
+    pass_attention_norm(change, own, layer, input);
     if (post_norm_) pass_norm(change, record_.factors(layer, true, input), norms.after_mlp, norms.centers_mlp);
+    if (norms.block_scale == 1) continue;
+    for (float& value : change.values()) value *= norms.block_scale;
+  }
+  const std::vector<float> mixed = mixing_factors(own, step, input);
+  for (std::size_t t = 0; t < mixed.size(); ++t) {
+    for (float& value : change.row(t)) value *= mixed[t];
   }
   return change;
 }
 
 Matrix HeadChange::before_mlp(HeadId source, std::size_t target, std::size_t input, const HeadWeights& writes) const {
-  Matrix change = of_stream(source, target, input, writes);
-  pass_attention_norm(change, source, target, input);
+  Matrix change = of_stream(source, step_of(sizes_, target), input, writes);
+  const std::size_t own = sizes_.layer_of(source).value();
+  pass_attention_norm(change, own, target, input);
+  if (own != target) {
+    for (float& value : change.values()) value *= norms_[target].stream_factor;
+  }
   return change;
 }
 

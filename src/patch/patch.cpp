@@ -6,6 +6,7 @@
 
 #include "headscope/base/error.h"
 #include "headscope/base/memory.h"
+#include "headscope/forward/layer_attention.h"
 #include "headscope/relate/wiring.h"
 
 namespace headscope {
@@ -36,8 +37,8 @@ MeasuredEdge describe(const ChosenEdge& chosen, const std::vector<Role>& roles, 
                       const Wiring& wiring, std::span<const Screen> screens) {
   const PatchEdge& edge = chosen.edge;
   const auto r = static_cast<std::size_t>(std::ranges::find(roles, edge.role) - roles.begin());
-  const std::size_t row = edge.source.layer * sizes.heads + edge.source.head;
-  const std::size_t column = edge.target.layer * sizes.heads_of(edge.role) + edge.target.head;
+  const std::size_t row = row_of(edge, sizes);
+  const std::size_t column = column_of(edge, sizes);
   const Judgment& judgment = wiring.judgments[r];
   MeasuredEdge found;
   found.edge = edge;
@@ -64,18 +65,27 @@ std::vector<MeasuredEdge> edges_to_measure(const Model& model, const PatchOption
 // Checks all stages before the first one begins: the record is held throughout, the screens after they are computed.
 void check_memory(const Model& model, const PatchInputs& inputs, const PatchOptions& options, const Context& context) {
   const HeadSizes& sizes = model.info().sizes;
-  std::vector<std::size_t> lengths;
-  std::size_t tokens = 0;
+  std::vector<InputShape> shapes;  // in both stacks
+  std::vector<TokenCounts> lengths;
+  TokenCounts all;
+  std::size_t longest = 0;
   for (const ModelInput& input : inputs.inputs) {
-    lengths.push_back(token_count(model, input));
-    tokens += lengths.back();
+    const TokenCounts own = token_counts(model, input);
+    all.source += own.source;
+    all.target += own.target;
+    longest = std::max(longest, own.source + own.target);
+    lengths.push_back(own);
+    shapes.push_back(input_shape(model, input));
+    if (own.target > 0) shapes.push_back({.tokens = own.target});
   }
   if (lengths.empty()) return;  // refused later
-  const std::size_t pass = forward_memory(model, std::ranges::max(lengths));
-  std::size_t held = record_memory(sizes, tokens);
+  const std::size_t tokens = all.source + all.target;
+  const std::size_t pass = forward_memory(model, longest);
+  std::size_t held = record_memory(sizes, all, resolve_network(model).side_streams.in.size());
   std::size_t stage = pass;
   if (options.replacement == Replacement::kPair) held = saturating_multiply(held, 2);
-  stage = std::max(stage, screen_memory(sizes, lengths, options.roles));
+  const std::size_t positions = LayerAttention::positions_memory(model, shapes);
+  stage = std::max(stage, saturating_add(positions, screen_memory(sizes, lengths, options.roles)));
   if (!options.screen_only) {
     std::size_t screens = 0;
     for (const Role role : options.roles) {

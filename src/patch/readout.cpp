@@ -42,9 +42,14 @@ void ReadoutSum::add(const OutputRows& rows) {
   for (const double value : values) sum_ += value;
 }
 
+const std::vector<std::uint32_t>& output_ids(const ModelInput& input) noexcept {
+  return input.target.empty() ? input.ids : input.target;
+}
+
 std::vector<Readout> next_token_readouts(const ModelInput& input, std::size_t first) {
+  const std::vector<std::uint32_t>& ids = output_ids(input);
   std::vector<Readout> readouts;
-  for (std::size_t row = first; row + 1 < input.ids.size(); ++row) readouts.push_back({row, input.ids[row + 1], {}});
+  for (std::size_t row = first; row + 1 < ids.size(); ++row) readouts.push_back({row, ids[row + 1], {}});
   return readouts;
 }
 

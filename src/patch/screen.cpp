@@ -12,52 +12,16 @@
 #include "headscope/base/message.h"
 #include "headscope/base/parallel.h"
 #include "headscope/linalg/matrix_product.h"
+#include "headscope/model/layer_order.h"
+#include "headscope/patch/patch_edge.h"
 #include "patch/screen_target.h"
+#include "patch/target_reads.h"
 
 namespace headscope {
 namespace {
 
 // Rows of stacked changes per call: what the products need to be fast, and little enough for the cache.
 constexpr std::size_t kStackedRows = 768;
-
-// One role of one target head, and where its columns are.
-struct TargetRole {
-  std::size_t screen;  // index of its role
-  Role role;
-  std::size_t head;
-  std::size_t column;  // first column of its reading matrix
-};
-
-std::vector<TargetRole> targets_of(std::span<const Role> roles, const HeadSizes& sizes) {
-  std::vector<TargetRole> targets;
-  std::size_t column = 0;
-  for (std::size_t r = 0; r < roles.size(); ++r) {
-    for (std::size_t head = 0; head < sizes.heads_of(roles[r]); ++head, column += sizes.d_head) {
-      targets.push_back({r, roles[r], head, column});
-    }
-  }
-  return targets;
-}
-
-// The reading matrices of all targets side by side, d_model x columns, with the gain and the centering of the norm
-// before them.
-Matrix read_matrices(const Model& model, std::size_t layer, std::span<const Role> roles, std::size_t columns,
-                     const LayerAttention& attention) {
-  Matrix reads(model.info().sizes.d_model, columns);
-  std::size_t first = 0;
-  for (const Role role : roles) {
-    const HeadWeights weights = model.load_heads(layer, role, WeightProcessing::kRaw);
-    for (std::size_t a = 0; a < weights.heads(); ++a, first += weights.d_head()) {
-      const MatrixView head = weights.head(a);
-      for (std::size_t i = 0; i < reads.rows(); ++i) {
-        const float gain = attention.read_gain().empty() ? 1.0F : attention.read_gain()[i];
-        for (std::size_t j = 0; j < head.columns(); ++j) reads(i, first + j) = head(i, j) * gain;
-      }
-    }
-  }
-  if (attention.centers()) center_columns(reads);
-  return reads;
-}
 
 std::size_t sources_at_once(std::size_t tokens, const HeadSizes& sizes) {
   return std::clamp<std::size_t>(kStackedRows / tokens, 1, sizes.heads);
@@ -72,39 +36,29 @@ class Screening {
         roles_(roles),
         context_(context),
         finished_(finished),
-        sizes_(record.model().info().sizes),
-        targets_(targets_of(roles, sizes_)) {
-    for (std::size_t i = 0; i < record.inputs().size(); ++i) lengths_.push_back(record.tokens(i));
+        sizes_(record.model().info().sizes) {
     for (const Role role : roles) {
       if (role == Role::kO) throw Error(ErrorKind::kInvalidArgument, "O writes: only Q, K and V can be screened");
-      screens_.push_back({role, Matrix(sizes_.layers * sizes_.heads, sizes_.layers * sizes_.heads_of(role))});
+      screens_.push_back({role, Matrix(sizes_.layers * sizes_.heads, targets_before(sizes_.layers, role, sizes_))});
     }
-    require_memory(context, screen_memory(sizes_, lengths_, roles), "screening all pairs of heads");
+    std::vector<TokenCounts> lengths;
+    for (std::size_t i = 0; i < record.inputs().size(); ++i) lengths.push_back(record.counts(i));
+    require_memory(context, screen_memory(sizes_, lengths, roles), "screening all pairs of heads");
   }
 
   std::vector<Screen> run() {
-    const std::size_t all = sizes_.layers * (sizes_.layers - 1) / 2;
-    std::size_t done = 0;
-    for (std::size_t layer = 1; layer < sizes_.layers; ++layer) {
+    for (std::size_t layer = 0; layer < sizes_.layers; ++layer) {
+      for (const LayerReading& one : readings_of(roles_, sizes_, layer)) all_ += one.sources.size();
+    }
+    for (std::size_t layer = 0; layer < sizes_.layers; ++layer) {
+      const std::vector<LayerReading> readings = readings_of(roles_, sizes_, layer);
+      if (readings.empty()) continue;
       if (restore(layer)) {
-        done += layer;
+        for (const LayerReading& one : readings) done_ += one.sources.size();
         continue;
       }
-      const ScreenTarget target(record_, layer, lengths_, change_.is_post_norm());
-      const std::size_t columns = targets_.size() * sizes_.d_head;
-      Matrix reads = read_matrices(record_.model(), layer, roles_, columns, target.attention());
-      Matrix blocks(sizes_.heads * sizes_.d_head, columns);
-      HeadWeights writes;
-      for (std::size_t source = layer; source-- > 0;) {
-        Matrix carried = reads;
-        change_.carry_back(source, carried);
-        if (change_.is_post_norm()) reads = carried;
-        writes = record_.model().load_heads(source, Role::kO, WeightProcessing::kRaw, std::move(writes));
-        const MatrixView stacked(writes.columns(0).data(), blocks.rows(), sizes_.d_model, sizes_.d_model);
-        parallel_multiply(stacked, carried.view(), blocks.span());
-        screen_pair(source, layer, target, blocks);
-        context_.report(static_cast<double>(++done) / static_cast<double>(all));
-      }
+      const ScreenTarget target(record_, change_, layer);
+      for (const LayerReading& one : readings) screen_reading(one, target);
       keep(layer);
     }
     return std::move(screens_);
@@ -112,16 +66,25 @@ class Screening {
 
  private:
   [[nodiscard]] static std::string id(std::size_t layer) { return fmt::format("screen {}", layer); }
-  // Calls `each` with the rows of all earlier heads, in the columns of the targets of a layer.
+  // Calls `each` with the rows of all heads before a layer's targets, in the columns of these.
   void for_each_row(std::size_t layer, const std::function<void(std::span<float>)>& each) {
     for (Screen& one : screens_) {
-      const std::size_t targets = sizes_.heads_of(one.role);
-      for (std::size_t i = 0; i < layer * sizes_.heads; ++i) each(one.values.row(i).subspan(layer * targets, targets));
+      const std::size_t first = targets_before(layer, one.role, sizes_);
+      const std::size_t targets = sizes_.heads_of(layer, one.role);
+      const StepRange steps = steps_before(sizes_, layer, one.role);
+      for (std::size_t step = steps.begin; step < steps.end; ++step) {
+        for (std::size_t head = 0; head < sizes_.heads; ++head) {
+          const std::size_t row = layer_at(sizes_, step) * sizes_.heads + head;
+          each(one.values.row(row).subspan(first, targets));
+        }
+      }
     }
   }
   bool restore(std::size_t layer) {
     const auto found = finished_ == nullptr ? std::nullopt : finished_->find(id(layer));
-    if (!found || found->size() != layer * sizes_.heads * targets_.size() * sizeof(float)) return false;
+    std::size_t values = 0;
+    for_each_row(layer, [&](std::span<float> row) { values += row.size(); });
+    if (!found || found->size() != values * sizeof(float)) return false;
     MessageReader message(*found);
     for_each_row(layer, [&](std::span<float> row) { message.take_all(row); });
     return true;
@@ -133,35 +96,66 @@ class Screening {
     finished_->keep(id(layer), message.bytes());
   }
 
-  // All heads of one source layer against all targets of one layer.
-  void screen_pair(std::size_t source, std::size_t layer, const ScreenTarget& target, const Matrix& blocks) {
-    const std::size_t inputs = lengths_.size();
+  void screen_reading(const LayerReading& reading, const ScreenTarget& target) {
+    const TargetReads reads(record_.model(), reading.layer, reading.roles, target.attention());
+    Matrix carried_all = reads.of_stream();  // of a post-norm model: carried back layer by layer
+    HeadWeights writes;
+    for (std::size_t step = reading.sources.end; step-- > reading.sources.begin;) {
+      const std::size_t source = layer_at(sizes_, step);
+      Matrix carried = carried_all;
+      change_.carry_back(source, carried);
+      if (change_.is_post_norm()) carried_all = carried;
+      writes = change_.load_writes(source, std::move(writes));
+      // The columns of consecutive heads are contiguous.
+      const MatrixView stacked(writes.columns(0).data(), writes.heads() * writes.d_head(), sizes_.d_model,
+                               sizes_.d_model);
+      Matrix blocks(stacked.rows(), reads.columns());
+      reads.multiply(stacked, carried.view(), blocks.span());
+      screen_pair(source, reading, target, blocks);
+      context_.report(static_cast<double>(++done_) / static_cast<double>(all_));
+    }
+  }
+
+  // The changes of the outputs of all heads of a layer, by head and input, with the factors of all norms on their way.
+  [[nodiscard]] std::vector<Matrix> changes_of(std::size_t source, const LayerReading& reading,
+                                               const ScreenTarget& target) const {
+    const std::size_t inputs = record_.inputs().size();
     std::vector<Matrix> changes(sizes_.heads * inputs);
     parallel_for(changes.size(), [&](std::size_t i) {
-      changes[i] = change_.of_output({source, i / inputs}, i % inputs);
-      std::vector<float> factors = change_.path_factors(source, layer, i % inputs);
+      const std::size_t input = i % inputs;
+      changes[i] = change_.of_output(sizes_.head_of(source, i / inputs), input);
+      const std::vector<float> factors = change_.path_factors(source, reading.sources.end, input);
+      const std::span<const float> read_factors = target.read_factors(reading.roles.front(), input);
       for (std::size_t t = 0; t < factors.size(); ++t) {
-        for (float& value : changes[i].row(t)) value *= factors[t] * target.read_factors(i % inputs)[t];
+        for (float& value : changes[i].row(t)) value *= factors[t] * read_factors[t];
       }
     });
-    DoubleMatrix sums(targets_.size(), sizes_.heads);
+    return changes;
+  }
+
+  // All heads of one source layer against all targets of a reading.
+  void screen_pair(std::size_t source, const LayerReading& reading, const ScreenTarget& target, const Matrix& blocks) {
+    const std::size_t inputs = record_.inputs().size();
+    const std::vector<TargetRole>& targets = reading.targets;
+    const std::vector<Matrix> changes = changes_of(source, reading, target);
+    DoubleMatrix sums(targets.size(), sizes_.heads);
+    double tokens = 0;
     for (std::size_t input = 0; input < inputs; ++input) {
-      const std::size_t at_once = sources_at_once(lengths_[input], sizes_);
+      tokens += static_cast<double>(target.queries(input));
+      const std::size_t at_once = sources_at_once(changes[input].rows(), sizes_);
       const std::size_t parts = (sizes_.heads + at_once - 1) / at_once;
-      parallel_for(targets_.size() * parts, [&](std::size_t task) {
+      parallel_for(targets.size() * parts, [&](std::size_t task) {
         const std::size_t t = task / parts;
         const std::size_t first = task % parts * at_once;
         const std::size_t count = std::min(at_once, sizes_.heads - first);
-        add_effects(input, target, t, {changes.data() + first * inputs + input, inputs, count}, blocks, first,
+        add_effects(input, target, targets[t], {changes.data() + first * inputs + input, inputs, count}, blocks, first,
                     sums.row(t).subspan(first, count));
       });
       if (context_.poll) context_.poll();
     }
-    double tokens = 0;
-    for (const std::size_t length : lengths_) tokens += static_cast<double>(length);
-    for (std::size_t t = 0; t < targets_.size(); ++t) {
-      const TargetRole& one = targets_[t];
-      const std::size_t column = layer * sizes_.heads_of(one.role) + one.head;
+    for (std::size_t t = 0; t < targets.size(); ++t) {
+      const TargetRole& one = targets[t];
+      const std::size_t column = targets_before(reading.layer, one.role, sizes_) + one.head;
       for (std::size_t s = 0; s < sizes_.heads; ++s) {
         screens_[one.screen].values(source * sizes_.heads + s, column) =
             static_cast<float>(std::sqrt(sums(t, s) / tokens));
@@ -175,18 +169,18 @@ class Screening {
     std::size_t stride;
     std::size_t count;
   };
-  void add_effects(std::size_t input, const ScreenTarget& target, std::size_t t, SourceChanges changes,
+  void add_effects(std::size_t input, const ScreenTarget& target, const TargetRole& one, SourceChanges changes,
                    const Matrix& blocks, std::size_t first_source, std::span<double> sums) const {
-    const std::size_t h = sizes_.d_head;
-    const std::size_t tokens = lengths_[input];
-    Buffer<float> buffer(changes.count * tokens * h);
-    const MatrixSpan moved(buffer.data(), changes.count * tokens, h, h);
+    const std::size_t h = changes.first->columns();
+    const std::size_t tokens = changes.first->rows();
+    Buffer<float> buffer(changes.count * tokens * one.width);
+    const MatrixSpan moved(buffer.data(), changes.count * tokens, one.width, one.width);
     for (std::size_t s = 0; s < changes.count; ++s) {
       multiply(changes.first[s * changes.stride].view(),
-               blocks.view().block((first_source + s) * h, h, targets_[t].column, h),
-               moved.block(s * tokens, tokens, 0, h));
+               blocks.view().block((first_source + s) * h, h, one.column, one.width),
+               moved.block(s * tokens, tokens, 0, one.width));
     }
-    target.add_effects(input, targets_[t].role, targets_[t].head, moved, sums);
+    target.add_effects(input, one.role, one.head, moved, sums);
   }
 
   const RecordedPass& record_;
@@ -195,19 +189,25 @@ class Screening {
   const Context& context_;
   FinishedWork* finished_;
   const HeadSizes& sizes_;
-  std::vector<TargetRole> targets_;
-  std::vector<std::size_t> lengths_;
   std::vector<Screen> screens_;
+  std::size_t all_ = 0;  // pairs of layers to screen, and those that are done
+  std::size_t done_ = 0;
 };
 
 }  // namespace
 
-std::size_t screen_memory(const HeadSizes& sizes, std::span<const std::size_t> lengths, std::span<const Role> roles) {
+std::size_t screen_memory(const HeadSizes& sizes, std::span<const TokenCounts> lengths, std::span<const Role> roles) {
   const std::size_t queries = sizes.heads * sizes.d_head;
-  const std::size_t columns = targets_of(roles, sizes).size() * sizes.d_head;
-  std::size_t floats = 2 * sizes.d_model * columns + queries * (columns + sizes.d_model);
+  std::size_t columns = 0;
+  for (const Role role : roles) columns += sizes.heads_of(role) * sizes.width(role);
+  // Latents are narrower than what all heads read of them; blocks with them come first.
+  const std::size_t blocks = sizes.d_rotary > 0 ? 2 : 1;
+  std::size_t floats = (blocks + 1) * sizes.d_model * columns + queries * (blocks * columns + sizes.d_model);
   std::size_t calls = 0;
-  for (const std::size_t tokens : lengths) {
+  std::vector<std::size_t> longest;  // of the two stacks, by input
+  for (const TokenCounts& counts : lengths) {
+    const std::size_t tokens = std::max(counts.source, counts.target);
+    longest.push_back(tokens);
     floats += tokens * queries;
     calls = std::max(calls, ScreenTarget::call_memory(sizes, tokens, sources_at_once(tokens, sizes)));
   }
@@ -216,7 +216,7 @@ std::size_t screen_memory(const HeadSizes& sizes, std::span<const std::size_t> l
     floats = saturating_add(floats, saturating_multiply(heads, sizes.layers * sizes.heads_of(role)));
   }
   const std::size_t bytes =
-      saturating_add(ScreenTarget::memory(sizes, lengths), saturating_multiply(floats, sizeof(float)));
+      saturating_add(ScreenTarget::memory(sizes, longest), saturating_multiply(floats, sizeof(float)));
   return saturating_add(bytes, saturating_multiply(calls, thread_count()));
 }
 

@@ -10,9 +10,11 @@
 namespace headscope {
 namespace {
 
-Matrix columns_of(const Matrix& from, std::size_t first, std::size_t count) {
+Matrix columns_of(MatrixView from, std::size_t first, std::size_t count) {
   Matrix to(from.rows(), count);
-  for (std::size_t t = 0; t < from.rows(); ++t) std::ranges::copy(from.row(t).subspan(first, count), to.row(t).begin());
+  for (std::size_t t = 0; t < from.rows(); ++t) {
+    std::copy_n(from.data() + t * from.row_stride() + first, count, to.row(t).begin());
+  }
   return to;
 }
 
@@ -39,6 +41,15 @@ double dot(std::span<const float> a, std::span<const float> b) {
   return sum;
 }
 
+// Adds to stacked keys of single heads, tokens after tokens, the rotary key that the heads share, which is the last of
+// what a recorded key has.
+void append_shared_key(MatrixView own, const Matrix& recorded, MatrixSpan whole) {
+  for (std::size_t row = 0; row < whole.rows(); ++row) {
+    std::ranges::copy(recorded.row(row % recorded.rows()), whole.row(row).begin());
+    std::copy_n(own.data() + row * own.row_stride(), own.columns(), whole.row(row).begin());
+  }
+}
+
 // Not initialized.
 class ScratchMatrix {
  public:
@@ -53,100 +64,141 @@ class ScratchMatrix {
 
 }  // namespace
 
-ScreenTarget::ScreenTarget(const RecordedPass& record, std::size_t layer, std::span<const std::size_t> lengths,
-                           bool post_norm)
+ScreenTarget::ScreenTarget(const RecordedPass& record, const HeadChange& change, std::size_t layer)
     : sizes_(record.model().info().sizes),
-      attention_(record.model(), layer, lengths),
-      group_(sizes_.heads / sizes_.kv_heads) {
-  for (std::size_t i = 0; i < record.inputs().size(); ++i) inputs_.push_back(input(record, layer, i, post_norm));
-  const HeadWeights writes = record.model().load_heads(layer, Role::kO, WeightProcessing::kRaw);
-  const std::size_t width = group_ * sizes_.d_head;
-  grams_.resize(sizes_.kv_heads);
-  parallel_for(sizes_.kv_heads, [&](std::size_t kv) {
-    // The columns of consecutive heads are contiguous: (group * d_head) x d_model.
+      attention_(record.model(), layer, record.shapes(layer)),
+      kv_heads_(sizes_.heads_of(sizes_.kv_layer(layer), Role::kK)),
+      group_(sizes_.queries_per_kv(layer)),
+      key_width_(sizes_.width(layer, Role::kQ)),
+      value_width_(sizes_.width(layer, Role::kV)) {
+  for (std::size_t i = 0; i < record.inputs().size(); ++i) inputs_.push_back(input(record, change, layer, i));
+  const HeadWeights writes = change.load_writes(layer);
+  const std::size_t width = group_ * value_width_;
+  grams_.resize(kv_heads_);
+  parallel_for(kv_heads_, [&](std::size_t kv) {
+    // The columns of consecutive heads are contiguous: (group * width) x d_model.
     const MatrixView stacked(writes.columns(kv * group_).data(), width, sizes_.d_model, sizes_.d_model);
     grams_[kv] = Matrix(width, width);
     multiply(stacked, stacked.transposed(), grams_[kv].span());
   });
 }
 
-ScreenTarget::Input ScreenTarget::input(const RecordedPass& record, std::size_t layer, std::size_t index,
-                                        bool post_norm) const {
+ScreenTarget::Input ScreenTarget::input(const RecordedPass& record, const HeadChange& change, std::size_t layer,
+                                        std::size_t index) const {
   const MatrixView stream = record.stream(layer, index);
+  const MatrixView keys = record.read(layer, Role::kK, index);
   Input in;
-  in.raw = attention_.project(stream);
-  in.read_factors = attention_.read_factors(stream);
+  in.index = index;
+  in.raw = attention_.project(stream, keys);
+  in.query_factors = attention_.read_factors(Role::kQ, stream);
+  in.key_factors = attention_.read_factors(Role::kK, keys);
   in.squares = row_squares(stream);
+  const auto factor = static_cast<double>(change.branch_factor(layer));
+  for (double& sum : in.squares) sum /= factor * factor;
   // A norm on the branch (Gemma) divides what the heads add; its gain is part of O. One of the sum comes later.
-  if (!post_norm) {
+  if (!change.is_post_norm()) {
     const std::span<const float> after = record.factors(layer, /*after_mlp=*/false, index);
     for (std::size_t t = 0; t < after.size(); ++t) {
       in.squares[t] /= static_cast<double>(after[t]) * static_cast<double>(after[t]);
     }
   }
-  const std::size_t h = sizes_.d_head;
-  in.k.resize(sizes_.kv_heads);
+  const std::size_t lender = sizes_.kv_layer(layer);
+  in.k.resize(kv_heads_);
+  if (attention_.places_values() || lender != layer) in.v.resize(kv_heads_);
   in.q.resize(sizes_.heads);
   in.pattern.resize(sizes_.heads);
   in.output.resize(sizes_.heads);
-  parallel_for(sizes_.kv_heads, [&](std::size_t kv) {
-    in.k[kv] = columns_of(in.raw.k, kv * h, h);
-    attention_.place(Role::kK, in.k[kv].span());
+  parallel_for(kv_heads_, [&](std::size_t kv) {
+    if (lender != layer) {
+      const LentRows lent = record.lent_keys(lender, index);
+      in.k[kv] = columns_of(lent.keys, kv * key_width_, key_width_);
+      in.v[kv] = columns_of(lent.values, kv * value_width_, value_width_);
+      return;
+    }
+    in.k[kv] = columns_of(in.raw.k.view(), kv * key_width_, key_width_);
+    attention_.place(Role::kK, kv, index, in.k[kv].span());
+    if (in.v.empty()) return;
+    in.v[kv] = columns_of(in.raw.v.view(), kv * value_width_, value_width_);
+    attention_.place(Role::kV, kv, index, in.v[kv].span());
   });
   parallel_for(sizes_.heads, [&](std::size_t a) {
-    in.q[a] = columns_of(in.raw.q, a * h, h);
-    attention_.place(Role::kQ, in.q[a].span());
-    in.pattern[a] = Matrix(stream.rows(), stream.rows());
-    attention_.pattern(a, in.q[a].view(), in.k[a / group_].view(), in.pattern[a].span());
-    in.output[a] = Matrix(stream.rows(), h);
-    multiply(in.pattern[a].view(), in.raw.v.view().block(0, stream.rows(), a / group_ * h, h), in.output[a].span());
+    in.q[a] = columns_of(in.raw.q.view(), a * key_width_, key_width_);
+    attention_.place(Role::kQ, a, index, in.q[a].span());
+    in.pattern[a] = Matrix(stream.rows(), keys.rows());
+    attention_.pattern(a, index, in.q[a].view(), in.k[a / group_].view(), in.pattern[a].span());
+    in.output[a] = Matrix(stream.rows(), value_width_);
+    multiply(in.pattern[a].view(), value(in, a / group_), in.output[a].span());
   });
   return in;
 }
 
-void ScreenTarget::change_patterns(const Input& in, Role role, std::size_t head, MatrixSpan changes,
-                                   MatrixSpan outputs) const {
-  const std::size_t h = sizes_.d_head;
-  const std::size_t tokens = in.squares.size();
-  const std::size_t sources = changes.rows() / tokens;
-  const bool is_query = role == Role::kQ;
-  const std::size_t kv = is_query ? head / group_ : head;
-  const Matrix& raw = is_query ? in.raw.q : in.raw.k;
+MatrixView ScreenTarget::value(const Input& in, std::size_t kv) const {
+  if (!in.v.empty()) return in.v[kv].view();
+  return in.raw.v.view().block(0, in.raw.v.rows(), kv * value_width_, value_width_);
+}
+
+void ScreenTarget::place_changes(const Input& in, Role role, std::size_t head, MatrixSpan changes) const {
+  const std::size_t tokens = in.raw.of(role).rows();
   for (std::size_t row = 0; row < changes.rows(); ++row) {
     const std::span<float> moved = changes.row(row);
-    const std::span<const float> recorded = raw.row(row % tokens).subspan(head * h, h);
-    for (std::size_t j = 0; j < h; ++j) moved[j] += recorded[j];
+    const std::span<const float> recorded =
+        in.raw.of(role).row(row % tokens).subspan(head * stride(role), moved.size());
+    for (std::size_t j = 0; j < moved.size(); ++j) moved[j] += recorded[j];
+  }
+  for (std::size_t first = 0; first < changes.rows(); first += tokens) {
+    attention_.place(role, head, in.index, changes.block(first, tokens, 0, changes.columns()));
+  }
+}
+
+void ScreenTarget::change_patterns(const Input& in, Role role, std::size_t head, MatrixSpan changes,
+                                   MatrixSpan outputs) const {
+  const bool is_query = role == Role::kQ;
+  const std::size_t kv = is_query ? head / group_ : head;
+  const std::size_t queries = in.squares.size();
+  const std::size_t keys = in.k[kv].rows();
+  const std::size_t sources = changes.rows() / in.raw.of(role).rows();
+  place_changes(in, role, head, changes);
+  const bool shares_key = changes.columns() < key_width_;
+  ScratchMatrix whole(shares_key ? changes.rows() : 0, key_width_);
+  if (shares_key) {
+    append_shared_key(changes.view(), in.k[kv], whole.span());
+    changes = whole.span();
   }
   const auto of_source = [&](MatrixSpan stacked, std::size_t s) {
-    return stacked.block(s * tokens, tokens, 0, stacked.columns());
+    const std::size_t rows = stacked.rows() / sources;
+    return stacked.block(s * rows, rows, 0, stacked.columns());
   };
-  for (std::size_t s = 0; s < sources; ++s) attention_.place(role, of_source(changes, s));
-
-  const MatrixView v = in.raw.v.view().block(0, tokens, kv * h, h);
-  ScratchMatrix patterns(changes.rows(), tokens);
-  for (std::size_t g = 0; g < outputs.columns() / h; ++g) {
+  ScratchMatrix patterns(sources * queries, keys);
+  for (std::size_t g = 0; g < outputs.columns() / value_width_; ++g) {
     const std::size_t query = is_query ? head : head * group_ + g;
     for (std::size_t s = 0; s < sources; ++s) {
       const MatrixView moved = of_source(changes, s).view();
-      attention_.pattern(query, is_query ? moved : in.q[query].view(), is_query ? in.k[kv].view() : moved,
+      attention_.pattern(query, in.index, is_query ? moved : in.q[query].view(), is_query ? in.k[kv].view() : moved,
                          of_source(patterns.span(), s));
     }
-    const MatrixSpan own = outputs.block(0, outputs.rows(), g * h, h);
-    multiply(patterns.span().view(), v, own);
+    const MatrixSpan own = outputs.block(0, outputs.rows(), g * value_width_, value_width_);
+    multiply(patterns.span().view(), value(in, kv), own);
     for (std::size_t row = 0; row < own.rows(); ++row) {
-      const std::span<const float> recorded = in.output[query].row(row % tokens);
-      for (std::size_t j = 0; j < h; ++j) own.row(row)[j] -= recorded[j];
+      const std::span<const float> recorded = in.output[query].row(row % queries);
+      for (std::size_t j = 0; j < value_width_; ++j) own.row(row)[j] -= recorded[j];
     }
   }
 }
 
-void ScreenTarget::change_values(const Input& in, std::size_t head, MatrixView changes, MatrixSpan outputs) const {
-  const std::size_t h = sizes_.d_head;
-  const std::size_t tokens = in.squares.size();
+void ScreenTarget::change_values(const Input& in, std::size_t head, MatrixSpan changes, MatrixSpan outputs) const {
+  const std::size_t queries = in.squares.size();
+  const std::size_t keys = in.raw.v.rows();
+  if (!in.v.empty()) {
+    place_changes(in, Role::kV, head, changes);
+    for (std::size_t row = 0; row < changes.rows(); ++row) {
+      const std::span<const float> recorded = in.v[head].row(row % keys);
+      for (std::size_t j = 0; j < value_width_; ++j) changes.row(row)[j] -= recorded[j];
+    }
+  }
   for (std::size_t g = 0; g < group_; ++g) {
-    for (std::size_t first = 0; first < changes.rows(); first += tokens) {
-      multiply(in.pattern[head * group_ + g].view(), changes.block(first, tokens, 0, h),
-               outputs.block(first, tokens, g * h, h));
+    for (std::size_t s = 0; s < changes.rows() / keys; ++s) {
+      multiply(in.pattern[head * group_ + g].view(), changes.block(s * keys, keys, 0, value_width_).view(),
+               outputs.block(s * queries, queries, g * value_width_, value_width_));
     }
   }
 }
@@ -156,7 +208,7 @@ void ScreenTarget::apply_gates(const Input& in, std::size_t first, MatrixSpan ou
   const std::size_t tokens = in.squares.size();
   for (std::size_t row = 0; row < outputs.rows(); ++row) {
     const std::span<float> own = outputs.row(row);
-    const std::span<const float> gates = in.raw.gates.row(row % tokens).subspan(first * sizes_.d_head, own.size());
+    const std::span<const float> gates = in.raw.gates.row(row % tokens).subspan(first * value_width_, own.size());
     for (std::size_t j = 0; j < own.size(); ++j) own[j] *= gates[j];
   }
 }
@@ -164,39 +216,44 @@ void ScreenTarget::apply_gates(const Input& in, std::size_t first, MatrixSpan ou
 void ScreenTarget::add_effects(std::size_t input, Role role, std::size_t head, MatrixSpan changes,
                                std::span<double> sums) const {
   const Input& in = inputs_[input];
-  const std::size_t h = sizes_.d_head;
-  const std::size_t tokens = in.squares.size();
-  const std::size_t width = (role == Role::kQ ? 1 : group_) * h;
-  ScratchMatrix outputs(changes.rows(), width);
+  const std::size_t tokens = tokens_of(role, input);
+  const std::size_t queries = in.squares.size();
+  const std::size_t width = (role == Role::kQ ? 1 : group_) * value_width_;
+  const std::vector<float>& factors = in.raw.factors[static_cast<std::size_t>(role)];
+  for (std::size_t row = 0; row < (factors.empty() ? 0 : changes.rows()); ++row) {
+    for (float& value : changes.row(row)) value *= factors[row % tokens];
+  }
+  ScratchMatrix outputs(changes.rows() / tokens * queries, width);
   if (role == Role::kV) {
-    change_values(in, head, changes.view(), outputs.span());
+    change_values(in, head, changes, outputs.span());
   } else {
     change_patterns(in, role, head, changes, outputs.span());
   }
   const std::size_t kv = role == Role::kQ ? head / group_ : head;
   apply_gates(in, role == Role::kQ ? head : head * group_, outputs.span());
   // ||o O^T||^2 = o (O^T O) o^T for a row o of the outputs.
-  const std::size_t offset = role == Role::kQ ? head % group_ * h : 0;
-  ScratchMatrix weighted(changes.rows(), width);
+  const std::size_t offset = role == Role::kQ ? head % group_ * value_width_ : 0;
+  ScratchMatrix weighted(outputs.span().rows(), width);
   multiply(outputs.span().view(), grams_[kv].view().block(offset, width, offset, width), weighted.span());
-  for (std::size_t row = 0; row < changes.rows(); ++row) {
+  for (std::size_t row = 0; row < outputs.span().rows(); ++row) {
     const double squares = dot(outputs.span().row(row), weighted.span().row(row));
-    sums[row / tokens] += std::max(0.0, squares) / in.squares[row % tokens];
+    sums[row / queries] += std::max(0.0, squares) / in.squares[row % queries];
   }
 }
 
 std::size_t ScreenTarget::memory(const HeadSizes& sizes, std::span<const std::size_t> lengths) {
-  const std::size_t queries = sizes.heads * sizes.d_head;
-  const std::size_t keys = sizes.kv_heads * sizes.d_head;
-  // Gram matrices and O; per token, projections with and without positions, gates and outputs; maps.
+  const std::size_t queries = sizes.heads * sizes.widest();
+  const std::size_t keys = sizes.kv_heads * sizes.widest();
+  // Gram matrices and O; per token, projections before and after they are placed, gates and outputs; maps.
   std::size_t floats = queries * queries / sizes.kv_heads + queries * sizes.d_model;
-  for (const std::size_t tokens : lengths) floats += tokens * (4 * queries + 3 * keys + sizes.heads * tokens);
+  for (const std::size_t tokens : lengths) floats += tokens * (4 * queries + 4 * keys + sizes.heads * tokens);
   return floats * sizeof(float);
 }
 
 std::size_t ScreenTarget::call_memory(const HeadSizes& sizes, std::size_t tokens, std::size_t sources) {
   const std::size_t width = sizes.heads / sizes.kv_heads * sizes.d_head;
-  return sources * tokens * (sizes.d_head + tokens + 2 * width) * sizeof(float);
+  const std::size_t keys = sizes.d_rotary > 0 ? 2 * sizes.widest() : sizes.widest();
+  return sources * tokens * (keys + tokens + 2 * width) * sizeof(float);
 }
 
 }  // namespace headscope

@@ -14,9 +14,9 @@
 namespace headscope {
 namespace {
 
-constexpr std::size_t kBlock = 2048;         // vectors read at a time
-constexpr std::size_t kMostDimension = 512;  // up to which the rank of a wide matrix is looked for
-constexpr std::size_t kMostColumns = 8;      // ... per dimension
+constexpr std::size_t kVectorsAtOnce = 2048;  // vectors read at a time
+constexpr std::size_t kMostDimension = 512;   // up to which the rank of a wide matrix is looked for
+constexpr std::size_t kMostColumns = 8;       // ... per dimension
 
 bool has_wide_basis(std::size_t d, std::size_t count) {
   return d <= kMostDimension && count <= kMostColumns * d;
@@ -113,10 +113,10 @@ void keep_square(StreamMatrix& matrix, Density& density) {
   const bool wide_basis = has_wide_basis(d, density.count);
   density.values = Buffer<float>(d * d);
   std::ranges::fill(density.values.values(), 0.0F);
-  Buffer<float> buffer(std::min(kBlock, density.count) * d);
+  Buffer<float> buffer(std::min(kVectorsAtOnce, density.count) * d);
   DoubleMatrix exact(wide_basis ? d : 0, wide_basis ? d : 0);
-  for (std::size_t first = 0; first < density.count; first += kBlock) {
-    const std::span<float> block = buffer.values().first(std::min(kBlock, density.count - first) * d);
+  for (std::size_t first = 0; first < density.count; first += kVectorsAtOnce) {
+    const std::span<float> block = buffer.values().first(std::min(kVectorsAtOnce, density.count - first) * d);
     matrix.read(first, block.size() / d, block);
     const MatrixView rows = rows_of(block, d);
     parallel_multiply(rows.transposed(), rows, {density.values.data(), d, d, d}, 1, 1);
@@ -174,9 +174,10 @@ DensityMemory density_memory(const StreamMatrix& matrix, std::size_t d) noexcept
   if (count < d) {
     return {2 * count * d * sizeof(float), matrix.scratch_bytes() + (4 * d + 3 * count) * count * sizeof(double)};
   }
-  const std::size_t exact = has_wide_basis(d, count) ? 4 * d * d * sizeof(double) + 3 * kBlock * d * sizeof(double) : 0;
+  const std::size_t exact =
+      has_wide_basis(d, count) ? 4 * d * d * sizeof(double) + 3 * kVectorsAtOnce * d * sizeof(double) : 0;
   return {2 * d * d * sizeof(float),
-          matrix.scratch_bytes() + (std::min(kBlock, count) * d + d * d) * sizeof(float) + exact};
+          matrix.scratch_bytes() + (std::min(kVectorsAtOnce, count) * d + d * d) * sizeof(float) + exact};
 }
 
 double inner_product(const Density& a, const Density& b) {

@@ -10,7 +10,7 @@
 namespace headscope {
 namespace {
 
-enum Stream : std::uint64_t { kHeads = 0, kNull = 1 };
+enum RandomStream : std::uint64_t { kHeads = 0, kNull = 1 };
 
 // Multiplicity of every head in one draw; query and KV heads are drawn among themselves.
 std::vector<double> multiplicities(const std::vector<bool>& key_value, Random& random) {

@@ -16,24 +16,24 @@ namespace {
 enum class Direction { kOut, kIn };
 
 // Totals over the edges of one head in one direction.
-struct Side {
+struct Links {
   std::map<std::string_view, std::size_t> pairs;  // number of edges per role pair
   std::map<ComponentId, double> partners;         // sum of z
   bool from_output = true;                        // whether every source role writes
   bool only_heads = true;                         // whether all partners are heads
 };
 
-Side sum_up(const HeadGraph& graph, std::span<const std::size_t> edges, Direction direction) {
-  Side side;
+Links sum_up(const HeadGraph& graph, std::span<const std::size_t> edges, Direction direction) {
+  Links links;
   for (const std::size_t index : edges) {
     const HeadEdge& edge = graph.edges()[index];
-    ++side.pairs[edge.pair];
+    ++links.pairs[edge.pair];
     const ComponentId& partner = graph.nodes()[direction == Direction::kOut ? edge.target : edge.source];
-    side.partners[partner] += edge.z;
-    side.from_output &= edge.pair.find_first_of("QKV") != 0;
-    side.only_heads &= partner.is_head();
+    links.partners[partner] += edge.z;
+    links.from_output &= edge.pair.find_first_of("QKV") != 0;
+    links.only_heads &= partner.is_head();
   }
-  return side;
+  return links;
 }
 
 // Returns the at most `count` entries with the largest values; ties are ordered by key.
@@ -45,35 +45,35 @@ std::vector<std::pair<Key, Value>> largest(const std::map<Key, Value>& values, s
   return sorted;
 }
 
-std::string describe_pairs(const Side& side) {
+std::string describe_pairs(const Links& links) {
   std::string text;
-  for (const auto& [pair, edges] : largest(side.pairs, side.pairs.size())) {
+  for (const auto& [pair, edges] : largest(links.pairs, links.pairs.size())) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", printable(pair), edges);
   }
   return text;
 }
 
-std::string describe_partners(const Side& side, Direction direction, std::size_t count) {
+std::string describe_partners(const Links& links, Direction direction, std::size_t count) {
   std::string names;
-  for (const auto& [id, z] : largest(side.partners, count)) {
+  for (const auto& [id, z] : largest(links.partners, count)) {
     names += (names.empty() ? "" : ", ") + to_string(id);
   }
-  if (names.empty() || side.partners.size() <= count) return names.empty() ? "" : ": " + names;
-  return fmt::format(", most {} {}", direction == Direction::kOut ? "to" : side.from_output ? "from" : "by", names);
+  if (names.empty() || links.partners.size() <= count) return names.empty() ? "" : ": " + names;
+  return fmt::format(", most {} {}", direction == Direction::kOut ? "to" : links.from_output ? "from" : "by", names);
 }
 
 // `noun`: whether to say "heads" or "components"; only the first clause does.
-std::string describe(const Side& side, Direction direction, bool noun, std::size_t partners) {
-  const char* singular = side.only_heads ? " head" : " component";
-  const char* plural = side.only_heads ? " heads" : " components";
+std::string describe(const Links& links, Direction direction, bool noun, std::size_t partners) {
+  const char* singular = links.only_heads ? " head" : " component";
+  const char* plural = links.only_heads ? " heads" : " components";
   const bool out = direction == Direction::kOut;
-  const char* verb = side.from_output ? (out ? "writes to" : "reads from") : (out ? "points to" : "is pointed to by");
-  const std::size_t heads = side.partners.size();
-  return fmt::format("{} {}{} ({}){}", verb, heads, !noun ? "" : (heads == 1 ? singular : plural), describe_pairs(side),
-                     describe_partners(side, direction, partners));
+  const char* verb = links.from_output ? (out ? "writes to" : "reads from") : (out ? "points to" : "is pointed to by");
+  const std::size_t heads = links.partners.size();
+  return fmt::format("{} {}{} ({}){}", verb, heads, !noun ? "" : (heads == 1 ? singular : plural),
+                     describe_pairs(links), describe_partners(links, direction, partners));
 }
 
-std::string reason_for(const Side& out, const Side& in, std::size_t partners) {
+std::string reason_for(const Links& out, const Links& in, std::size_t partners) {
   if (out.partners.empty() && in.partners.empty()) return "has no kept edge beyond chance";
   std::string reason;
   if (!out.partners.empty()) reason = describe(out, Direction::kOut, true, partners);
@@ -102,8 +102,8 @@ std::vector<Hub> rank_hubs(const HeadGraph& graph, const GraphMeasures& measures
 
   std::vector<Hub> hubs;
   for (std::size_t node = 0; node < count; ++node) {
-    const Side out = sum_up(graph, leaving[node], Direction::kOut);
-    const Side in = sum_up(graph, arriving[node], Direction::kIn);
+    const Links out = sum_up(graph, leaving[node], Direction::kOut);
+    const Links in = sum_up(graph, arriving[node], Direction::kIn);
     hubs.push_back({node, measures.nodes[node].out_strength + measures.nodes[node].in_strength,
                     reason_for(out, in, options.partners)});
   }

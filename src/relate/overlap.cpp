@@ -182,7 +182,8 @@ class Plan {
     std::vector<ComponentId> nodes;
     std::vector<Item> items;
     for (const std::size_t layer : selection_.layers()) {
-      add_one(StreamPart::kRotaryKey, ComponentId(ComponentKind::kRotaryKey, layer), std::nullopt, nodes, items);
+      const ComponentId id(ComponentKind::kRotaryKey, layer);
+      add_one(StreamPart::kRotaryKey, layer, id, std::nullopt, nodes, items);
     }
     add('R', /*reads=*/true, std::move(nodes), std::move(items));
   }
@@ -191,23 +192,27 @@ class Plan {
     std::vector<ComponentId> nodes;
     std::vector<Item> items;
     for (const std::size_t layer : selection_.layers()) {
+      if (network_.layers[layer].block == Block::kDecoder) continue;  // its MLP follows cross-attention
+      const ComponentId mlp = mlp_of(layer, model_.info().sizes);
       const auto& experts = network_.layers[layer].experts;
       if (!experts || !each_expert) {
-        add_one(part, ComponentId(ComponentKind::kMlp, layer), std::nullopt, nodes, items);
+        add_one(part, layer, mlp, std::nullopt, nodes, items);
         continue;
       }
       const std::size_t all = experts->count() + (experts->shared ? 1 : 0);
-      for (std::size_t e = 0; e < all; ++e) add_one(part, ComponentId::expert(layer, e), e, nodes, items);
+      for (std::size_t e = 0; e < all; ++e) {
+        add_one(part, layer, ComponentId::expert(mlp.layer, e, mlp.block), e, nodes, items);
+      }
     }
     add('M', part == StreamPart::kMlpIn, std::move(nodes), std::move(items));
   }
 
-  // A component of a layer.
-  static void add_one(StreamPart part, const ComponentId& id, std::optional<std::size_t> expert,
+  // A component of a layer, which is counted through all blocks.
+  static void add_one(StreamPart part, std::size_t layer, const ComponentId& id, std::optional<std::size_t> expert,
                       std::vector<ComponentId>& nodes, std::vector<Item>& items) {
     Item item;
     item.part = part;
-    item.layer = id.layer;
+    item.layer = layer;
     item.expert = expert;
     item.first = nodes.size();
     nodes.push_back(id);

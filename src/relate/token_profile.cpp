@@ -20,10 +20,6 @@
 namespace headscope {
 namespace {
 
-std::size_t divide_up(std::size_t count, std::size_t size) {
-  return (count + size - 1) / size;
-}
-
 // Best first; a strict total order, so the best tokens do not depend on the order in which they come.
 bool is_better(const TokenScore& a, const TokenScore& b) {
   return a.score != b.score ? a.score > b.score : a.token < b.token;
@@ -90,7 +86,7 @@ class Profiler {
       return std::tuple(s.head.block, s.head.layer, s.role, s.head.head);
     });
     const std::size_t fitting = std::max<std::size_t>(1, context_.memory / ((d_ * h_ + rows.count()) * sizeof(float)));
-    const std::size_t parts = divide_up(order.size(), fitting);
+    const std::size_t parts = (order.size() + fitting - 1) / fitting;
     for (std::size_t part = 0; part < parts; ++part) {
       const std::size_t begin = part * order.size() / parts;
       const std::size_t end = (part + 1) * order.size() / parts;

@@ -61,7 +61,7 @@ std::map<std::string, std::string> entries_of(JsonValue object) {
   return entries;
 }
 
-std::map<std::string, std::vector<RunOrigin>> origins_of(JsonValue object) {
+std::map<std::string, std::vector<RunOrigin>> origins_by_kind(JsonValue object) {
   std::map<std::string, std::vector<RunOrigin>> origins;
   for (const auto [key, list] : object.members()) {
     for (const JsonValue one : list.items()) {
@@ -152,7 +152,7 @@ void save_run(const RunContents& from, const std::string& command, const fs::pat
                 .arguments = texts_of(described.find("arguments")),
                 .identity = entries_of(described.find("identity")),
                 .circumstances = entries_of(described.find("circumstances")),
-                .origins = origins_of(described.find("origins")),
+                .origins = origins_by_kind(described.find("origins")),
                 .verdict = texts_of(described.find("verdict"))},
                force);
   for (const std::string& name : from.names()) {

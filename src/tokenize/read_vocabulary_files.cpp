@@ -126,7 +126,7 @@ struct BpeClass {
   bool before = false;  // add BOS before a text
   bool around = false;  // add BOS before and EOS after a text
 };
-constexpr BpeClass kGpt2 = {"<|endoftext|>", "<|endoftext|>", "", "", ""};
+constexpr BpeClass kGpt2Class = {"<|endoftext|>", "<|endoftext|>", "", "", ""};
 constexpr BpeClass kOpt = {"</s>", "</s>", "<pad>", "", "", true, false};
 constexpr BpeClass kRoberta = {"<s>", "</s>", "<pad>", "<unk>", "<mask>", false, true};
 
@@ -143,7 +143,7 @@ BpeClass bpe_class(const Settings& settings, const Checkpoint& checkpoint, const
   const bool gpt2 = is_one_of<5>(name, {"GPT2Tokenizer", "gpt2", "gpt_neo", "gptj", "codegen"});
   if (name == "opt" || (gpt2 && checkpoint.config().find("model_type").as_string() == "opt")) return kOpt;
   if (!gpt2) throw_unknown_class(file, name);
-  return kGpt2;
+  return kGpt2Class;
 }
 
 MergeTable read_merges_file(const fs::path& file, const TokenTable& tokens) {

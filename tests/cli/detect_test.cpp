@@ -111,7 +111,7 @@ TEST(Detect, RefusesWrongInputInOneLine) {
   expect_failure(command({"--threshold", "1.5"}), 2, "--threshold");
   expect_failure(command({"--memory", "1K"}), 6, "use a larger --memory");
   expect_failure({"detect", folder.path().string(), "-o", run}, 3, folder.path().string());
-  expect_failure({"detect", std::string(HEADSCOPE_SOURCE_DIR) + "/tests/golden/families/gemma3n", "-o", run}, 3,
+  expect_failure({"detect", std::string(HEADSCOPE_SOURCE_DIR) + "/tests/golden/families/longformer", "-o", run}, 3,
                  "headscope cannot run this model");
   EXPECT_FALSE(fs::exists(run));
   ASSERT_EQ(run_program(command({"--sequences", "2"})).code, 0);

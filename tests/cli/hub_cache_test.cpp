@@ -121,7 +121,7 @@ TEST(Family, OverridesTheConfigurationAndIsPartOfTheResult) {
   const std::string model = folder.path().string();
   expect_failure({"inspect", model}, 3, "model_type 'gpt3' is unknown; its tensors match gpt2; try --family gpt2");
   expect_failure({"inspect", model, "--family", "gpt3"}, 2,
-                 "unknown family 'gpt3' (did you mean 'gpt2'?); expected one of albert, ");
+                 "unknown family 'gpt3' (did you mean 'gpt2'?); expected one of aimv2_vision, albert, ");
   expect_failure({"inspect", model, "--family", "llama"}, 3, "was requested as family llama, but there is no");
   EXPECT_THAT(run_program({"inspect", model, "--family", "gpt2"}).out,
               HasSubstr("note         family gpt2 as requested, not as stated in config.json"));

@@ -240,6 +240,7 @@ TEST_F(PatchTest, RefusesWhatCannotBe) {
   fails({"--edges", edges("OK,L0H8,L1H0")}, 3, "the model has no head L0H8: it has 4 layers of 8 heads");
   fails({"--edges", edges("OK,L1H0,L1H3")}, 3, "L1H3 is not in a later layer than L1H0");
   fails({"--edges", edges("QK,L0H0,L1H3")}, 3, "expected pair OQ, OK, OV, OM or OU, found 'QK'");
+  fails({"--edges", edges("OR,L0H0,L1R")}, 3, "edges to L1R, the rotary key that the heads of its layer share");
   fails({"--edges", edges("OK,first,L1H3")}, 3, "expected the name of a head such as L4H7 or L4KV1, found 'first'");
   fails({"--edges", edges("OM,L0H0,L1H3")}, 3, "expected the name of an MLP such as L4M, found 'L1H3'");
   fails({"--edges", edges("OM,L0H0,L9M")}, 3, "edges.csv line 2: the model has no L9M: it has 4 layers");

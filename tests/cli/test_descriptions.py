@@ -123,6 +123,12 @@ def test_bash_completes_commands_options_and_values() -> None:
     assert complete_in_bash("headscope", "relate", "m", "--top", "''") == []
 
 
+def test_the_readme_counts_the_families() -> None:
+    families = json.loads(headscope("families", "--json"))["families"]
+    running = sum(one["capture"] for one in families)
+    assert f"| Families | {len(families)}, of which {running} run: " in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 def test_zsh_has_every_option() -> None:
     script = headscope("completion", "zsh")
     for command in COMMANDS:

@@ -87,6 +87,9 @@ CASES = {
     "m2m_100": Case("M2M100ForConditionalGeneration", "M2M100Config", BART | {"encoder_layers": 1}, "layer"),
     "blenderbot": Case("BlenderbotForConditionalGeneration", "BlenderbotConfig", BART | {"decoder_layers": 1}, "layer"),
     "plbart": Case("PLBartForConditionalGeneration", "PLBartConfig", BART | {"encoder_layers": 1}, "post"),
+    "blenderbot_small": Case(
+        "BlenderbotSmallForConditionalGeneration", "BlenderbotSmallConfig", BART | {"encoder_layers": 1}, "post",
+    ),
     "whisper": Case("WhisperForConditionalGeneration", "WhisperConfig", WHISPER, "layer"),
 }  # fmt: skip
 
@@ -97,7 +100,8 @@ SINUSOIDAL = ("marian", "pegasus")  # Their fixed positions are parameters.
 
 
 def attention(module: Any, names: list[str], norm: Any) -> Layer:
-    return Layer(*(attrgetter(name)(module).weight for name in names), gain=norm.weight)
+    q, k, v, o = (attrgetter(name)(module).weight for name in names)
+    return Layer(q, k, v, o, gain=norm.weight)
 
 
 def blocks_of(model: Any) -> tuple[list[Layer], list[Layer], list[Layer], Tensor | None]:

@@ -45,8 +45,10 @@ import golden_cases
 from make_hf_checkpoints import BASE_SEED, Layer, expected_arrays, fill, start_torch, to_numpy
 
 TOKENS = 12
-QK = re.compile(r"(q_b_proj|[qk](uery|ey)?(_proj|_lin)?|c_attn|query_key_value|qkv_proj|Wqkv)\.weight")
-QK_NORM = re.compile(r"[qk]_(layer)?norm(\.norms\.\d+)?\.weight")
+QK = re.compile(
+    r"(q_b_proj|attention\.self\.in_proj|[qk](uery|ey)?(_proj|_lin)?|c_attn|query_key_value|qkv_proj|Wqkv)\.weight"
+)
+QK_NORM = re.compile(r"(query|key|[qk])_(layer)?norm(\.norms\.\d+)?\.weight")
 SHARPEN = (1.0, 1.4, 2.0, 0.7, 2.8, 4.0, 5.6, 8.0, 11.0, 16.0, 0.5, 0.35, 0.25)
 
 
@@ -93,6 +95,8 @@ def latent(model: Any) -> Iterator[Shaped]:
     config = model.config
     heads, key, rank = config.num_attention_heads, config.qk_nope_head_dim, config.kv_lora_rank
     for block in model.model.layers:
+        if not has_attention(block, "self_attn.kv_b_proj"):
+            continue
         a = block.self_attn
         down, shared = a.kv_a_proj_with_mqa.weight.double().split([rank, config.qk_rope_head_dim])
         both = (a.kv_b_proj.weight.double() * a.kv_a_layernorm.weight.double()) @ down
@@ -118,7 +122,7 @@ def gemma_layers(model: Any) -> Iterator[Shaped]:
 
 def shaped_arrays(layers: list[Shaped]) -> dict[str, np.ndarray]:
     """[layer, head, d_model, width] of every role, raw and folded, in one array if all layers have the same shape."""
-    by_role: dict[str, list[np.ndarray | None]] = {}
+    by_role: dict[str, list[Any]] = {}  # None for a layer without the role
     for layer in layers:
         for role in "QKVOR":
             raw = folded = None
@@ -141,7 +145,10 @@ def shaped_arrays(layers: list[Shaped]) -> dict[str, np.ndarray]:
 
 
 def has_attention(block: Any, name: str) -> bool:
-    return hasattr(block, name.split(".")[0])
+    """Whether a block has the module of that name, which may be in another one."""
+    for part in name.split("."):
+        block = getattr(block, part, None)
+    return block is not None
 
 
 def gain_of(block: Any, norm: str, offset: float) -> tuple[Tensor | None, float]:
@@ -274,8 +281,9 @@ LATENT_MIX = {
 }
 LATENT_MIX |= {"moe_intermediate_size": 4, "n_shared_experts": 2}
 YARN_SCORES = rope("yarn", mscale=0.7, mscale_all_dim=1.2, **YARN)
-GEMMA4 = GROUPED | {"num_hidden_layers": 4, "head_dim": 4, "global_head_dim": 8, "vocab_size_per_layer_input": 20}
+GEMMA4: dict[str, Any] = GROUPED | {"num_hidden_layers": 4, "head_dim": 4, "global_head_dim": 8}
 GEMMA4 |= {"layer_types": 2 * ["sliding_attention", "full_attention"], "sliding_window": 4}
+GEMMA4 |= {"vocab_size_per_layer_input": 20}
 MODERN = TEXT | {"num_hidden_layers": 3, "local_attention": 6, "cls_token_id": 1, "sep_token_id": 2}
 DEBERTA = " ".join(f"attention.self.{x}_proj" for x in ("query", "key", "value")) + " attention.output.dense"
 WINDOWS = {"num_hidden_layers": 4, "layer_types": 3 * ["sliding_attention"] + ["full_attention"], "sliding_window": 4}
@@ -285,10 +293,10 @@ MIXED = GROUPED | {"num_experts_per_tok": 2, "tie_word_embeddings": False}
 LOCAL = MIXED | {"num_local_experts": 4}
 NARROW = MIXED | {"num_experts": 4, "moe_intermediate_size": 8, "shared_expert_intermediate_size": 12}
 FOUR = {"num_hidden_layers": 4}
-ROUTED = {"n_routed_experts": 8, "moe_intermediate_size": 4, "n_group": 4, "topk_group": 2}
+ROUTED: dict[str, Any] = {"n_routed_experts": 8, "moe_intermediate_size": 4, "n_group": 4, "topk_group": 2}
 ROUTED |= {"routed_scaling_factor": 1.5, "first_k_dense_replace": 1}
-LLAMA4 = {"intermediate_size_mlp": 6, "interleave_moe_layer_step": 2, "num_experts_per_tok": 1, "head_dim": 8}
-LLAMA4 |= {"attention_chunk_size": 5, "floor_scale": 4, "attn_scale": 0.3}
+LLAMA4: dict[str, Any] = {"intermediate_size_mlp": 6, "interleave_moe_layer_step": 2, "num_experts_per_tok": 1}
+LLAMA4 |= {"head_dim": 8, "attention_chunk_size": 5, "floor_scale": 4, "attn_scale": 0.3}
 GPT_OSS = LOCAL | {"head_dim": 8, "sliding_window": 4} | rope("yarn", truncate=False, **YARN)
 
 CASES: dict[str, Case] = {
@@ -368,8 +376,9 @@ CASES: dict[str, Case] = {
         split(names="self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.out_proj", norm="operator_norm"),
     ),
     "jamba": causal(
-        "Jamba", GROUPED | {"num_hidden_layers": 4, "attn_layer_period": 2, "attn_layer_offset": 1, "num_experts": 1,
-                            "mamba_d_state": 2, "mamba_dt_rank": 2, "use_mamba_kernels": False}, runs=False,
+        "Jamba", GROUPED | {"num_hidden_layers": 4, "attn_layer_period": 2, "attn_layer_offset": 1, "num_experts": 3,
+                            "expert_layer_period": 2, "expert_layer_offset": 0, "num_experts_per_tok": 2,
+                            "mamba_d_state": 3, "mamba_dt_rank": 2, "use_mamba_kernels": False},
     ),
     "deepseek_v3": causal(
         "DeepseekV3", LATENT | LATENT_MIX | rope("yarn", mscale=1.2, mscale_all_dim=1.2, **YARN), latent,
@@ -406,9 +415,10 @@ CASES: dict[str, Case] = {
     "gemma3n": Case(
         "Gemma3nForCausalLM", "Gemma3nTextConfig",
         GROUPED | {"num_hidden_layers": 4, "head_dim": 6, "num_kv_shared_layers": 2, "laurel_rank": 2,
-                   "altup_num_inputs": 2, "hidden_size_per_layer_input": 2, "vocab_size_per_layer_input": 20,
+                   "altup_num_inputs": 3, "activation_sparsity_pattern": [0.7, 0.0, 0.2, 0.0],
+                   "hidden_size_per_layer_input": 2, "vocab_size_per_layer_input": 20,
                    "layer_types": 2 * ["sliding_attention", "full_attention"], "sliding_window": 4},
-        gemma_layers, runs=False,
+        gemma_layers,
     ),
     "smollm3": causal("SmolLM3", GROUPED | {"num_hidden_layers": 4} | rope()),
     "granite": causal(
@@ -453,7 +463,7 @@ CASES: dict[str, Case] = {
     "helium": causal("Helium", GROUPED | {"head_dim": 4}),
     "vaultgemma": causal("VaultGemma", SMALL | LAYERS | {"query_pre_attn_scalar": 9}, split(offset=1.0)),
     "eurobert": Case("EuroBertForMaskedLM", "EuroBertConfig", SMALL, split()),
-    "apertus": causal("Apertus", SMALL, split(norm="attention_layernorm"), runs=False),
+    "apertus": causal("Apertus", SMALL | rope(), split(norm="attention_layernorm")),
     "biogpt": causal("BioGpt", TEXT, split(
         "biogpt.layers", "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.out_proj", "self_attn_layer_norm"
     ), norm="layer"),
@@ -548,7 +558,8 @@ def build(name: str, case: Case, sharpen: float) -> Any:
     torch.manual_seed(seed_of(name))
     model = getattr(hf, case.model)(getattr(hf, case.config)(**case.options), **case.arguments).float().eval()
     fill(model, seed_of(name))
-    normed = any(QK_NORM.search(parameter_name) for parameter_name, _ in model.named_parameters())
+    own = [key for key, _ in model.named_parameters() if "cross_attn" not in key]
+    normed = any(QK_NORM.search(key) for key in own)
     generator = torch.Generator().manual_seed(seed_of(name) + 2)
     for buffer_name, buffer in model.named_buffers():
         if buffer_name.endswith("layer_scalar"):
@@ -656,7 +667,7 @@ def make_case(name: str, case: Case, folder: Path) -> str:
         kind, arrays = run_once_biased(runner, folder, ids) if case.alibi_twice else run(runner, ids)
         arrays["input_ids"] = ids.numpy()
     heads = runner.config.get_text_config().num_attention_heads
-    layers = list(case.read(runner))
+    layers: list[Any] = list(case.read(runner))
     if isinstance(layers[0], Shaped):
         arrays |= compact(shaped_arrays(layers))
     else:

@@ -23,6 +23,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import gguf
 import numpy as np
@@ -31,7 +32,7 @@ from safetensors.numpy import load_file
 import make_gguf_checkpoints as heads
 from make_gguf_checkpoints import Arrays, Config, head_width, rope
 
-Writer = gguf.GGUFWriter
+Writer: TypeAlias = gguf.GGUFWriter
 Change = Callable[[str, np.ndarray, Config], np.ndarray]
 
 
@@ -255,18 +256,116 @@ def stack_head_norms(tensors: Arrays, config: Config) -> Arrays:
     return stacked
 
 
+ACTIVATION = {"alpha_p": "add_xielu_alpha_p", "alpha_n": "add_xielu_alpha_n", "beta": "add_xielu_beta",
+              "eps": "add_xielu_eps"}  # fmt: skip
+
+
 def without_activation(tensors: Arrays, _config: Config) -> Arrays:
-    """Apertus: the weights of the activation become keys, which are not read."""
+    """Apertus: the weights of the activation become keys."""
     return {name: data for name, data in tensors.items() if ".act_fn." not in name}
 
 
-EXPERT = re.compile(r"(model\.layers\.\d+\.)(?:mlp|block_sparse_moe)\.experts\.(\d+)\.(\w+)\.weight")
+def add_activation(writer: Writer, config: Config, tensors: Arrays) -> None:
+    for name, method in ACTIVATION.items():
+        stems = [f"model.layers.{i}.mlp.act_fn.{name}" for i in range(config["num_hidden_layers"])]
+        getattr(writer, method)([float(tensors[stem].item()) for stem in stems])
+
+
+def squeeze_kernels(name: str, data: np.ndarray, _config: Config) -> np.ndarray:
+    return data.squeeze(1) if name.endswith(("conv.conv.weight", "conv1d.weight")) else data
+
+
+def change_states(name: str, data: np.ndarray, config: Config) -> np.ndarray:
+    """Mamba: the rates of decay, negated, in place of their logarithms."""
+    return -np.exp(data) if name.endswith("A_log") else squeeze_kernels(name, data, config)
+
+
+def add_hybrid(writer: Writer, config: Config) -> None:
+    """Layers without attention have 0 KV heads."""
+    counts = [config["num_key_value_heads"] * (kind == "full_attention") for kind in config["layer_types"]]
+    add_decoder(writer, config | {"num_key_value_heads": counts, "rms_norm_eps": config["norm_eps"]})
+    writer.add_shortconv_l_cache(config["conv_L_cache"])
+
+
+def change_grouped_states(name: str, data: np.ndarray, config: Config) -> np.ndarray:
+    """Mamba 2: numbers per head are columns, and the norm has a row per group."""
+    data = change_states(name, data, config)
+    if name.endswith((".A_log", ".D")):
+        return data[:, None]
+    return data.reshape(config["n_groups"], -1) if name.endswith("mixer.norm.weight") else data
+
+
+def rename_step_bias(tensors: Arrays, _config: Config) -> Arrays:
+    return {name.replace(".dt_bias", ".dt_proj.bias"): data for name, data in tensors.items()}
+
+
+def add_nemotron_h(writer: Writer, config: Config) -> None:
+    kinds = config["layers_block_type"]
+    counts = [config["num_key_value_heads"] * (kind == "full_attention") for kind in kinds]
+    layers = {"num_hidden_layers": len(kinds), "num_key_value_heads": counts}
+    add_decoder(writer, config | layers | {"rms_norm_eps": config["layer_norm_epsilon"]})
+    writer.add_ssm_conv_kernel(config["conv_kernel"])
+    writer.add_ssm_inner_size(config["mamba_num_heads"] * config["mamba_head_dim"])
+    writer.add_ssm_state_size(config["ssm_state_size"])
+    writer.add_ssm_time_step_rank(config["mamba_num_heads"])
+    writer.add_ssm_group_count(config["n_groups"])
+
+
+def add_jamba(writer: Writer, config: Config) -> None:
+    period, offset = config["attn_layer_period"], config["attn_layer_offset"]
+    has_attention = [i % period == offset for i in range(config["num_hidden_layers"])]
+    counts = [config["num_key_value_heads"] * has for has in has_attention]
+    add_mixture(writer, config | {"num_key_value_heads": counts})
+    writer.add_ssm_conv_kernel(config["mamba_d_conv"])
+    writer.add_ssm_inner_size(config["mamba_expand"] * config["hidden_size"])
+    writer.add_ssm_state_size(config["mamba_d_state"])
+    writer.add_ssm_time_step_rank(config["mamba_dt_rank"])
+
+
+def add_exaone_moe(writer: Writer, config: Config) -> None:
+    add_routed_mixture(writer, config | {"n_routed_experts": config["num_experts"], "num_nextn_predict_layers": 0}
+                       | {"n_shared_experts": config["num_shared_experts"]})  # fmt: skip
+    writer.add_sliding_window_pattern([kind == "sliding_attention" for kind in config["layer_types"]])
+
+
+def add_alpha(writer: Writer, config: Config) -> None:
+    """HunYuan: the base of "dynamic" positions with an alpha is computed."""
+    parameters = dict(config["rope_parameters"])
+    if alpha := parameters.get("alpha"):
+        width = head_width(config)
+        parameters["rope_theta"] *= alpha ** (width / (width - 2))
+    routed = {"num_experts_per_tok": config["moe_topk"]} if "moe_topk" in config else {}
+    add = add_mixture if routed else add_decoder
+    add(writer, config | routed | {"rope_parameters": parameters})
+
+
+def add_ernie_mixture(writer: Writer, config: Config) -> None:
+    add_mixture(writer, config | {"num_experts": config["moe_num_experts"], "num_experts_per_tok": config["moe_k"]})
+
+
+def add_sigmoid_mixture(writer: Writer, config: Config) -> None:
+    add_mixture(writer, config)
+    writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
+
+
+def split_shared(tensors: Arrays, config: Config) -> Arrays:
+    """Granite: gate and up of the shared expert, which are one tensor in the file, become two."""
+    fused = {name: data for name, data in tensors.items() if "shared_mlp.input_linear" in name}
+    result = split_experts({name: data for name, data in tensors.items() if name not in fused}, config)
+    for name, data in fused.items():
+        for place, part in zip(("gate_proj", "up_proj"), np.split(data, 2), strict=True):
+            result[name.replace("shared_mlp.input_linear", f"mlp.shared_experts.{place}")] = part
+    return result
+
+
+EXPERT = re.compile(r"(model\.layers\.\d+\.)(?:mlp|block_sparse_moe|feed_forward)\.experts\.(\d+)\.(\w+)\.weight")
 PLACES = {"w1": "gate_proj", "w3": "up_proj", "w2": "down_proj"}
 
 
 def stack_experts(tensors: Arrays, _config: Config) -> Arrays:
     """One tensor for all experts, which are modules of their own in the file."""
-    result, experts = {}, {}
+    result: Arrays = {}
+    experts: dict[str, dict[int, np.ndarray]] = {}
     for name, data in tensors.items():
         if match := EXPERT.fullmatch(name):
             key = f"{match[1]}mlp.experts.{PLACES.get(match[3], match[3])}.weight"
@@ -325,6 +424,7 @@ class Case:
     strip: str = ""  # prefix the converter removes
     drop: tuple[str, ...] = ()  # prefixes of tensors it leaves out
     arrange: Callable[[Arrays, Config], Arrays] = stack_head_norms  # joins and splits tensors
+    add_tensor_keys: Callable[[Writer, Config, Arrays], None] | None = None  # keys made of tensors
 
 
 def permuted(arch: str, add_keys: Callable[[Writer, Config], None] = add_decoder) -> Case:
@@ -367,7 +467,19 @@ CASES = {
     ),
     "glm4_moe": Case("glm4moe", add_routed_mixture, arrange=add_predicting_layer),
     "arcee": permuted("arcee"),
-    "apertus": Case("apertus", arrange=without_activation),
+    "apertus": Case("apertus", arrange=without_activation, add_tensor_keys=add_activation),
+    "nemotron_h_dense": Case("nemotron_h", add_nemotron_h, change_grouped_states, arrange=rename_step_bias),
+    "jamba": Case("jamba", add_jamba, change_states, arrange=stack_experts),
+    "exaone_moe": Case("exaone-moe", add_exaone_moe, arrange=rename_correction),
+    "lfm2": Case("lfm2", add_hybrid, squeeze_kernels),
+    "ernie4_5_moe": Case("ernie4_5-moe", add_ernie_mixture, squeeze, arrange=rename_correction),
+    "minimax_m2": Case("minimax-m2", add_sigmoid_mixture, arrange=rename_correction),
+    "nomic_bert": Case("nomic-bert", strip="nomic_bert.", drop=("cls.",)),
+    "hunyuan_v1_dense": Case("hunyuan-dense", add_alpha),
+    "hunyuan_v1_moe": Case("hunyuan-moe", add_alpha, arrange=stack_experts),
+    "granitemoeshared": Case(
+        "granitemoe", add_granite_mixture, heads.permute_rope_rows, permuted=True, arrange=split_shared
+    ),
     "exaone4": Case("exaone4", add_exaone4),
     "gpt_oss": Case("gpt-oss", add_mixture, arrange=split_experts),
 }
@@ -375,7 +487,7 @@ CASES = {
 
 def gguf_tensors(case: Case, config: Config, tensors: Arrays) -> Arrays:
     arch = next(key for key, name in gguf.MODEL_ARCH_NAMES.items() if name == case.arch)
-    names = gguf.get_tensor_name_map(arch, 4)
+    names = gguf.get_tensor_name_map(arch, 8)
     result = {}
     for name, data in case.arrange(tensors, config).items():
         if name.startswith(case.drop):
@@ -389,6 +501,8 @@ def gguf_tensors(case: Case, config: Config, tensors: Arrays) -> Arrays:
 
 
 def stored_type(name: str, data: np.ndarray) -> type:
+    if ".ssm_a" in name or name.endswith("ssm_d"):
+        return np.float32
     return np.float32 if data.ndim < 2 or name.startswith("position_embd") or "_norm" in name else np.float16
 
 
@@ -400,6 +514,8 @@ def make_case(source: str, case: Case, out: Path) -> str:
     folder.mkdir()
     writer = Writer(folder / "model.gguf", case.arch)
     case.add_keys(writer, config)
+    if case.add_tensor_keys:
+        case.add_tensor_keys(writer, config, tensors)
     written = gguf_tensors(case, config, tensors)
     for name, data in written.items():
         writer.add_tensor(name, data.astype(stored_type(name, data)))

@@ -5,7 +5,7 @@ Applies to each model what llama.cpp's converter applies (transposes, un-interle
 permutes, adds one to Gemma's gains) and writes it with the `gguf` package.
 
 Input:   OUT/<case>/{config.json, model.safetensors, expected.npz}
-Output:  OUT/gguf_<family>/{model.gguf, expected.npz}
+Output:  OUT/gguf_<family>/model.gguf, and expected.npz unless the arrays are those of OUT/<family>
 The expected arrays are those of the Hugging Face case, so they come from live PyTorch
 modules; LLaMA's Q and K columns are reordered the way its rows are stored. The one
 quantized case takes them from the values the gguf package dequantizes. After writing,
@@ -326,7 +326,9 @@ def make_case(name: str, case: Case, out: Path) -> str:
     write_gguf(folder / "model.gguf", case, config, load_file(source / "model.safetensors"))
     with np.load(source / "expected.npz") as arrays:
         expected = expected_arrays(folder / "model.gguf", case, dict(arrays))
-    np.savez_compressed(folder / "expected.npz", **expected)  # type: ignore[arg-type]  # NumPy's allow_pickle
+    changed = case.permuted or case.quantized
+    if changed or name != f"gguf_{case.source}":
+        np.savez_compressed(folder / "expected.npz", **expected)  # type: ignore[arg-type]  # NumPy's allow_pickle
     size = sum(path.stat().st_size for path in folder.iterdir())
     return f"Q{list(expected['Q'].shape)} K{list(expected['K'].shape)} {size // 1024} KiB"
 

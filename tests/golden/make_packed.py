@@ -28,6 +28,7 @@ import sys
 import types
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -44,6 +45,13 @@ SHAPES = {
 
 Parts = dict[str, torch.Tensor]
 Decoded = tuple[np.ndarray, np.ndarray]  # numbers and steps
+
+
+class Packing(NamedTuple):
+    """One way to pack the weight of a linear map."""
+
+    config: dict[str, Any]  # quantization_config
+    pack: Callable[[torch.Tensor, torch.Generator], tuple[Parts, Decoded]]
 
 
 def weights(seed: int) -> dict[str, torch.Tensor]:
@@ -77,7 +85,7 @@ def grid(weight: torch.Tensor, group: int, bits: int, symmetric: bool) -> tuple[
     return scale, torch.round(-low / scale).clamp(0, top)
 
 
-def gptq(bits: int, symmetric: bool, act_order: bool, version: str) -> Callable[..., tuple[Parts, Decoded]]:
+def gptq(bits: int, symmetric: bool, act_order: bool, version: str) -> Packing:
     def pack(weight: torch.Tensor, generator: torch.Generator) -> tuple[Parts, Decoded]:
         from gptqmodel.nn_modules.qlinear.torch import TorchLinear
         from gptqmodel.utils.model import convert_gptq_v1_to_v2_format_module, convert_gptq_v2_to_v1_format_module
@@ -118,15 +126,15 @@ def gptq(bits: int, symmetric: bool, act_order: bool, version: str) -> Callable[
             del parts["g_idx"]
         return parts, (values, np.abs(scale.T[:, groups]))
 
-    pack.config = {"quant_method": "gptq", "bits": bits, "group_size": 16, "sym": symmetric, "desc_act": act_order,
+    config = {"quant_method": "gptq", "bits": bits, "group_size": 16, "sym": symmetric, "desc_act": act_order,
                    "checkpoint_format": version}
-    return pack
+    return Packing(config, pack)
 
 
 # --- AWQ -------------------------------------------------------------------------
 
 
-def awq() -> Callable[..., tuple[Parts, Decoded]]:
+def awq() -> Packing:
     def pack(weight: torch.Tensor, generator: torch.Generator) -> tuple[Parts, Decoded]:
         from awq.modules.linear import gemm
         from awq.utils.packing_utils import dequantize_gemm
@@ -149,8 +157,8 @@ def awq() -> Callable[..., tuple[Parts, Decoded]]:
         assert same_after_rounding(np.ascontiguousarray(values), library.contiguous())
         return parts, (values, np.abs(scale.T))
 
-    pack.config = {"quant_method": "awq", "bits": 4, "group_size": 16, "zero_point": True, "version": "gemm"}
-    return pack
+    config = {"quant_method": "awq", "bits": 4, "group_size": 16, "zero_point": True, "version": "gemm"}
+    return Packing(config, pack)
 
 
 # --- bitsandbytes -----------------------------------------------------------------
@@ -169,7 +177,7 @@ def book_steps(book: np.ndarray) -> np.ndarray:
     return np.array(steps).astype(np.float32)
 
 
-def bnb4(kind: str, nested: bool) -> Callable[..., tuple[Parts, Decoded]]:
+def bnb4(kind: str, nested: bool) -> Packing:
     def pack(weight: torch.Tensor, generator: torch.Generator) -> tuple[Parts, Decoded]:
         import bitsandbytes as bnb
 
@@ -199,12 +207,12 @@ def bnb4(kind: str, nested: bool) -> Callable[..., tuple[Parts, Decoded]]:
         assert values.dtype == np.float32 and same_after_rounding(values, library)
         return parts, (values, (book_steps(stored["quant_map"])[codes] * np.abs(factor)).reshape(state["shape"]))
 
-    pack.config = {"quant_method": "bitsandbytes", "load_in_4bit": True, "bnb_4bit_quant_type": kind,
+    config = {"quant_method": "bitsandbytes", "load_in_4bit": True, "bnb_4bit_quant_type": kind,
                    "bnb_4bit_use_double_quant": nested}
-    return pack
+    return Packing(config, pack)
 
 
-def bnb8() -> Callable[..., tuple[Parts, Decoded]]:
+def bnb8() -> Packing:
     def pack(weight: torch.Tensor, generator: torch.Generator) -> tuple[Parts, Decoded]:
         import bitsandbytes as bnb
 
@@ -216,14 +224,14 @@ def bnb8() -> Callable[..., tuple[Parts, Decoded]]:
         assert values.dtype == np.float32 and same_after_rounding(values, library)
         return parts, (values, np.broadcast_to(np.abs(scale * np.float32(1 / 127)), values.shape))
 
-    pack.config = {"quant_method": "bitsandbytes", "load_in_8bit": True}
-    return pack
+    config = {"quant_method": "bitsandbytes", "load_in_8bit": True}
+    return Packing(config, pack)
 
 
 # --- compressed-tensors --------------------------------------------------------------
 
 
-def compressed(form: str, dtype: torch.dtype, **arguments: object) -> Callable[..., tuple[Parts, Decoded]]:
+def compressed(form: str, dtype: torch.dtype, **arguments: object) -> Packing:
     def pack(weight: torch.Tensor, generator: torch.Generator) -> tuple[Parts, Decoded]:
         from compressed_tensors.compressors import BaseCompressor
         from compressed_tensors.quantization import QuantizationArgs, QuantizationScheme
@@ -271,14 +279,14 @@ def compressed(form: str, dtype: torch.dtype, **arguments: object) -> Callable[.
         return parts, (values, np.abs(step))
 
     weights_config = {"num_bits": 4, "type": "int", "symmetric": True, **arguments}
-    pack.config = {
+    config = {
         "quant_method": "compressed-tensors",
         "format": form,
         "quantization_status": "compressed",
         "config_groups": {"group_0": {"targets": ["Linear"], "weights": weights_config}},
         "ignore": ["lm_head"],
     }
-    return pack
+    return Packing(config, pack)
 
 
 # --- MXFP4 ---------------------------------------------------------------------------
@@ -286,7 +294,7 @@ def compressed(form: str, dtype: torch.dtype, **arguments: object) -> Callable[.
 E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6], np.float32)
 
 
-def mxfp4() -> Callable[..., tuple[Parts, Decoded]]:
+def mxfp4() -> Packing:
     def pack(weight: torch.Tensor, generator: torch.Generator) -> tuple[Parts, Decoded]:
         blocks = weight.numpy().reshape(weight.shape[0], -1, 32)
         exponent = np.floor(np.log2(np.abs(blocks).max(-1))) - 2
@@ -300,8 +308,8 @@ def mxfp4() -> Callable[..., tuple[Parts, Decoded]]:
         values = (E2M1[codes] * factor).reshape(weight.shape)
         return parts, (values, (book_steps(E2M1)[codes] * factor).reshape(weight.shape))
 
-    pack.config = {"quant_method": "mxfp4"}
-    return pack
+    config = {"quant_method": "mxfp4"}
+    return Packing(config, pack)
 
 
 GROUP = {"strategy": "group", "group_size": 16}
@@ -329,13 +337,13 @@ CASES = {
 
 
 def make(name: str, folder: Path) -> None:
-    pack = CASES[name]
+    packing = CASES[name]
     generator = torch.Generator().manual_seed(SEED)
     tensors: Parts = {}
-    expected: dict[str, np.ndarray] = {}
+    expected: dict[str, Any] = {}
     for module, weight in weights(SEED).items():
         begin = f"model.layers.0.self_attn.{module}."
-        parts, (values, steps) = pack(weight, generator)
+        parts, (values, steps) = packing.pack(weight, generator)
         for part, tensor in parts.items():
             tensors[begin + part] = tensor.detach()
         if module in ("q_proj", "o_proj"):
@@ -348,7 +356,7 @@ def make(name: str, folder: Path) -> None:
     save_file(tensors, folder / "model.safetensors")
     np.savez_compressed(folder / "expected.npz", **expected)
     config = {"model_type": "llama", "hidden_size": WIDTH, "num_hidden_layers": 1, "num_attention_heads": HEADS,
-              "num_key_value_heads": KV_HEADS, "head_dim": HEAD, "vocab_size": 8, "quantization_config": pack.config}
+              "num_key_value_heads": KV_HEADS, "head_dim": HEAD, "vocab_size": 8, "quantization_config": packing.config}
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
 
 

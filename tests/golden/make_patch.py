@@ -5,28 +5,30 @@ An independent implementation of "does the edge matter?" (METHODS 12), with hook
 edge runs from a query head s of layer a to role r (Q, K or V) of head t in a later layer b; under grouped queries the
 target of K and V is a KV head.
 
-Cut: the columns of t in the projection of r are computed again from norm(x + c), where x is the stream before layer b
-and c = m_s - o_s. o_s is what s adds to x; m_s is the same of its replacement: its mean over all tokens of all inputs,
-zero, or its output on the paired input. The norm is computed again. Nothing else changes by hand, so everything else in
-layer b reads x, and later layers run on what follows.
+Cut: the columns of t in the projection of r, or in what follows it over all heads together, are computed again from
+norm(x + c), where x is the stream before layer b and c = m_s - o_s. o_s is what s adds to x; m_s is the same of its
+replacement: its mean over all tokens of all inputs, zero, or its output on the paired input. The norm is computed
+again. Nothing else changes by hand, so everything else in layer b reads x, and later layers run on what follows.
 
 Between O and x there can be more than a sum. What is linear is applied as it is (DINOv2's layer scale). A norm on the
 branch (Gemma), and the norms of the sums in post-norm models (BERT) from layer a to layer b - 1, are made linear by
 keeping what they divided by in the clean pass: c becomes (c - mean c) / sd * gain, or c / rms * gain.
 
-Screen: as the cut, but the norm before attention keeps what it divided by as well. The value of an edge is the root
-mean square over all tokens of ||change of what t adds to the stream|| / ||x||. A KV head adds what its query heads add
-together. A norm on the branch keeps what it divided by; a norm of the sum (post-norm) comes later and does not count.
+Screen: as the cut, but the norm before attention keeps what it divided by as well, and so do norms of latents and of
+all heads together. The value of an edge is the root mean square over all tokens of ||change of what t adds to the
+stream|| / ||x||. A KV head adds what its query heads add together. A norm on the branch keeps what it divided by; a
+norm of the sum (post-norm) comes later and does not count.
 
 Output, per case: OUT/<case>/config.json, model.safetensors, case.json, expected.npz
-case.json         {"input": "ids" | "pixels"}
+case.json         {"input": "ids" | "pixels", "tower": ..., "output": "hidden"}; tower: which one, or which stage;
+                  hidden: there is no output head, and readouts take components of the last hidden state for logits
 expected.npz      lengths, ids and paired_ids int64, the inputs one after another; or pixels and paired_pixels
                   float32 [inputs, c, h, w];
                   readouts int64 [predictions, 4]: input, row, answer, other;
                   before [2]: the mean loss -ln p(answer), and the mean of logit(answer) - logit(other);
                   screen_<role>, loss_<role>, difference_<role> [3, sources, targets] for the replacements mean, zero
                   and pair: the screen, and what `before` becomes if the edge is cut. Sources and targets are all
-                  heads of all layers in order; 0 where the target is not later.
+                  heads of all layers in order, KV heads of the layers that have some; 0 where the target is not later.
 
 The models compute in float64, apart from what transformers itself does in float32. Weights as in make_forward.py.
 Made with torch 2.11.0, transformers 5.17.0, safetensors 0.8.
@@ -51,23 +53,12 @@ import transformers as hf
 from torch import Tensor, nn
 
 import golden_cases
-from make_forward import Case, build, rope, seed_of
+from make_forward import Case, build, seed_of
 from make_hf_checkpoints import start_torch
-from patch_blocks import (
-    ROLES,
-    Block,
-    bert_blocks,
-    dinov2_blocks,
-    gated_blocks,
-    gemma_blocks,
-    gpt2_blocks,
-    gpt_neox_blocks,
-    lfm2_blocks,
-    llama_blocks,
-    opt_blocks,
-    phi3_blocks,
-    vit_blocks,
-)
+from patch_blocks import ROLES, Block
+from patch_cases import CASES, IMAGE_SIZES, TOWERS
+from patch_qwen import QwenTower
+from patch_transfo_xl import TransfoXLModel
 
 REPLACEMENTS = ("mean", "zero", "pair")
 LENGTHS = (9, 14, 5)
@@ -79,12 +70,12 @@ MASK = 4  # the id that stands for a masked token
 
 def divided(norm: nn.Module, change: Tensor, clean: Tensor) -> Tensor:
     """What a change of the norm's input becomes if the norm divides by what it divides `clean` by."""
-    less_one = type(norm).__name__.startswith(("Gemma", "Qwen3Next", "Qwen3_5"))
-    weight = norm.weight + 1 if less_one else norm.weight
-    if isinstance(norm, nn.LayerNorm):
-        spread = (clean.var(-1, unbiased=False, keepdim=True) + norm.eps).sqrt()
+    less_one = type(norm).__name__.startswith(("Gemma2", "Qwen3Next", "Qwen3_5"))
+    weight = getattr(norm, "weight", torch.ones(())) + less_one
+    eps = getattr(norm, "eps", getattr(norm, "variance_epsilon", 1e-5))
+    if type(norm).__name__ in ("LayerNorm", "OlmoLayerNorm", "DebertaLayerNorm"):
+        spread = (clean.var(-1, unbiased=False, keepdim=True) + eps).sqrt()
         return (change - change.mean(-1, keepdim=True)) / spread * weight
-    eps = norm.eps if hasattr(norm, "eps") else norm.variance_epsilon
     return change / (clean.square().mean(-1, keepdim=True) + eps).sqrt() * weight
 
 
@@ -110,44 +101,64 @@ def hooked(handles: list[Any]) -> Iterator[None]:
             handle.remove()
 
 
+def in_order(rows: Tensor, order: Tensor | None) -> Tensor:
+    """One row per token. `order` has the token of each row, if they are not in order."""
+    rows = rows.detach().reshape(-1, rows.shape[-1])
+    return rows if order is None else rows[order.argsort()]
+
+
 class Subject:
     def __init__(self, model: Any, blocks: list[Block], heads: int, kv_heads: int, width: int) -> None:
         self.model, self.blocks, self.heads, self.kv_heads, self.width = model, blocks, heads, kv_heads, width
 
-    def targets(self, role: str) -> int:
-        return self.heads if role == "Q" else self.kv_heads
+    def targets(self, role: str, layer: int) -> int:
+        if role == "Q":
+            return self.heads
+        return self.blocks[layer].kv_heads if self.blocks[layer].width else self.kv_heads
+
+    def first_target(self, role: str, layer: int) -> int:
+        return sum(self.targets(role, earlier) for earlier in range(layer))
 
     def logits(self, one: dict[str, Tensor]) -> Tensor:
+        """The logits, or the last hidden state of a model without an output head."""
         with torch.no_grad():
-            result = self.model(**one).logits[0]
-        return result if result.ndim == 2 else result[None]
+            result = self.model(**one)
+        rows = result.logits[0] if hasattr(result, "logits") else result.last_hidden_state[0]
+        return rows if rows.ndim == 2 else rows[None]
 
     def clean(self, one: dict[str, Tensor]) -> Clean:
         x: list[Tensor] = []
         z: list[Tensor] = []
         normed: dict[nn.Module, Tensor] = {}
 
-        def keep(to: list[Tensor]) -> Callable[..., None]:
+        def keep(to: list[Tensor], order: Tensor | None = None) -> Callable[..., None]:
             return lambda _module, arguments, keywords: to.append(
-                (arguments[0] if arguments else keywords["hidden_states"]).detach()[0]
+                in_order(arguments[0] if arguments else keywords["hidden_states"], order)
             )
 
         def keep_norm(module: nn.Module, arguments: Any) -> None:
             d = arguments[0].shape[-1]
             normed[module] = arguments[0].detach().reshape(-1, d)
 
+        def keep_output(module: nn.Module, _arguments: Any, output: Tensor) -> None:
+            normed[module] = output.detach().reshape(-1, output.shape[-1])
+
         handles = []
         for block in self.blocks:
             handles.append(block.whole.register_forward_pre_hook(keep(x), with_kwargs=True))
-            handles.append(block.out_module.register_forward_pre_hook(keep(z), with_kwargs=True))
+            handles.append(block.out_module.register_forward_pre_hook(keep(z, block.order), with_kwargs=True))
             for norm in [*block.sum_norms, *([block.branch_norm] if block.branch_norm else [])]:
                 handles.append(norm.register_forward_pre_hook(keep_norm))
+        for altup in (block.altup for block in self.blocks if block.altup is not None):
+            for module in (altup.prediction_coefs, altup.correction_coefs):
+                handles.append(module.register_forward_hook(keep_output))
         with hooked(handles):
             logits = self.logits(one)
         return Clean(x, z, normed, logits)
 
-    def columns(self, head: int) -> slice:
-        return slice(head * self.width, (head + 1) * self.width)
+    def columns(self, layer: int, head: int, count: int = 1) -> slice:
+        width = self.blocks[layer].width or self.width
+        return slice(head * width, (head + count) * width)
 
     def contribution(self, layer: int, z: Tensor, columns: slice, clean: Clean) -> Tensor:
         """What outputs (or changes) of some heads of a layer add to the stream, before a norm of the sum."""
@@ -160,29 +171,70 @@ class Subject:
     def stream_change(self, source: tuple[int, int], target: int, instead: Tensor, clean: Clean) -> Tensor:
         """m_s - o_s before layer `target`; `instead` replaces the source's output before O."""
         layer, head = source
-        columns = self.columns(head)
+        columns = self.columns(layer, head)
         change = self.contribution(layer, instead - clean.z[layer][:, columns], columns, clean)
+        if self.blocks[layer].altup is not None:
+            return self.mixed_change(change, layer, target, clean) if target > layer else change
         for block in self.blocks[layer:target]:
             for norm in block.sum_norms:
                 change = divided(norm, change, clean.normed[norm])
+            if block.after is not None:
+                change = change * block.after
         return change
+
+    def mixed_change(self, change: Tensor, layer: int, target: int, clean: Clean) -> Tensor:
+        """The change of the stream that `target` reads, of one after the attention of `layer`."""
+        corrections = 1 + clean.normed[self.blocks[layer].altup.correction_coefs]
+        streams = torch.stack([change * one[:, None] for one in corrections.T])
+        for block in self.blocks[layer + 1 : target + 1]:
+            coefficients = clean.normed[block.altup.prediction_coefs]
+            to_from = coefficients.reshape(len(coefficients), len(streams), len(streams))
+            streams = streams + torch.einsum("tab,btd->atd", to_from, streams)
+            if block is self.blocks[target]:
+                break
+            innovation = streams[0] * block.scale - streams[0]
+            corrections = 1 + clean.normed[block.altup.correction_coefs]
+            streams = streams + torch.stack([innovation * one[:, None] for one in corrections.T])
+        return streams[0]
+
+    def reads(self, layer: int, role: str, x: Tensor, change: Tensor, frozen: bool) -> Tensor:
+        """What all heads of a role read from x + change; `frozen`: with the scales that norms have at x."""
+        block = self.blocks[layer]
+        steps = [*([block.norm] if block.norm else []), *block.steps.get(role, [block.read[role][0]])]
+        for step in steps:
+            apply = step.forward if isinstance(step, nn.Module) else step  # past the hooks
+            at_x = apply(x[None])[0]
+            is_norm = "Norm" in type(step).__name__
+            change = divided(step, change, x) if frozen and is_norm else apply((x + change)[None])[0] - at_x
+            x = at_x
+        return x + change
 
     def with_read(
         self, one: dict[str, Tensor], layer: int, role: str, head: int, read: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """The logits, and the heads' outputs of the layer, if one role of one head reads `read`."""
+        """The logits, and the heads' outputs of the layer, if one role of one head gives its columns of `read`."""
         block = self.blocks[layer]
         module, columns = block.read[role]
         z: list[Tensor] = []
+        edits: list[int] = []
 
-        def edit(projection: nn.Module, _arguments: Any, output: Tensor) -> Tensor:
+        def edit(_module: nn.Module, _arguments: Any, output: Tensor) -> Tensor | None:
+            edits.append(1)
+            if len(edits) > 1:
+                return None  # DeBERTa projects its table of positions, too
             changed = output.clone()
-            changed[0, :, columns(head)] = projection.forward(read[None])[0, :, columns(head)]
+            own = read if block.order is None else read[block.order]
+            if isinstance(columns(head), int):  # [..., token, head, component]
+                changed[..., columns(head), :] = own[:, columns(head)]
+            else:
+                changed[..., columns(head)] = own[:, columns(head)].reshape(changed[..., columns(head)].shape)
             return changed
 
         handles = [
             module.register_forward_hook(edit),
-            block.out_module.register_forward_pre_hook(lambda _module, arguments: z.append(arguments[0].detach()[0])),
+            block.out_module.register_forward_pre_hook(
+                lambda _module, arguments: z.append(in_order(arguments[0], block.order))
+            ),
         ]
         with hooked(handles):
             return self.logits(one), z[0]
@@ -207,21 +259,16 @@ def edge_values(
 ) -> tuple[float, np.ndarray]:  # fmt: skip
     """The screen's value, and the mean readouts after the cut."""
     source, role, (layer, head) = edge
-    block = subject.blocks[layer]
-    own = subject.heads // subject.targets(role)  # query heads that change
-    columns = slice(head * own * subject.width, (head + 1) * own * subject.width)
+    own = subject.heads // subject.targets(role, layer)  # query heads that change
+    columns = subject.columns(layer, head * own, own)
     squares, tokens, totals = 0.0, 0, np.zeros(2)
     for index, (one, clean, replacement) in enumerate(zip(inputs, cleans, instead, strict=True)):
         x = clean.x[layer]
         change = subject.stream_change(source, layer, replacement, clean)
-        read = x + change
-        frozen = read
-        if block.norm is not None:
-            read = block.norm(read)
-            frozen = block.norm(x) + divided(block.norm, change, x)
+        read = subject.reads(layer, role, x, change, frozen=False)
         logits, _ = subject.with_read(one, layer, role, head, read)
         totals += values_of(logits, readouts[readouts[:, 0] == index])
-        _, z = subject.with_read(one, layer, role, head, frozen)
+        _, z = subject.with_read(one, layer, role, head, subject.reads(layer, role, x, change, frozen=True))
         moved = z - clean.z[layer]
         elsewhere = moved.clone()
         elsewhere[:, columns] = 0
@@ -242,102 +289,94 @@ def measure(
     before = [values_of(clean.logits, readouts[readouts[:, 0] == i]) for i, clean in enumerate(cleans)]
     arrays = {"before": np.sum(before, axis=0) / len(readouts)}
     for role in ROLES:
-        shape = (len(REPLACEMENTS), layers * heads, layers * subject.targets(role))
+        shape = (len(REPLACEMENTS), layers * heads, subject.first_target(role, layers))
         for kind in ("screen", "loss", "difference"):
             arrays[f"{kind}_{role}"] = np.zeros(shape)
     for a in range(layers):
         for s in range(heads):
-            outputs = [clean.z[a][:, subject.columns(s)] for clean in cleans]
+            outputs = [clean.z[a][:, subject.columns(a, s)] for clean in cleans]
             mean = torch.cat(outputs).mean(0)
             instead = {
                 "mean": [mean.expand_as(output) for output in outputs],
                 "zero": [torch.zeros_like(output) for output in outputs],
-                "pair": [clean.z[a][:, subject.columns(s)] for clean in others],
+                "pair": [clean.z[a][:, subject.columns(a, s)] for clean in others],
             }
             for b in range(a + 1, layers):
                 for role in ROLES:
-                    for t in range(subject.targets(role)):
+                    for t in range(subject.targets(role, b)):
                         for k, name in enumerate(REPLACEMENTS):
                             edge = ((a, s), role, (b, t))
                             local, after = edge_values(subject, inputs, cleans, instead[name], readouts, edge)
-                            place = (k, a * heads + s, b * subject.targets(role) + t)
+                            place = (k, a * heads + s, subject.first_target(role, b) + t)
                             arrays[f"screen_{role}"][place] = local
                             arrays[f"loss_{role}"][place], arrays[f"difference_{role}"][place] = after
     return arrays
 
 
-# --- The cases -----------------------------------------------------------------------------------
-
-
-SIZES = {"hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 2}
-TEXT = SIZES | {"intermediate_size": 12, "vocab_size": 32, "max_position_embeddings": 16}
-TOKENS = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
-CAUSAL = TEXT | TOKENS | {"num_key_value_heads": 2}
-GROUPED = TEXT | TOKENS | {"num_attention_heads": 4, "num_key_value_heads": 2}
-ONE_GROUP = TEXT | TOKENS | {"num_key_value_heads": 1}
-GPT2 = {"n_embd": 16, "n_layer": 3, "n_head": 2, "n_inner": 12, "n_positions": 16, "vocab_size": 32}
-GPT2 |= {"bos_token_id": 1, "eos_token_id": 2}
-GEMMA2: dict[str, Any] = GROUPED | {"head_dim": 6, "query_pre_attn_scalar": 8, "sliding_window": 5}
-GEMMA2 |= {"attn_logit_softcapping": 6.0, "final_logit_softcapping": 5.0}
-MIXTURE = {"num_hidden_layers": 2, "num_key_value_heads": 1, "head_dim": 8, "sliding_window": 4}
-MIXTURE |= {"num_local_experts": 3, "num_experts_per_tok": 2}
-LFM2 = GROUPED | {"num_hidden_layers": 5, "full_attn_idxs": [0, 2, 3], "block_auto_adjust_ff_dim": False}
-LFM2 |= {"tie_word_embeddings": True}
-GATED = GROUPED | {"head_dim": 8, "layer_types": ["full_attention", "linear_attention", "full_attention"]}
-GATED |= {"linear_num_key_heads": 2, "linear_num_value_heads": 2, "linear_key_head_dim": 4, "linear_value_head_dim": 4}
-GATED |= {"num_experts": 0, "mlp_only_layers": [0, 1, 2]}
-IMAGE = SIZES | {"image_size": 12, "patch_size": 4, "num_channels": 3, "num_labels": 5}
-OPT = {k: v for k, v in TEXT.items() if k != "intermediate_size"} | TOKENS | {"ffn_dim": 12}
-OPT |= {"word_embed_proj_dim": 16, "do_layer_norm_before": False}
-
-
-def case(model: str, config: str, options: dict[str, Any], **rest: Any) -> Case:
-    return Case(model, lambda: getattr(hf, config)(**options), **{"sharpen": 2.0} | rest)
-
-
-CASES: dict[str, tuple[Case, Callable[[Any, int], Iterator[Block]]]] = {
-    "gpt2": (case("GPT2LMHeadModel", "GPT2Config", GPT2), gpt2_blocks),
-    "llama": (case("LlamaForCausalLM", "LlamaConfig", GROUPED | rope("default")), llama_blocks),
-    "bert": (case("BertForMaskedLM", "BertConfig", TEXT), bert_blocks),
-    "vit": (case("ViTForImageClassification", "ViTConfig", IMAGE | {"intermediate_size": 12}, tokens=0), vit_blocks),
-    "gemma2": (case("Gemma2ForCausalLM", "Gemma2Config", GEMMA2), gemma_blocks),
-    "qwen3": (case("Qwen3ForCausalLM", "Qwen3Config", GROUPED | {"head_dim": 6}), llama_blocks),
-    "gpt_neox": (
-        case("GPTNeoXForCausalLM", "GPTNeoXConfig", TEXT | TOKENS | rope("default", partial_rotary_factor=0.5)),
-        gpt_neox_blocks,
-    ),
-    "dinov2": (
-        case("Dinov2ForImageClassification", "Dinov2Config", IMAGE | {"mlp_ratio": 1}, tokens=0), dinov2_blocks
-    ),
-    "mistral": (case("MistralForCausalLM", "MistralConfig", ONE_GROUP | {"sliding_window": 4}), llama_blocks),
-    "phi3": (case("Phi3ForCausalLM", "Phi3Config", GROUPED | {"sliding_window": None}), phi3_blocks),
-    "opt_post": (case("OPTForCausalLM", "OPTConfig", OPT), opt_blocks),
-    "lfm2": (case("Lfm2ForCausalLM", "Lfm2Config", LFM2), lfm2_blocks),
-    "qwen3_next": (case("Qwen3NextForCausalLM", "Qwen3NextConfig", GATED), gated_blocks),
-    "gpt_oss": (
-        case("GptOssForCausalLM", "GptOssConfig", TEXT | TOKENS | MIXTURE | rope("default"), sharpen=3.0), llama_blocks
-    ),
-}  # fmt: skip
-
-
 # --- Making a case ---------------------------------------------------------------------------------
 
 
+OWN: dict[str, Any] = {"TransfoXLModel": TransfoXLModel, "QwenTower": QwenTower}  # not classes of transformers
+
+
+def is_headless(one: Case) -> bool:
+    """Whether the output is the last hidden state."""
+    return one.model.endswith(("Model", "Tower")) and "LMHead" not in one.model
+
+
+def load(one: Case, folder: Path) -> Any:
+    if one.model in OWN:
+        return OWN[one.model](folder)
+    model = getattr(hf, one.model).from_pretrained(folder, dtype=torch.float64, attn_implementation="eager").eval()
+    if hasattr(model.config, "num_local_experts"):
+        model.set_experts_implementation("eager")  # the other one does not compute in float64
+    return model
+
+
+def make_gemma_uneven(model: Any) -> None:
+    """Gives blocks of Gemma 4 factors of their own, and norms gains around 1: they are stored as they are."""
+    with torch.no_grad():
+        for i, layer in enumerate(model.model.layers):
+            if hasattr(layer, "layer_scalar"):
+                layer.layer_scalar.fill_(0.75 + 0.25 * i)
+        for module in model.modules():
+            if type(module).__name__ in ("Gemma3nRMSNorm", "Gemma4RMSNorm") and module.with_scale:
+                module.weight += 1
+
+
+def save_checkpoint(name: str, one: Case, folder: Path) -> None:
+    if folder.exists():
+        shutil.rmtree(folder)
+    if one.model in OWN:
+        OWN[one.model].save(folder, seed_of("patch " + name, one))
+        return
+    model = build("patch " + name, one)
+    if one.model.startswith(("Gemma3n", "Gemma4")):
+        make_gemma_uneven(model)
+    model.half().save_pretrained(folder)
+    (folder / "generation_config.json").unlink(missing_ok=True)
+
+
 def draw_inputs(
-    name: str, one: Case, config: Any, masked: bool
+    name: str, one: Case, config: Any
 ) -> tuple[dict[str, np.ndarray], list[dict[str, Tensor]], list[dict[str, Tensor]]]:
     """The arrays that describe inputs, paired inputs and readouts, and both kinds of inputs for transformers."""
     generator = torch.Generator().manual_seed(seed_of("patch " + name, one) + 1)
+    masked, hidden = "MaskedLM" in one.model, is_headless(one)
 
     def integers(low: int, high: int, size: tuple[int, ...]) -> Tensor:
         return torch.randint(low, high, size, generator=generator)
 
     readouts = []
     if not one.tokens:
-        shape = (2, 3, config.num_channels, config.image_size, config.image_size)
+        height, width = IMAGE_SIZES.get(name) or (config.image_size, config.image_size)
+        shape = (2, 3, 3, height, width)
         pixels = torch.randn(shape, generator=generator).float()
         for i in range(3):
-            readouts.append([i, 0, i, (i + 2) % config.num_labels])
+            if not hidden:
+                readouts.append([i, 0, i, (i + 2) % config.num_labels])
+            for row in range(3 if hidden else 0):  # components of the last hidden state stand for classes
+                readouts.append([i, row, 3 * i + row, i + row + 7])
         arrays = {"pixels": pixels[0].numpy(), "paired_pixels": pixels[1].numpy(), "readouts": np.array(readouts)}
         first, second = ([{"pixel_values": image[None].double()} for image in kind] for kind in pixels)
         return arrays, first, second
@@ -348,7 +387,10 @@ def draw_inputs(
         rows = list(range(1, len(text), 3)) if masked else list(range(FIRST, len(text) - 1))
         for row in rows:
             answer = int(text[row] if masked else text[row + 1])
-            readouts.append([i, row, answer, int(integers(5, vocabulary, (1,)))])
+            other = int(integers(5, vocabulary, (1,)))
+            if hidden:
+                answer, other = answer % config.hidden_size, other % config.hidden_size
+            readouts.append([i, row, answer, other])
             if masked:
                 text[row] = MASK
     arrays = {
@@ -361,12 +403,15 @@ def draw_inputs(
 def open_case(name: str, folder: Path) -> tuple[Any, Subject]:
     """The model of a case, as a reader meets it."""
     one, find_blocks = CASES[name]
-    model = getattr(hf, one.model).from_pretrained(folder, dtype=torch.float64, attn_implementation="eager").eval()
+    model = load(one, folder)
     config = model.config
-    if hasattr(config, "num_local_experts"):
-        model.set_experts_implementation("eager")  # the other one does not compute in float64
+    config.allow_global_per_layer_attribute_access = True  # Gemma 4: blocks know their own
     heads = config.num_attention_heads
-    width = getattr(config, "head_dim", None) or config.hidden_size // heads
+    if isinstance(heads, list):
+        stage = int(TOWERS[name].removeprefix("stage")) - 1
+        width = config.embed_dim * 2**stage // heads[stage]
+        return model, Subject(model, list(find_blocks(model, width)), heads[stage], heads[stage], width)
+    width = getattr(config, "v_head_dim", None) or getattr(config, "head_dim", None) or config.hidden_size // heads
     kv_heads = getattr(config, "num_key_value_heads", None) or heads
     with torch.no_grad():
         return model, Subject(model, list(find_blocks(model, width)), heads, kv_heads, width)
@@ -374,15 +419,14 @@ def open_case(name: str, folder: Path) -> tuple[Any, Subject]:
 
 def make_case(name: str, folder: Path) -> str:
     one, _ = CASES[name]
-    if folder.exists():
-        shutil.rmtree(folder)
-    build("patch " + name, one).half().save_pretrained(folder)
-    (folder / "generation_config.json").unlink(missing_ok=True)
+    save_checkpoint(name, one, folder)
     model, subject = open_case(name, folder)
     with torch.no_grad():
-        arrays, inputs, paired = draw_inputs(name, one, model.config, masked="MaskedLM" in one.model)
+        arrays, inputs, paired = draw_inputs(name, one, model.config)
         arrays |= measure(subject, inputs, paired, arrays["readouts"])
-    (folder / "case.json").write_text(json.dumps({"input": "ids" if one.tokens else "pixels"}) + "\n")
+    about = {"input": "ids" if one.tokens else "pixels"} | ({"output": "hidden"} if is_headless(one) else {})
+    about |= {"tower": TOWERS[name]} if name in TOWERS else {}
+    (folder / "case.json").write_text(json.dumps(about) + "\n")
     np.savez_compressed(folder / "expected.npz", **arrays)  # type: ignore[arg-type]  # NumPy's allow_pickle
     effects = np.concatenate([(arrays[f"loss_{r}"] - arrays["before"][0])[arrays[f"loss_{r}"] != 0] for r in ROLES])
     local = np.concatenate([arrays[f"screen_{r}"][arrays[f"screen_{r}"] != 0] for r in ROLES])

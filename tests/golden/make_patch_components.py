@@ -29,7 +29,8 @@ import torch
 import transformers as hf
 from torch import Tensor, nn
 
-from make_patch import CASES, REPLACEMENTS, Clean, Subject, divided, draw_inputs, hooked, open_case, values_of
+from make_patch import REPLACEMENTS, Clean, Subject, divided, draw_inputs, hooked, open_case, values_of
+from patch_cases import CASES
 
 
 @dataclass
@@ -37,11 +38,23 @@ class Readers:
     """The modules whose first argument is the stream, and which nothing but their reader depends on."""
 
     mlps: list[nn.Module]  # by layer with attention: the norm before the MLP, or its first projection
-    final: nn.Module
+    final: nn.Module | None  # None if it reads more than one stream
 
 
 def llama_readers(model: Any) -> Readers:
     return Readers([layer.post_attention_layernorm for layer in model.model.layers], model.model.norm)
+
+
+def olmo2_readers(model: Any) -> Readers:
+    return Readers([layer.mlp for layer in model.model.layers], model.model.norm)
+
+
+def gemma3n_readers(model: Any) -> Readers:
+    return Readers([layer.pre_feedforward_layernorm for layer in model.model.layers], None)
+
+
+def falcon_h1_readers(model: Any) -> Readers:
+    return Readers([layer.pre_ff_layernorm for layer in model.model.layers], model.model.final_layernorm)
 
 
 def gemma_readers(model: Any) -> Readers:
@@ -75,8 +88,28 @@ def opt_readers(model: Any) -> Readers:
     return Readers([layer.fc1 for layer in model.model.decoder.layers], model.lm_head)
 
 
+def deberta_readers(model: Any) -> Readers:
+    return Readers([layer.intermediate for layer in model.base_model.encoder.layer], model.cls)
+
+
+def dinov3_readers(model: Any) -> Readers:
+    return Readers([layer.norm2 for layer in model.model.layer], model.norm)
+
+
+def swin_readers(model: Any) -> Readers:
+    return Readers([layer.layernorm_after for layer in model.swin.encoder.layers[1].blocks], model.swin.layernorm)
+
+
 def vit_readers(model: Any) -> Readers:
     return Readers([layer.layernorm_after for layer in model.base_model.layers], model.base_model.layernorm)
+
+
+def bloom_readers(model: Any) -> Readers:
+    return Readers([block.post_attention_layernorm for block in model.transformer.h], model.transformer.ln_f)
+
+
+def mpnet_readers(model: Any) -> Readers:
+    return Readers([layer.intermediate for layer in model.base_model.encoder.layer], model.lm_head)
 
 
 def dinov2_readers(model: Any) -> Readers:
@@ -86,14 +119,28 @@ def dinov2_readers(model: Any) -> Readers:
 READERS: dict[str, Callable[[Any], Readers]] = {
     "gpt2": gpt2_readers,
     "bert": bert_readers,
+    "deberta": deberta_readers,
+    "deberta_v2": deberta_readers,
+    "dinov3": dinov3_readers,
+    "swin": swin_readers,
     "vit": vit_readers,
+    "beit": vit_readers,
+    "bloom": bloom_readers,
+    "mpnet": mpnet_readers,
+    "falcon_h1": falcon_h1_readers,
     "gemma2": gemma_readers,
+    "gemma3n": gemma3n_readers,
+    "gemma4": gemma_readers,
+    "gemma4_keys": gemma_readers,
     "gpt_neox": gpt_neox_readers,
     "dinov2": dinov2_readers,
     "opt_post": opt_readers,
     "lfm2": lfm2_readers,
     "qwen3_next": gated_readers,
-} | dict.fromkeys(("llama", "qwen3", "mistral", "phi3", "gpt_oss"), llama_readers)
+    "olmo2": olmo2_readers,
+} | dict.fromkeys(
+    "llama qwen3 mistral phi3 gpt_oss granite olmo stablelm hunyuan deepseek_v2 deepseek_v3".split(), llama_readers
+)
 PARALLEL = ("gpt_neox",)
 
 
@@ -113,6 +160,8 @@ def change_before(
     if mlp < len(subject.blocks) and subject.blocks[mlp].sum_norms:
         norm = subject.blocks[mlp].sum_norms[0]
         change = divided(norm, change, clean.normed[norm])
+    if mlp > source[0] and mlp < len(subject.blocks) and subject.blocks[mlp].altup is not None:
+        change = change * subject.blocks[mlp].scale  # of the stream after attention
     return change
 
 
@@ -126,18 +175,21 @@ def measure(
     arrays = {}
     for kind in ("loss", "difference"):
         arrays[f"{kind}_M"] = np.zeros((len(REPLACEMENTS), layers * heads, layers))
-        arrays[f"{kind}_U"] = np.zeros((len(REPLACEMENTS), layers * heads, 1))
+        if readers.final is not None:
+            arrays[f"{kind}_U"] = np.zeros((len(REPLACEMENTS), layers * heads, 1))
     for a in range(layers):
         for s in range(heads):
-            outputs = [clean.z[a][:, subject.columns(s)] for clean in cleans]
+            outputs = [clean.z[a][:, subject.columns(a, s)] for clean in cleans]
             mean = torch.cat(outputs).mean(0)
             instead = {
                 "mean": [mean.expand_as(output) for output in outputs],
                 "zero": [torch.zeros_like(output) for output in outputs],
-                "pair": [clean.z[a][:, subject.columns(s)] for clean in others],
+                "pair": [clean.z[a][:, subject.columns(a, s)] for clean in others],
             }
             for b in range(a + 1 if parallel else a, layers + 1):
                 letter, reader, column = ("M", readers.mlps[b], b) if b < layers else ("U", readers.final, 0)
+                if reader is None:
+                    continue
                 for k, name in enumerate(REPLACEMENTS):
                     totals = np.zeros(2)
                     for i, (one, clean) in enumerate(zip(inputs, cleans, strict=True)):
@@ -154,21 +206,21 @@ def make_case(name: str, folder: Path) -> str:
     one, _ = CASES[name]
     with torch.no_grad():
         model, subject = open_case(name, folder)
-        arrays, inputs, paired = draw_inputs(name, one, model.config, masked="MaskedLM" in one.model)
+        arrays, inputs, paired = draw_inputs(name, one, model.config)
         stored = np.load(folder / "expected.npz")
         for key, drawn in arrays.items():
             if not np.array_equal(stored[key], drawn):
                 raise ValueError(f"{key} is not what expected.npz was made with")
         found = measure(subject, READERS[name](model), name in PARALLEL, inputs, paired, arrays["readouts"])
     np.savez_compressed(folder / "components.npz", **found)  # type: ignore[arg-type]  # NumPy's allow_pickle
-    medians = []
-    for letter in "MU":
+    medians = {}
+    for letter in (letter for letter in "MU" if f"loss_{letter}" in found):
         effects = (found[f"loss_{letter}"] - stored["before"][0])[found[f"loss_{letter}"] != 0]
-        medians.append(float(np.median(np.abs(effects))))
-    if min(medians) < 1e-3:
+        medians[letter] = round(float(np.median(np.abs(effects))), 4)
+    if min(medians.values()) < 1e-3:
         raise ValueError("the effects are too small to be compared")
     size = (folder / "components.npz").stat().st_size
-    return f"median effect {medians[0]:.4f} into MLPs, {medians[1]:.4f} into the unembedding, {size // 1024} KiB"
+    return f"median effects {medians} into MLPs and the unembedding, {size // 1024} KiB"
 
 
 def main() -> int:

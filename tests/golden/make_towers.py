@@ -52,6 +52,7 @@ class Tower:
     any_shape: bool = False  # takes a list of patches
     heads: int = 0  # if the configuration lists several numbers
     head: str = ""  # path of the module that makes the output of the last hidden state
+    ends_with: str = ""  # path of the module after the last layer, if more follows
     stage: int | None = None  # of a model whose patches attend within windows, and are merged between stages
 
 
@@ -78,6 +79,7 @@ ROPE = {"rope_type": "default", "rope_theta": 100.0}
 SWIN = {"patch_size": 2, "embed_dim": 4, "window_size": 2, "mlp_ratio": 2.0}
 
 CLIP = "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.out_proj"
+AIMV2 = "attention.q_proj attention.k_proj attention.v_proj attention.out_proj"
 VIT = "attention.q_proj attention.k_proj attention.v_proj attention.o_proj"
 clip_blocks = split("encoder.layers", CLIP, "layer_norm1")
 pixtral_blocks = split("transformer.layers", VIT, "attention_norm")
@@ -89,7 +91,8 @@ llama_blocks = split("layers")
 
 
 def gemma_blocks(model: Any) -> Iterator[Layer]:
-    for block, layer in zip(model.layers, split("layers", offset=1.0)(model), strict=True):
+    layers: Iterator[Any] = split("layers", offset=1.0)(model)
+    for block, layer in zip(model.layers, layers, strict=True):
         yield layer._replace(scale=1 + block.post_attention_layernorm.weight)
 
 
@@ -105,7 +108,12 @@ def swin_blocks(stage: int) -> Any:
 def swinv2_blocks(stage: int) -> Any:
     names = "attention.self.query attention.self.key attention.self.value attention.output.dense"
     blocks = split("blocks", names, "", scale="layernorm_before.weight")
-    return lambda model: blocks(getattr(model, "swinv2", model).encoder.layers[stage])
+
+    def read(model: Any) -> Any:
+        body: Any = getattr(model, "swinv2", model)
+        return blocks(body.encoder.layers[stage])
+
+    return read
 
 
 def stages(read: Any, heads: list[int], image: tuple[int, int], norm: str = "layer") -> tuple[Tower, ...]:
@@ -236,15 +244,24 @@ CASES: dict[str, Case] = {
     ),
     "glm4v": Case(
         "Glm4vForConditionalGeneration", "Glm4vConfig",
-        {"vision_config": {"depth": 1, "hidden_size": 8, "num_heads": 2, "patch_size": 2, "image_size": 8,
+        {"vision_config": {"depth": 2, "hidden_size": 8, "num_heads": 2, "patch_size": 2, "image_size": 8,
                            "intermediate_size": 8, "out_hidden_size": 8},
          "text_config": G | {"hidden_size": 16, "rope_parameters": ROPE | {"partial_rotary_factor": 0.5,
                                                                            "mrope_section": [1, 1]}},
          "image_token_id": 3},
-        None,
+        Tower("model.visual", qwen_blocks, "rms", packed=True, image=(4, 8), ends_with="post_layernorm"),
         Tower("model.language_model", split("layers", scale="post_self_attn_layernorm.weight"), "rms",
               head="lm_head"),
     ),
+    "aimv2": Case(
+        "Aimv2VisionModel", "Aimv2VisionConfig", SMALL,
+        Tower("", split("encoder.layers", AIMV2, "rms_norm1"), "rms", image=(6, 6)),
+    ),
+    "llama4_vision": Case(
+        "Llama4VisionModel", "Llama4VisionConfig", V | {"projector_input_dim": 8, "projector_output_dim": 8},
+        Tower("", split("model.layers"), runs=False),
+    ),
+
     # A prompt is read in both directions; without the types of its tokens, transformers reads it forward.
     "paligemma": Case(
         "PaliGemmaForConditionalGeneration", "PaliGemmaConfig",
@@ -316,7 +333,7 @@ def inputs_of(name: str, kind: str, tower: Tower) -> dict[str, Tensor]:
     return {"pixel_values": torch.randn((1, 3, *tower.image), generator=generator).half().float()}
 
 
-def run_packed(module: Any, pixels: Tensor) -> dict[str, np.ndarray]:
+def run_packed(module: Any, pixels: Tensor, ends_with: str) -> dict[str, np.ndarray]:
     """Maps and output with the patches row by row. transformers does not return these maps."""
     size, merge = module.config.patch_size, module.config.spatial_merge_size
     rows, columns = pixels.shape[2] // size, pixels.shape[3] // size
@@ -325,7 +342,7 @@ def run_packed(module: Any, pixels: Tensor) -> dict[str, np.ndarray]:
     places = torch.arange(rows * columns).reshape(rows // merge, merge, columns // merge, merge)
     places = places.permute(0, 2, 1, 3).flatten()  # of the patches, in their order
     grid = torch.tensor([[1, rows, columns]])
-    source = sys.modules[type(module).__module__]
+    source: Any = sys.modules[type(module).__module__]
     seen = places
     if hasattr(source, "get_vision_window_index"):  # patches come in the order of windows, a window at a time
         order, _ = source.get_vision_window_index(grid, merge, module.window_size, size)
@@ -338,11 +355,16 @@ def run_packed(module: Any, pixels: Tensor) -> dict[str, np.ndarray]:
         return found
 
     source.eager_attention_forward = attend
+    ends: list[Tensor] = []
+    hooks = [attrgetter(ends_with)(module).register_forward_hook(lambda m, i, o: ends.append(o))] if ends_with else []
     try:
         with torch.no_grad():
-            output = module(patches, grid_thw=grid).last_hidden_state[None, seen.argsort()]
+            last = module(patches, grid_thw=grid).last_hidden_state
+            output = (ends[0] if ends else last)[None, seen.argsort()]
     finally:
         source.eager_attention_forward = original
+        for hook in hooks:
+            hook.remove()
     layers = []
     while maps:
         full, first = torch.zeros(maps[0].shape[1], rows * columns, rows * columns), 0
@@ -405,7 +427,7 @@ def run(model: Any, tower: Tower, inputs: dict[str, Tensor]) -> dict[str, np.nda
     if tower.any_shape:
         return run_any_shape(module, inputs["pixel_values"])
     if tower.packed:
-        return run_packed(module, inputs["pixel_values"])
+        return run_packed(module, inputs["pixel_values"], tower.ends_with)
     arguments = dict(tower.arguments)
     if tower.masked:
         size = module.config.patch_size

@@ -88,7 +88,8 @@ def main() -> int:
     np.testing.assert_allclose(attentions[:, 0], maps, rtol=0, atol=2e-6)
     np.testing.assert_allclose(output[0], hidden, rtol=0, atol=1e-5)
     heads = expected_arrays(layers(model), HEADS, "post")
-    raw = {name: values.astype(np.float16) for name, values in heads.items() if not name.startswith("folded")}
+    stored = [name for name in heads if not name.startswith("folded")]
+    raw: dict[str, Any] = {name: heads[name].astype(np.float16) for name in stored}
     np.savez_compressed(folder / "expected.npz", attentions=attentions, output=output, input_ids=ids.numpy(), **raw)
     size = sum(path.stat().st_size for path in folder.iterdir())
     largest = attentions[..., 4:, :].max(-1).mean()

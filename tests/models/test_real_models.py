@@ -77,7 +77,7 @@ def test_demo_tells_the_story_of_a_fetched_model(tmp_path: Path) -> None:
 
 def test_demo_says_where_a_fetched_model_should_be(tmp_path: Path) -> None:
     environment = {**os.environ, "HEADSCOPE_CACHE": str(tmp_path)}
-    words = [HEADSCOPE, "demo", "--model", "minilm", "-o", tmp_path / "run"]
+    words = [str(HEADSCOPE), "demo", "--model", "minilm", "-o", str(tmp_path / "run")]
     done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 3 and done.stderr.count("\n") == 1
     assert f"minilm: not fetched yet, {tmp_path}/models/minilm is not there: run 'make models'" in done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import headscope
 from conftest import ROOT
 
 MODEL = ROOT / "tests/golden/families/t5"
+BART = ROOT / "tests/golden/patch/bart"
 BLOCKS = ["encoder", "decoder", "cross"]
 
 
@@ -69,3 +71,15 @@ def test_a_target_may_be_a_list() -> None:
     found = headscope.capture(MODEL, ids=[5, 6, 7], target_ids="0,3,4,2").blocks["cross"].pattern
     assert found is not None
     assert found.shape[1:] == (4, 3)
+
+
+def test_patch_cuts_edges_within_and_between_blocks() -> None:
+    patch = partial(headscope.patch, BART, ids=[5, 6, 7, 8], target_ids="2,7,9,11", draws=2)
+    found = patch(top=3)
+    names = [*found.edges["source"], *found.edges["target"]]
+    assert {str(name).split(".")[0] for name in names} == set(BLOCKS)
+    assert found.screen["OK"].shape == (12, 12)
+    given = patch(edges=[("OK", "encoder.L0H1", "cross.L1H0")])
+    assert list(given.edges["target"]) == ["cross.L1H0"]
+    with pytest.raises(headscope.ArgumentError, match="takes its keys from the encoder, to which decoder"):
+        patch(edges=[("OK", "decoder.L0H1", "cross.L1H0")])

@@ -52,7 +52,7 @@ def test_errors_are_those_of_the_command_line(cache: Path, model_path: str, cli:
     with pytest.raises(headscope.ArgumentError, match="only models of the Hugging Face cache have revisions"):
         headscope.load(model_path, revision="main")
     with pytest.raises(
-        headscope.ArgumentError, match=r"unknown family 'gpt3' .did you mean 'gpt2'.*expected one of albert"
+        headscope.ArgumentError, match=r"unknown family 'gpt3' .did you mean 'gpt2'.*expected one of aimv2_vision"
     ):
         headscope.load(model_path, family="gpt3")
     with pytest.raises(headscope.UnsupportedError, match="was requested as family llama, but there is no"):

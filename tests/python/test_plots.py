@@ -112,8 +112,8 @@ def test_the_wiring_keeps_kv_heads_apart() -> None:
     assert len(np.unique(np.concatenate([queries, keys]), axis=0)) == len(kinds)
     assert {float(y) for y in keys[:, 1]} == {0.5, 2.5}
     lines = [found for found in axes.collections if isinstance(found, LineCollection)]
-    ends = np.array([path.vertices[-1] for found in lines for path in found.get_paths()])
-    begins = np.array([path.vertices[0] for found in lines for path in found.get_paths()])
+    ends = np.array([np.asarray(path.vertices)[-1] for found in lines for path in found.get_paths()])
+    begins = np.array([np.asarray(path.vertices)[0] for found in lines for path in found.get_paths()])
     assert len(ends) == len(relation.edges)
 
     def are(points: Any, heads: Any) -> Any:

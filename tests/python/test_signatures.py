@@ -100,8 +100,10 @@ def test_the_documentation_knows_every_name() -> None:
         assert re.search(rf"\b{name}\b", page), name
     # Parameters that it shows in code exist.
     parameters = {name for command in FUNCTIONS for name in inspect.signature(function_of(command)).parameters}
-    others = {headscope.load, headscope.from_torch, headscope.view, headscope.Model.weights,
-              headscope.Relation.affinity, headscope.Result.save, headscope.Result.plot}
+    others: set[Callable[..., Any]] = {
+        *(headscope.load, headscope.from_torch, headscope.view, headscope.Model.weights),
+        *(headscope.Relation.affinity, headscope.Result.save, headscope.Result.plot),
+    }
     parameters |= {name for function in others for name in inspect.signature(function).parameters}
     from headscope import _plots
 

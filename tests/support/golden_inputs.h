@@ -21,12 +21,8 @@ inline std::filesystem::path golden_model(const std::string& name) {
   return std::filesystem::exists(folder / "model.gguf") ? folder / "model.gguf" : folder;
 }
 
-/// The inputs of a case.
-inline std::vector<ModelInput> golden_inputs(const std::string& name) {
-  const JsonDocument about = JsonDocument::open(kForwardCases / name / "case.json");
-  const std::string shared(about.root().find("expected").as_string().value_or(name));
-  const std::string arrays(about.root().find("arrays").as_string().value_or("expected.npz"));
-  const NpzFile file = NpzFile::open(kForwardCases / shared / arrays);
+/// Inputs as the golden arrays hold them: ids or pixels.
+inline std::vector<ModelInput> inputs_of(const NpzFile& file) {
   std::vector<ModelInput> inputs;
   if (const auto ids = file.find("input_ids")) {
     const std::size_t n = ids->view().shape[1];
@@ -46,6 +42,14 @@ inline std::vector<ModelInput> golden_inputs(const std::string& name) {
                                  std::vector<float>(begin, begin + static_cast<std::ptrdiff_t>(size))}});
   }
   return inputs;
+}
+
+/// The inputs of a case.
+inline std::vector<ModelInput> golden_inputs(const std::string& name) {
+  const JsonDocument about = JsonDocument::open(kForwardCases / name / "case.json");
+  const std::string shared(about.root().find("expected").as_string().value_or(name));
+  const std::string arrays(about.root().find("arrays").as_string().value_or("expected.npz"));
+  return inputs_of(NpzFile::open(kForwardCases / shared / arrays));
 }
 
 /// The concatenated outputs of all inputs.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "headscope/forward/forward.h"
+#include "headscope/io/json.h"
 #include "headscope/io/npz.h"
 #include "headscope/model/role.h"
 #include "headscope/patch/cut.h"
@@ -22,13 +23,20 @@ namespace headscope::test {
 
 inline const std::filesystem::path kPatchCases = std::filesystem::path(HEADSCOPE_SOURCE_DIR) / "tests/golden/patch";
 
-inline std::vector<std::string> patch_cases() {
+/// The names of all cases that have a file.
+inline std::vector<std::string> patch_cases(const std::string& file = "expected.npz") {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(kPatchCases)) {
-    names.push_back(entry.path().filename().string());
+    if (std::filesystem::exists(entry.path() / file)) names.push_back(entry.path().filename().string());
   }
   std::ranges::sort(names);
   return names;
+}
+
+/// The tower, or the stage, that a case is about; empty for models with one.
+inline std::string tower_of(const std::string& name) {
+  const JsonDocument about = JsonDocument::open(kPatchCases / name / "case.json");
+  return std::string(about.root().find("tower").as_string().value_or(""));
 }
 
 /// In the order of the golden arrays.
@@ -39,13 +47,21 @@ inline constexpr std::array kReadingRoles = {Role::kQ, Role::kK, Role::kV};
 class PatchCase {
  public:
   explicit PatchCase(const std::string& name)
-      : model_(Model::open(kPatchCases / name)), file_(NpzFile::open(kPatchCases / name / "expected.npz")) {
+      : model_(Model::open(kPatchCases / name, {.tower = tower_of(name)})),
+        file_(NpzFile::open(kPatchCases / name / "expected.npz")) {
     if (file_.find("pixels")) {
       inputs = images("pixels");
       paired = images("paired_pixels");
+    } else if (file_.find("features")) {
+      inputs = recordings("features");
+      paired = recordings("paired_features");
     } else {
-      inputs = texts("ids");
-      paired = texts("paired_ids");
+      inputs = texts("ids", "lengths");
+      paired = texts("paired_ids", "lengths");
+    }
+    if (file_.find("target_ids")) {
+      const std::vector<ModelInput> targets = texts("target_ids", "target_lengths");
+      for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i].target = paired[i].target = targets[i].ids;
     }
     losses.resize(inputs.size());
     differences.resize(inputs.size());
@@ -75,23 +91,19 @@ class PatchCase {
   /// All edges into a role, and the index of each in the array of `expected`.
   [[nodiscard]] std::vector<PatchEdge> edges(Role role) const {
     std::vector<PatchEdge> all;
-    const bool grouped = sizes().kv_heads != sizes().heads;
-    for (std::size_t a = 0; a < sizes().layers; ++a) {
-      for (std::size_t s = 0; s < sizes().heads; ++s) {
-        for (std::size_t b = a + 1; b < sizes().layers; ++b) {
-          for (std::size_t t = 0; t < targets(role); ++t) {
-            all.push_back({{a, s}, role, {b, t, grouped && is_key_value(role)}});
-          }
-        }
+    for (std::size_t row = 0; row < sizes().layers * sizes().heads; ++row) {
+      for (std::size_t column = 0; column < columns(role); ++column) {
+        if (const auto edge = edge_at(role, row, column, sizes())) all.push_back(*edge);
       }
     }
     return all;
   }
   [[nodiscard]] std::size_t index(const PatchEdge& edge) const {
-    const std::size_t source = edge.source.layer * sizes().heads + edge.source.head;
-    return (source * sizes().layers + edge.target.layer) * targets(edge.role) + edge.target.head;
+    return row_of(edge, sizes()) * columns(edge.role) + column_of(edge, sizes());
   }
   [[nodiscard]] std::size_t targets(Role role) const { return role == Role::kQ ? sizes().heads : sizes().kv_heads; }
+  /// Targets of all layers.
+  [[nodiscard]] std::size_t columns(Role role) const { return targets_before(sizes().layers, role, sizes()); }
 
   /// Numbers of another file beside the golden one.
   [[nodiscard]] static std::vector<double> read(const NpzFile& file, const std::string& name) {
@@ -109,11 +121,11 @@ class PatchCase {
   }
   [[nodiscard]] std::vector<double> numbers(const std::string& name) const { return read(file_, name); }
 
-  [[nodiscard]] std::vector<ModelInput> texts(const std::string& name) const {
+  [[nodiscard]] std::vector<ModelInput> texts(const std::string& name, const std::string& lengths) const {
     const std::vector<std::int64_t> ids = integers(name);
     std::vector<ModelInput> all;
     std::size_t first = 0;
-    for (const std::int64_t length : integers("lengths")) {
+    for (const std::int64_t length : integers(lengths)) {
       ModelInput& input = all.emplace_back();
       for (const std::size_t end = first + static_cast<std::size_t>(length); first < end; ++first) {
         input.ids.push_back(static_cast<std::uint32_t>(ids[first]));
@@ -132,6 +144,18 @@ class PatchCase {
       const auto begin = values.begin() + static_cast<std::ptrdiff_t>(i * size);
       all.push_back({.pixels = {shape[1], shape[2], shape[3],
                                 std::vector<float>(begin, begin + static_cast<std::ptrdiff_t>(size))}});
+    }
+    return all;
+  }
+
+  [[nodiscard]] std::vector<ModelInput> recordings(const std::string& name) const {
+    const auto array = file_.find(name);
+    const Shape& shape = array->view().shape;
+    const std::vector<float> values = npy_values<float>(array->view(), name);
+    std::vector<ModelInput> all(shape[0]);
+    for (std::size_t i = 0; i < shape[0]; ++i) {
+      const auto begin = values.begin() + static_cast<std::ptrdiff_t>(i * shape[1] * shape[2]);
+      all[i].audio = {shape[1], shape[2], {begin, begin + static_cast<std::ptrdiff_t>(shape[1] * shape[2])}};
     }
     return all;
   }

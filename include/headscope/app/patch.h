@@ -40,6 +40,7 @@ struct PatchRequest {
 
   ModelSource model = {};
   InputSources inputs = {};
+  TargetSources targets = {};
   std::vector<std::filesystem::path> pairs_with = {};  ///< Paired inputs, as many as inputs.
   std::vector<ModelInput> paired_in_memory = {};       ///< The same; used if not empty.
   std::optional<Replacement> replace = {};             ///< Nothing: kPair if there are paired inputs, else kMean.

@@ -92,7 +92,7 @@ class InputReader {
   /// Reads a PNG or JPEG file.
   [[nodiscard]] DescribedInput image(const std::filesystem::path& path);
   /// Prepares an image that is in memory as one from a file: as gray for models that take one channel.
-  [[nodiscard]] DescribedInput image(Image image, std::string source);
+  [[nodiscard]] DescribedInput image(Image image, const std::string& source);
   /// Reads an npy file of normalized pixels, see `read_pixels`.
   [[nodiscard]] std::vector<DescribedInput> pixels(const std::filesystem::path& path);
   [[nodiscard]] DescribedInput pixels(Pixels pixels, std::string source) const;

@@ -83,6 +83,24 @@ struct StreamRows {
   MatrixView values;
 };
 
+/// A stream that no branch reads (Gemma 3n), before a layer: one row per token.
+struct SideRows {
+  std::size_t input;
+  std::size_t layer;
+  std::size_t side;  ///< Counted from 0.
+  MatrixView values;
+};
+
+/// How the n streams of a layer are mixed: one row per token. Before the layer, n x n numbers that are added to the
+/// identity, by new stream and old one. After it, n numbers: stream s gets 1 + number s times what the layer has
+/// changed in the main stream.
+struct StreamMixing {
+  std::size_t input;
+  std::size_t layer;
+  bool corrects;  ///< Whether `factors` are those of the correction, after the layer.
+  MatrixView factors;
+};
+
 /// What the norm after a branch divides each token by, as factors. With the factors held fixed, a change c of the
 /// norm's input becomes (c - mean c) * factor * gain (LayerNorm) or c * factor * gain (RMSNorm).
 struct NormFactors {
@@ -92,11 +110,21 @@ struct NormFactors {
   std::span<const float> factors;
 };
 
+/// Keys and values that later layers use in place of their own (`HeadSizes::kv_layer`), after norms and positions: one
+/// row per token, the KV heads concatenated.
+struct LentRows {
+  std::size_t input;
+  std::size_t layer;  ///< Whose keys they are.
+  MatrixView keys;
+  MatrixView values;
+};
+
 /// Changes what one head reads in one role, and nothing else.
 struct ReadEdit {
   Role role;          ///< Q, K or V.
   std::size_t head;   ///< A query head for Q, a KV head for K and V.
-  MatrixView change;  ///< Added to the stream before the norm, which is computed again: one row per token.
+  MatrixView change;  ///< Added to the stream before the norm, which is computed again: one row per token. For K and V
+                      ///< of cross-attention, to the output of the encoder before its last norm.
 };
 
 struct ForwardOptions {
@@ -121,15 +149,29 @@ struct ForwardOptions {
   /// Heads whose output is replaced.
   std::vector<HeadReplacement> replacements = {};
 
-  /// Called before every layer, and after every norm that follows a branch.
+  /// Called before every layer, after its streams are mixed if it has several; and after every norm that follows a
+  /// branch.
   std::function<void(const StreamRows&)> on_stream = {};
+  std::function<void(const SideRows&)> on_side = {};
+  std::function<void(const StreamMixing&)> on_mixing = {};
   std::function<void(const NormFactors&)> on_norm = {};
+  /// Receives the output of the encoder, before its last norm; the layer is one past the last of the encoder.
+  std::function<void(const StreamRows&)> on_encoder_output = {};
 
   /// Number of times that every input is run. Copy c of input i has the index c * inputs + i in all calls.
   std::size_t copies = 1;
   /// First layer to run. If it is not 0, `start` writes the stream before it, in place of the embedding.
   std::size_t begin_layer = 0;
   std::function<void(std::size_t input, MatrixSpan rows)> start = {};
+  /// Writes one of the streams that no branch reads, if the model has some and `start` is set.
+  std::function<void(std::size_t input, std::size_t side, MatrixSpan rows)> start_side = {};
+  /// Writes the output of the encoder, before its last norm, if the first layer is one of the decoder. The encoder is
+  /// not run then. Copies of an input must have the same, which is projected once.
+  std::function<void(std::size_t input, MatrixSpan rows)> encoder_output = {};
+  /// Receives the keys and values of the layers that lend them, and returns those of layers before the first one to
+  /// run. The views are used before the first layer begins.
+  std::function<void(const LentRows&)> on_lent_keys = {};
+  std::function<LentRows(std::size_t input, std::size_t layer)> lent_keys = {};
   /// What heads of the first layer read instead of the stream. The views are used before the next layer begins.
   std::function<std::vector<ReadEdit>(std::size_t input)> edits = {};
   /// What is added to what the MLP of the first layer, or the unembedding, reads of the stream, before their norm: one
@@ -164,6 +206,9 @@ void run_forward(const Model& model, std::span<const ModelInput> inputs, const F
 
 /// Number of tokens that a model makes of that many frames of audio.
 [[nodiscard]] std::size_t frames_to_tokens(const NetworkInput& in, std::size_t frames);
+
+/// Whether a layer from `begin` on uses the keys and values of a layer in place of its own.
+[[nodiscard]] bool lends_keys(const HeadSizes& sizes, std::size_t layer, std::size_t begin = 0) noexcept;
 
 /// Returns the memory that a pass needs at least if its longest input has this many tokens.
 /// \throws Error  as `resolve_network`.

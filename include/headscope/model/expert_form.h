@@ -33,8 +33,9 @@ struct ExpertNames {
   std::string correction = {};            ///< Full name of what is added to the scores, for choosing only.
   std::vector<ExpertForm> forms = {};     ///< Forms found in files.
   std::string shared_up = {};             ///< Modules of the expert that every token uses, if the file has it ...
-  std::string shared_gate = {};
+  std::string shared_gate = {};           ///< Empty if there is none, or if its rows are the first half of `shared_up`:
   std::string shared_down = {};
+  bool shared_fused = false;       ///< ... whether they are;
   std::string shared_switch = {};  ///< ... and the one whose sigmoid its output is multiplied by.
 };
 

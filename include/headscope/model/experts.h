@@ -40,7 +40,8 @@ struct Router {
 /// An MLP that every token uses beside its chosen experts.
 struct SharedExpert {
   StoredLinear up;
-  StoredLinear gate;
+  std::optional<StoredLinear> gate;
+  bool gate_in_up = false;  ///< The first half of the output of `up` is the gate.
   StoredLinear down;
   const StoredTensor* switched = nullptr;  ///< [d_model]; the sigmoid of its product with x is a factor on the result.
 };

@@ -103,6 +103,7 @@ struct Layout {
   std::string shared_kv_key = {};
   /// Only some layers have attention. They are numbered by themselves.
   bool hybrid = false;
+  bool one_branch = false;  ///< A layer is attention, a mixer or an MLP, behind one norm (Nemotron-H).
   /// Full names, with or without the prefix; any one of them holds the token embedding / unembedding.
   std::vector<std::string> embedding = {};
   std::vector<std::string> unembedding = {};

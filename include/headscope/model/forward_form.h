@@ -29,14 +29,44 @@ struct MlpNames {
   bool fused = false;
 };
 
-/// Names of what a hybrid's layers without attention have in its place: a short convolution or the gated delta rule.
+/// What a hybrid's layers without attention have in its place.
+enum class MixerKind {
+  kConvolution,     ///< A short convolution (LFM2).
+  kDelta,           ///< The gated delta rule (Qwen3-Next).
+  kSelectiveState,  ///< Mamba (Jamba).
+  kGroupedState,    ///< Mamba 2 (Bamba, Granite 4, Nemotron-H).
+};
+
+/// Names of a mixer. A mixer has only those of its kind.
 struct MixerNames {
+  MixerKind kind = MixerKind::kConvolution;
+  bool beside_attention = false;                  ///< Each layer has both, which read the same (Falcon-H1).
   std::vector<std::vector<std::string>> in = {};  ///< Forms found in files, each a list of modules.
   std::string kernel = {};                        ///< Module.
-  std::string decay = {};                         ///< Full name; empty for a convolution.
+  std::string decay = {};                         ///< Full name.
   std::string step_bias = {};                     ///< Full name.
-  std::string norm = {};
+  std::string skip = {};                          ///< Full name.
+  std::string norm = {};                          ///< Of the output.
   std::string out = {};
+  // Of Mamba: the map to steps, B and C, the norms of the three, and the map from steps to channels.
+  std::string select = {};
+  std::string step_norm = {};
+  std::string write_norm = {};
+  std::string read_norm = {};
+  std::string step = {};
+};
+
+/// Names of the streams beside the one that attention and the MLP read and write (AltUp, arXiv 2301.13310).
+struct SideStreamNames {
+  // Of side stream {i}: from the embedded tokens to it, and from it to what is averaged in the end.
+  std::string in = {};
+  std::string out = {};
+  // Of a block.
+  std::string router = {};
+  std::string router_norm = {};
+  std::string prediction = {};
+  std::string correction = {};
+  std::string output_scale = {};  ///< Full name.
 };
 
 /// Names of what a forward pass reads besides the heads' own matrices. A name refers to a module with a weight and a
@@ -53,7 +83,8 @@ struct ForwardNames {
   std::string embedding_tables = {};
   std::string embedding_projections = {};
   std::vector<std::string> convolutions = {};  ///< Over the time of audio features; each but the first halves it.
-  std::string embedding_norm = {};             ///< Norm of the embedded tokens.
+  std::string embedding_norm = {};             ///< Norm of the embedded tokens ...
+  bool norm_before_positions = false;          ///< ... before positions are added to them.
   std::string project_in = {};                 ///< From the embedding width to d_model, if they differ.
   bool narrow_embedding = false;   ///< Positions, token types and norm have the embedding width, too (ELECTRA).
   std::string relative_bias = {};  ///< kRelativeBias: full name of the table [buckets, heads].
@@ -70,6 +101,9 @@ struct ForwardNames {
   /// kDisentangled: projections of relative positions to keys and queries, if the heads' own are not used.
   std::string relative_key = {};
   std::string relative_query = {};
+  /// Full names of biases of Q and V, if the tensor in which they are fused has none (DeBERTa).
+  std::string q_bias = {};
+  std::string v_bias = {};
   std::string content_bias = {};   ///< kRelative: full name of what is added to queries that are compared with keys ...
   std::string position_bias = {};  ///< ... and with distances, [heads, d_head].
   std::string mlp_norm = {};       ///< Norm of the MLP's input; if empty, a parallel block reuses the heads' norm.
@@ -85,9 +119,16 @@ struct ForwardNames {
   std::string token_out = {};
   std::string token_out_norm = {};
   std::string block_scale = {};  ///< Full name of the tensor with one factor on the stream after the block.
-  ExpertNames experts = {};      ///< Of the layers that have a mixture instead.
-  std::string mlp_scale = {};    ///< Full name of the tensor of per-channel factors on the MLP's output.
-  std::string sinks = {};        ///< Full name of the scores of an extra key, by head (gpt-oss).
+  SideStreamNames side_streams = {};
+  // A branch beside attention: norm(out(in(x))) of what attention reads (Laurel).
+  std::string low_rank_in = {};
+  std::string low_rank_out = {};
+  std::string low_rank_norm = {};
+  /// xIELU, an activation with weights of its own in every layer: prefix of their full names (Apertus).
+  std::string activation_weights = {};
+  ExpertNames experts = {};    ///< Of the layers that have a mixture instead.
+  std::string mlp_scale = {};  ///< Full name of the tensor of per-channel factors on the MLP's output.
+  std::string sinks = {};      ///< Full name of the scores of an extra key, by head (gpt-oss).
 
   MixerNames mixer = {};
 
@@ -143,6 +184,7 @@ enum class RotaryLayers {
   kAll,
   kListed,    ///< Those with 1 in `no_rope_layers`, else all but the last of every `no_rope_layer_interval` (SmolLM3).
   kWindowed,  ///< Those with a window (Cohere 2).
+  kStated,    ///< All if `position_embedding_type` is "rope", else none (Granite 4).
 };
 
 /// Keys of config.json that hold constant factors; an empty key, or one that is absent, means 1.
@@ -214,6 +256,7 @@ struct ForwardRules {
   /// Queries of layers without rotary positions grow: b is `attn_scale`, the length `floor_scale`, and positions count
   /// from 1, unless `attn_temperature_tuning` is false (Llama 4).
   bool tempered_queries = false;
+  bool head_norms_last = false;  ///< Queries and keys are normalized after they are rotated (HunYuan).
   /// Queries and keys of layers with rotary positions are divided by their root mean square, unless `use_qk_norm` is
   /// false (Llama 4).
   bool bare_head_norms = false;
@@ -222,6 +265,17 @@ struct ForwardRules {
   bool whole_ramp_in_gguf = true;  ///< YaRN: the bounds of the ramp are whole pairs; config.json says it in `truncate`.
   std::size_t rotary_width = 0;    ///< GPT-J: default of `rotary_dim`, the number of rotated components; 0: use
                                    ///< `rotary_share`.
+
+  /// Gates below a quantile, `activation_sparsity_pattern` by layer, are 0; by default that of 0.95 in the first 10 of
+  /// more than 10 layers (Gemma 3n).
+  bool sparse_gates = false;
+
+  std::size_t state_groups = 1;         ///< Mamba 2: default of `mamba_n_groups` or `n_groups`.
+  bool states_normed_by_group = false;  ///< Mamba 2: the norm is over the heads of a group, not over all.
+  /// Factors by place: `key_multiplier`, `attention_in_multiplier`, `attention_out_multiplier`, `mlp_multipliers`,
+  /// `ssm_in_multiplier`, `ssm_multipliers` and `ssm_out_multiplier` (Falcon-H1).
+  bool factors_by_place = false;
+  double min_state_step = 0;  ///< Mamba 2: default of `time_step_min`, the least step; 0: it is not read.
 
   RouterRules router = {};
 

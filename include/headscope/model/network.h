@@ -36,10 +36,45 @@ struct LatentProjections {
 };
 
 /// What a block adds to the stream after its MLP: norm(out(act(gate(x)) * e)), with e the token's input for the layer.
+/// If there are side streams, it is added to these, and x is the stream times `scale`.
 struct TokenInput {
   StoredLinear gate;
   StoredLinear out;
   StoredNorm norm;
+  const StoredTensor* scale = nullptr;  ///< [d_model]; nullptr: 1.
+};
+
+/// How a block treats all streams (AltUp). Before it, each becomes a combination of all; after it, the change of the
+/// main one is added to each, times a factor. Both depend on m = tanh(router(norm(x) / d_model)) of the main one.
+struct StreamUpdate {
+  StoredLinear router;
+  StoredNorm router_norm;
+  StoredLinear prediction;  ///< From m to the n x n coefficients that are added to the identity.
+  StoredLinear correction;  ///< From m to the n factors, minus 1.
+};
+
+/// Streams that no branch reads. They begin as maps of the embedded tokens; maps of them are averaged with the main one
+/// in the end. All of these maps keep the magnitude of the main stream.
+struct SideStreams {
+  std::vector<StoredLinear> in;
+  std::vector<StoredLinear> out;
+};
+
+/// A branch beside attention, x + norm(out(in(x))) of what attention reads. The stream becomes (stream + branch) /
+/// sqrt(2) after attention (Gemma 3n).
+struct LowRankBranch {
+  StoredLinear in;
+  StoredLinear out;
+  StoredNorm norm;
+};
+
+/// The weights of xIELU (arXiv 2411.13010): positive x^2 + slope x above 0, negative (e^min(x, limit) - 1 - x) + slope
+/// x below.
+struct Xielu {
+  float positive = 0;
+  float negative = 0;
+  float slope = 0.5F;
+  float limit = -1e-6F;
 };
 
 /// What is added to the scaled scores by head and distance.
@@ -77,6 +112,27 @@ struct NetworkStage {
   std::optional<PatchMerging> to_next;  ///< Nothing for the last stage.
 };
 
+/// Mamba 2 (arXiv 2405.21060): as Mamba, with one rate of decay, step and skip per head, and B and C per group of
+/// heads.
+struct GroupedState {
+  StoredLinear in;  ///< [gates | x | B | C | steps]
+  std::array<float, 5> in_factors = {1, 1, 1, 1, 1};
+  const StoredTensor* kernel = nullptr;     ///< Convolution of [x | B | C], [width, 1, taps].
+  const StoredTensor* bias = nullptr;       ///< Of the convolution; nullptr if there is none.
+  const StoredTensor* decay = nullptr;      ///< Its logarithm, by head.
+  const StoredTensor* skip = nullptr;       ///< By head.
+  const StoredTensor* step_bias = nullptr;  ///< By head.
+  std::optional<StoredNorm> norm;           ///< Of the gated output, in `norm_groups` parts.
+  std::size_t norm_groups = 1;
+  bool norm_first = false;  ///< The gates are applied after the norm.
+  StoredLinear out;
+  float out_factor = 1;
+  std::size_t heads = 0;
+  std::size_t groups = 1;
+  std::size_t states = 0;
+  float min_step = 0;
+};
+
 /// One layer: the tensors it reads, in order of use.
 struct NetworkLayer {
   Block block = Block::kOnly;
@@ -89,6 +145,8 @@ struct NetworkLayer {
   std::optional<StoredNorm> q_norm;  ///< Over the components of a head, or of all heads (`joint_head_norms`).
   std::optional<StoredNorm> k_norm;
   std::optional<StoredNorm> v_norm;
+  /// Added to the output of `linear`, by role; nullptr for those whose `linear` has the bias, or that have none.
+  std::array<const StoredTensor*, 3> role_biases = {};
   bool own_keys = true;  ///< If not, keys and values are those of an earlier layer (`HeadSizes::kv_layer`).
   std::optional<StoredLinear> relative_key;  ///< From relative positions to what queries are compared with, all heads.
   std::optional<StoredLinear> relative_query;   ///< The same for keys.
@@ -112,6 +170,14 @@ struct NetworkLayer {
   StoredLinear down;
   std::optional<StoredNorm> norm_after_mlp;
   const StoredTensor* mlp_scale = nullptr;
+  std::optional<float> gate_cutoff;  ///< Gates below mean + this * deviation are 0, others are less by as much.
+  std::optional<Xielu> xielu;
+  std::optional<GroupedState> beside;  ///< Reads what attention reads; its output is added to that of attention.
+  float attention_factor = 1;          ///< On the output of attention ...
+  float gate_factor = 1;               ///< ... on the gates of the MLP ...
+  float mlp_factor = 1;                ///< ... and on its output.
+  std::optional<LowRankBranch> low_rank;
+  std::optional<StreamUpdate> update;
   std::optional<TokenInput> token_input;
   const StoredTensor* block_scale = nullptr;  ///< [1]: a factor on the stream after the block.
   std::size_t window = 0;                     ///< Number of tokens a query sees, itself included; 0: all.
@@ -152,12 +218,31 @@ struct GatedDelta {
   std::size_t d_value = 0;
 };
 
-/// A layer of a hybrid without attention: one of the two mixers in its place, then the MLP of `block`.
+/// Mamba (arXiv 2312.00752): each channel x has a state s of `decay`'s columns, s <- e^(-e^decay step) s + step x B,
+/// and gives (s C + skip x) silu(gate). B, C and the steps depend on the token.
+struct SelectiveState {
+  StoredLinear in;                       ///< [x | gates]
+  const StoredTensor* kernel = nullptr;  ///< Convolution of x, [width, 1, taps].
+  const StoredTensor* bias = nullptr;    ///< Of the convolution; nullptr if there is none.
+  StoredLinear select;                   ///< From x to [step | B | C].
+  std::optional<StoredNorm> step_norm;   ///< Of the three ...
+  std::optional<StoredNorm> write_norm;  ///< ... B ...
+  std::optional<StoredNorm> read_norm;   ///< ... and C.
+  StoredLinear step;                     ///< To a step per channel; softplus follows.
+  const StoredTensor* decay = nullptr;   ///< [width, states]
+  const StoredTensor* skip = nullptr;    ///< [width]
+  StoredLinear out;
+};
+
+/// A layer of a hybrid without attention: one of the mixers in its place, or none, then the MLP of `block`, if it has
+/// one.
 struct MixerLayer {
   std::size_t before = 0;  ///< The layer with attention that it precedes, as these are numbered.
   NetworkLayer block;
   std::optional<ShortConvolution> convolution = {};
   std::optional<GatedDelta> delta = {};
+  std::optional<SelectiveState> selective = {};
+  std::optional<GroupedState> grouped = {};
 };
 
 /// Relative positions that queries and keys are compared with, in a table with one row per bucket of distances.
@@ -211,6 +296,7 @@ struct NetworkInput {
   bool interpolate = false;
   bool between_corners = false;  ///< Positions are interpolated linearly, corners on corners.
   std::optional<StoredNorm> norm;
+  bool norm_first = false;       ///< It comes before the positions.
   std::size_t image_height = 0;  ///< Image size that the table of positions is for; 0 if the files do not say.
   std::size_t image_width = 0;
 };
@@ -241,20 +327,20 @@ struct Network {
   float clip = 0;                 ///< Limit of the absolute values of queries, keys and values; 0: none.
   float branch_factor = 1;        ///< On the outputs of attention and MLP, before they are added to the stream.
   bool joint_head_norms = false;  ///< q_norm and k_norm are over all heads together.
+  bool head_norms_last = false;   ///< They come after the rotation.
   ScoreBias bias;
   RelativePositions relative;
   /// Queries are multiplied by 1 + this * ln(1 + floor((position + query_shift) / query_period)).
   double query_growth = 0;
   double query_period = 1;
   double query_shift = 0;
-  /// Why edges between heads cannot be cut, although the model can be run; empty if they can.
-  std::string no_patch;
   Rotary rotary;        ///< Width 0: none.
   Rotary local_rotary;  ///< For layers with `local_rotary`.
   NetworkInput input;
   std::vector<NetworkLayer> layers;  ///< In the order of `HeadSizes`.
   std::optional<NetworkStage> stage;
   std::vector<MixerLayer> mixers;  ///< In order; empty unless the model is a hybrid.
+  SideStreams side_streams;        ///< Empty unless the family has some (Gemma 3n).
   /// Of a model with an encoder and a decoder: what the decoder reads, the norm at the end of the encoder, and the bias
   /// of the decoder's self-attention. Cross-attention has no bias.
   std::optional<NetworkInput> target;
@@ -269,8 +355,5 @@ class Model;
 /// \throws Error  kUnsupported if the family, or this member of it, has no forward pass here; kFormat if a tensor is
 ///                missing or has a wrong shape, or if the configuration contradicts itself.
 [[nodiscard]] Network resolve_network(const Model& model);
-
-/// \throws Error  kUnsupported if edges between the model's heads cannot be cut.
-void require_patchable(const Model& model, const Network& network);
 
 }  // namespace headscope

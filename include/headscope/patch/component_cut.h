@@ -2,6 +2,7 @@
 
 #include "headscope/model/head_id.h"
 #include "headscope/model/head_sizes.h"
+#include "headscope/model/network.h"
 #include "headscope/relate/component.h"
 
 namespace headscope {
@@ -19,5 +20,9 @@ struct ComponentCut {
 /// the source
 ///                writes.
 void check_cut(const ComponentCut& cut, const HeadSizes& sizes, bool parallel);
+
+/// \throws Error  kInvalidArgument if the unembedding does not read the stream of the model's stage (Swin);
+///                kUnsupported if it reads the mean of several streams (Gemma 3n).
+void require_read_by_unembedding(const Network& network);
 
 }  // namespace headscope

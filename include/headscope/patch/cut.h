@@ -10,26 +10,11 @@
 #include "headscope/model/role.h"
 #include "headscope/patch/component_cut.h"
 #include "headscope/patch/head_change.h"
+#include "headscope/patch/patch_edge.h"
 #include "headscope/patch/readout.h"
 #include "headscope/patch/recorded_pass.h"
 
 namespace headscope {
-
-/// An edge that can be cut: what one role of a head reads from an earlier head.
-struct PatchEdge {
-  HeadId source;  ///< A query head: its output.
-  Role role;      ///< Q, K or V of the target.
-  HeadId target;  ///< In a later layer. A query head for Q; for K and V a KV head, if the model groups queries.
-
-  friend bool operator==(const PatchEdge&, const PatchEdge&) = default;
-};
-
-/// \throws Error  kInvalidArgument if an edge names a head that does not exist, or its target is not later than its
-///                source.
-void check_edge(const PatchEdge& edge, const HeadSizes& sizes);
-
-/// The head that has this index among those with a role: a KV head for K and V if the model groups queries.
-[[nodiscard]] HeadId target_head(Role role, std::size_t layer, std::size_t index, const HeadSizes& sizes) noexcept;
 
 /// Cuts edges one at a time (METHODS 12): the target's role reads norm(x - o_s + m_s) instead of norm(x), everything
 /// else in its layer reads x, and later layers run on what follows. An MLP or the unembedding is a target in the same
@@ -44,7 +29,8 @@ class CutMeter {
   /// The mean over all readouts with each edge cut, in the order of the edges.
   ///
   /// Cost: a forward pass from the target's layer on per edge; of one layer for the unembedding. Cuts of one layer run
-  /// as a batch, which shares each read of the weights; layers below the cut are not run again. `finished` holds the
+  /// as a batch, which shares each read of the weights; layers below the cut are not run again. A cut in a decoder runs
+  /// no layer of the encoder. `finished` holds the
   /// cuts that an earlier run measured and receives those of this one; null to keep nothing.
   ///
   /// \throws Error  as `check_edge` or `check_cut`, and `run_forward`.
@@ -64,11 +50,11 @@ class CutMeter {
     std::size_t head;
     std::string id;
   };
-  [[nodiscard]] static Cut cut_of(const PatchEdge& edge);
+  [[nodiscard]] Cut cut_of(const PatchEdge& edge) const;
   [[nodiscard]] Cut cut_of(const ComponentCut& cut) const;
   [[nodiscard]] std::vector<double> measure_all(std::span<const Cut> cuts, const Context& context,
                                                 FinishedWork* finished) const;
-  [[nodiscard]] std::size_t cuts_at_once(const Context& context) const;
+  [[nodiscard]] std::size_t cuts_at_once(std::size_t layer, const Context& context) const;
   void want_readouts(ForwardOptions& pass) const;
   [[nodiscard]] std::vector<double> measure_or_restore(std::span<const Cut> batch, const Context& context,
                                                        FinishedWork* finished) const;

@@ -32,7 +32,9 @@ class ReadoutSum {
   double sum_ = 0;
 };
 
-/// The next token of every token from `first` on, for causal language models.
+/// The tokens that the rows of the output belong to: those of the target, if the model has a decoder.
+[[nodiscard]] const std::vector<std::uint32_t>& output_ids(const ModelInput& input) noexcept;
+/// The next token of every token from `first` on, for causal language models and decoders.
 [[nodiscard]] std::vector<Readout> next_token_readouts(const ModelInput& input, std::size_t first);
 
 }  // namespace headscope

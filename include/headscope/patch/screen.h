@@ -15,17 +15,19 @@ namespace headscope {
 /// Local effects of all edges into one role.
 struct Screen {
   Role role;
-  /// Rows: all query heads, layer-major. Columns: all targets, layer-major; KV heads for K and V. 0 where the target is
-  /// not later than the source.
+  /// Rows: all query heads, layer-major. Columns: all targets (`column_of`); KV heads for K and V. 0 where nothing
+  /// flows from the source to the target.
   Matrix values;
 };
 
 /// Estimates for every pair of heads what a cut would change (METHODS 12): the root mean square over tokens of
-/// ||change of the target's output|| / ||x||, with x the stream before the target's layer and the scale of its norm
-/// held fixed. The output of a KV head is the sum of those of the query heads that use it.
+/// ||change of the target's output|| / ||x||, with x the stream before the target's layer. The scales of its norm, of
+/// norms of latents and of norms over all heads together are held fixed; norms of single heads are computed again. The
+/// output of a KV head is the sum of those of the query heads of its layer that use it.
 ///
 /// The change of a query, key or value is z_s (O_s^T R_t), with z_s the change of the source's output and R_t the
-/// target's reading matrix: the h x h blocks whose squares the projection kernel sums.
+/// target's reading matrix: the h x h blocks whose squares the projection kernel sums. In latent attention R_t is a
+/// product, whose factors are applied one after the other.
 ///
 /// Cost per pair: 2 d h^2 flops for the block, then an attention of n tokens per input. Memory: the blocks of two
 /// layers at a time, the maps of one layer and the result. Results do not depend on the number of threads. `finished`
@@ -37,7 +39,7 @@ struct Screen {
                                          FinishedWork* finished = nullptr);
 
 /// Returns the memory that it needs, including the result. `lengths` are the numbers of tokens of the inputs.
-[[nodiscard]] std::size_t screen_memory(const HeadSizes& sizes, std::span<const std::size_t> lengths,
+[[nodiscard]] std::size_t screen_memory(const HeadSizes& sizes, std::span<const TokenCounts> lengths,
                                         std::span<const Role> roles);
 
 }  // namespace headscope

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "headscope/model/head_id.h"
+#include "headscope/model/head_sizes.h"
 
 namespace headscope {
 
@@ -31,11 +32,12 @@ struct ComponentId {
         head(id.head),
         block(id.block) {}
   /// A component that is not a head.
-  explicit ComponentId(ComponentKind other, std::size_t in_layer = 0) noexcept : kind(other), layer(in_layer) {}
+  explicit ComponentId(ComponentKind other, std::size_t in_layer = 0, Block in = Block::kOnly) noexcept
+      : kind(other), layer(in_layer), block(in) {}
 
   /// One expert of a layer's MLP; a shared expert has the number after the last of the others.
-  [[nodiscard]] static ComponentId expert(std::size_t layer, std::size_t number) noexcept {
-    ComponentId id(ComponentKind::kExpert, layer);
+  [[nodiscard]] static ComponentId expert(std::size_t layer, std::size_t number, Block in = Block::kOnly) noexcept {
+    ComponentId id(ComponentKind::kExpert, layer, in);
     id.head = number;
     return id;
   }
@@ -57,13 +59,20 @@ struct ComponentId {
 };
 
 /// Returns "L4H7", "L4KV1", "L4R" for the shared rotary key of layer 4, "L4M" for its MLP, "L4M12" for its expert 12,
-/// "E", "P" or "U".
+/// "E", "P" or "U"; "decoder.L4M" if the block has a name.
 [[nodiscard]] std::string to_string(const ComponentId& id);
 /// The inverse of `to_string`; heads as `parse_head`.
 [[nodiscard]] std::optional<ComponentId> parse_component(std::string_view text) noexcept;
 
+/// The MLP of a layer, which is counted through all blocks. That of a decoder's layer follows cross-attention: layer
+/// cross.L2 has the MLP decoder.L2M.
+[[nodiscard]] ComponentId mlp_of(std::size_t layer, const HeadSizes& sizes) noexcept;
+/// The inverse; nothing if the model has no such layer.
+[[nodiscard]] std::optional<std::size_t> layer_of_mlp(const ComponentId& mlp, const HeadSizes& sizes) noexcept;
+
 /// Whether what `source` writes is in the residual stream when `target` reads it. The MLP of a layer reads what the
-/// heads of its layer write, unless the block is `parallel`: both then read the same stream.
+/// heads of its layer write, unless the block is `parallel`: both then read the same stream. Of a model with an encoder
+/// and a decoder, only for targets that are no heads of cross-attention, which read both streams.
 [[nodiscard]] bool precedes(const ComponentId& source, const ComponentId& target, bool parallel) noexcept;
 
 }  // namespace headscope

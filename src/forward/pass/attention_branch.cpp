@@ -6,16 +6,13 @@
 #include <utility>
 
 #include "forward/attention.h"
-#include "forward/bias_table.h"
-#include "forward/grid_bias.h"
+#include "forward/layer_scores.h"
 #include "forward/parallel_rows.h"
 #include "forward/pass/place_heads.h"
 #include "forward/pass/project_heads.h"
 #include "forward/pass/read_edits.h"
-#include "forward/relative_scores.h"
 #include "forward/window_attention.h"
 #include "headscope/base/parallel.h"
-#include "headscope/model/read_weights.h"
 
 namespace headscope {
 namespace {
@@ -53,11 +50,32 @@ void gate_outputs(const Pass& pass, std::size_t layer, const HeadColumns& querie
   });
 }
 
-// Factors on the scores by head, of which the file has the logarithms.
-std::vector<float> score_factors(const Checkpoint& checkpoint, const StoredTensor& logarithms) {
-  std::vector<float> factors = read_vector(checkpoint, logarithms);
-  for (float& one : factors) one = std::exp(std::min(one, std::log(100.0F)));
-  return factors;
+// Where the keys of an input come from.
+const Member& source_of(const Stack& stack, const NetworkLayer& layer, std::size_t k) {
+  return layer.block == Block::kCross ? stack.memory.members[k] : stack.members[k];
+}
+
+// The rows of one input.
+std::array<HeadColumns, 3> columns_of(const LayerHeads& heads, const Member& member, const Member& source) {
+  std::array<HeadColumns, 3> columns = heads.columns;
+  columns[0].data += member.first * columns[0].row_stride;
+  for (HeadColumns& one : std::span(columns).subspan(1)) one.data += source.first * one.row_stride;
+  return columns;
+}
+
+// Places the heads of all inputs. Many short ones are distributed among the threads.
+void place_inputs(const Stack& stack, const NetworkLayer& layer, const Placement& placement, const LayerHeads& heads) {
+  const auto place = [&](std::size_t k) {
+    const Member& member = stack.members[k];
+    const Member& source = source_of(stack, layer, k);
+    place_heads(placement, stack.positions.rotary(layer, member.shape()), columns_of(heads, member, source),
+                member.tokens, source.tokens);
+  };
+  if (stack.members.size() >= thread_count()) {
+    parallel_for(stack.members.size(), place);
+  } else {
+    for (std::size_t k = 0; k < stack.members.size(); ++k) place(k);
+  }
 }
 
 // The attention of one layer on the inputs of a batch.
@@ -69,13 +87,8 @@ class BatchAttention {
         index_(index),
         layer_(pass.network.layers[index]),
         heads_(heads),
-        wanted_(wanted_maps(pass, index)) {
-    if (layer_.sinks != nullptr) sinks_ = read_vector(pass.checkpoint, *layer_.sinks);
-    if (layer_.score_factors != nullptr) head_factors_ = score_factors(pass.checkpoint, *layer_.score_factors);
-    if (!layer_.window_bias.empty()) {
-      window_bias_.emplace(pass.model, layer_.window_bias, layer_.patch_windows.side);
-    }
-  }
+        scores_(pass.model, pass.network, layer_),
+        wanted_(wanted_maps(pass, index)) {}
 
   // Runs all inputs. Many short ones are distributed among the threads, because one is too little work to share. Maps
   // are passed on input by input.
@@ -102,39 +115,17 @@ class BatchAttention {
  private:
   void run_input(std::size_t k) {
     const Member& member = stack_.members[k];
-    const Member& source = layer_.block == Block::kCross ? stack_.memory.members[k] : member;
-    const std::array<HeadColumns, 3> columns = columns_of(member, source);
-    place_heads(pass_, index_, stack_.positions.rotary(layer_, member), columns, member, source.tokens);
+    const Member& source = source_of(stack_, layer_, k);
+    const std::array<HeadColumns, 3> columns = columns_of(heads_, member, source);
+    const InputScores scores(pass_.model, pass_.network, layer_, member.shape(), pass_.scratch);
     AttentionTask one = task(columns, member, source.tokens);
-    std::optional<RelativeScores> relative;
-    if (!pass_.network.relative.empty()) {
-      relative.emplace(pass_.model, pass_.network, layer_, member.tokens, pass_.scratch);
-      one.relative = &*relative;
-    }
-    std::optional<GridBias> grid_bias;
-    if (layer_.grid_bias != nullptr) {
-      grid_bias.emplace(pass_.model, *layer_.grid_bias, member.grid);
-      one.grid_bias = &*grid_bias;
-    }
-    std::optional<BiasTable> bias;
-    if (!layer_.bias.empty()) {
-      bias.emplace(pass_.model, layer_.bias, layer_.causal, member.tokens);
-      one.bias = &*bias;
-    }
-    if (layer_.patch_windows.empty()) {
+    one.rules = scores_.rules(scores, stack_.positions.bias(layer_, member.shape()));
+    if (one.rules.windows == nullptr) {
       attend(one);
     } else {
-      const WindowParts windows(layer_.patch_windows, member.grid);
-      attend_in_windows(one, windows, window_bias_ ? &*window_bias_ : nullptr);
+      attend_in_windows(one);
     }
     if (layer_.gated_output) gate_outputs(pass_, index_, columns[0], one.out);
-  }
-
-  [[nodiscard]] std::array<HeadColumns, 3> columns_of(const Member& member, const Member& source) const {
-    std::array<HeadColumns, 3> columns = heads_.columns;
-    columns[0].data += member.first * columns[0].row_stride;
-    for (HeadColumns& one : std::span(columns).subspan(1)) one.data += source.first * one.row_stride;
-    return columns;
   }
 
   [[nodiscard]] AttentionTask task(const std::array<HeadColumns, 3>& columns, const Member& member, std::size_t keys) {
@@ -149,16 +140,7 @@ class BatchAttention {
             .kv_heads = sizes.heads_of(sizes.kv_layer(index_), Role::kK),
             .d_key = sizes.width(index_, Role::kQ),
             .d_value = sizes.width(index_, Role::kV),
-            .scale = layer_.score_scale,
-            .head_factors = head_factors_,
-            .cap = pass_.network.score_cap,
-            .causal = layer_.causal,
-            .window = layer_.window,
-            .chunk = layer_.chunk,
-            .sinks = sinks_,
-            .relative = nullptr,
-            .grid_bias = nullptr,
-            .bias = stack_.positions.bias(layer_, member),
+            .rules = {},
             .replacements = pass_.replacements_of(index_),
             .wanted = wanted_,
             .first_query = std::min(options.first_query, member.tokens),
@@ -173,10 +155,8 @@ class BatchAttention {
   std::size_t index_;
   const NetworkLayer& layer_;
   const LayerHeads& heads_;
+  LayerScores scores_;
   std::vector<bool> wanted_;
-  std::vector<float> sinks_;
-  std::vector<float> head_factors_;  // empty for none
-  std::optional<WindowBias> window_bias_;
 };
 
 }  // namespace
@@ -186,12 +166,14 @@ void run_attention(Pass& pass, Stack& stack, std::size_t index, const std::optio
   const std::size_t width = pass.sizes.heads * pass.sizes.width(index, Role::kO);
   if (stack.heads.columns() != width) stack.heads = Matrix(stack.stream.rows(), width);
   LayerHeads heads = project_heads(pass, stack, index);
+  const Placement placement(pass.checkpoint, pass.network, pass.sizes, index);
+  place_inputs(stack, layer, placement, heads);
   if (pass.options.edits && index == pass.options.begin_layer) {
-    apply_read_edits(pass, stack, layer, norm, heads.columns);
+    apply_read_edits(pass, stack, index, norm, placement, heads.columns);
   }
   BatchAttention attention(pass, stack, index, heads);
   attention.run();
-  stack.lent_keys.keep(pass.sizes, index, std::move(heads));
+  stack.lent_keys.keep(pass, stack.members, index, std::move(heads));
   if (index + 1 == pass.sizes.layers) stack.keep_requested_rows(pass);
   apply_linear(pass.checkpoint, layer.linear[3], stack.heads.view(), stack.written.span(), pass.scratch);
 }

@@ -42,10 +42,16 @@ std::vector<Batch> group(const Batch& inputs, std::size_t room) {
 }  // namespace
 
 BatchPlan plan_batches(const Network& network, const HeadSizes& sizes, std::span<const ModelInput> inputs,
-                       std::size_t copies, const Context& context) {
+                       std::size_t copies, bool runs_encoder, const Context& context) {
   const Batch all = count_tokens(network, inputs, copies);
   std::size_t longest = 1;
-  for (const BatchInput& input : all) longest = std::max(longest, input.all());
+  std::size_t total = 0;
+  std::size_t running = 0;
+  for (const BatchInput& input : all) {
+    longest = std::max(longest, input.all());
+    total += input.all();
+    running += runs_encoder ? input.all() : input.tokens.target;
+  }
   const MemoryPlan plan = plan_memory(network, sizes, longest);
   const std::size_t block = plan.block(longest);
   const std::size_t needed = plan.needed(longest);
@@ -59,7 +65,8 @@ BatchPlan plan_batches(const Network& network, const HeadSizes& sizes, std::span
   const std::size_t rest = context.memory - plan.fixed - shared;
   const std::size_t blocks = std::max(block, context.memory / 4);
   const std::size_t fitting = rest > blocks ? (rest - blocks) / plan.per_token : 0;
-  const std::size_t room = std::clamp(fitting, longest, std::max(longest, kBatchTokens));
+  const std::size_t enough = running > 0 ? kBatchTokens * total / running : kBatchTokens;
+  const std::size_t room = std::clamp(fitting, longest, std::max(longest, enough));
   result.max_blocks = (rest - room * plan.per_token) / block;
   result.batches = group(all, room);
   return result;

@@ -6,7 +6,7 @@
 
 #include "headscope/base/context.h"
 #include "headscope/forward/forward.h"
-#include "headscope/forward/patch_grid.h"
+#include "headscope/forward/input_shape.h"
 #include "headscope/model/head_sizes.h"
 #include "headscope/model/network.h"
 
@@ -31,10 +31,11 @@ struct BatchPlan {
   std::size_t output_rows = 1;  ///< Number of rows that share a product with the unembedding.
 };
 
-/// Groups inputs, in order, into batches of as many as fit into the memory.
+/// Groups inputs, in order, into batches of as many as fit into the memory. Tokens of a source that is not run do not
+/// make a batch large.
 /// \throws Error  kFormat if the model cannot be run on an input; kResource if the longest one does not fit.
 [[nodiscard]] BatchPlan plan_batches(const Network& network, const HeadSizes& sizes, std::span<const ModelInput> inputs,
-                                     std::size_t copies, const Context& context);
+                                     std::size_t copies, bool runs_encoder, const Context& context);
 
 /// One input of a batch, and its rows in the matrices of a stack.
 struct Member {
@@ -43,6 +44,8 @@ struct Member {
   std::size_t first;
   std::size_t tokens;
   PatchGrid grid;
+
+  [[nodiscard]] InputShape shape() const { return {tokens, grid}; }
 };
 
 /// The rows of a batch in the encoder or only stack (`&TokenCounts::source`) or in the decoder

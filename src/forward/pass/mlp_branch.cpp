@@ -1,6 +1,8 @@
 #include "forward/pass/mlp_branch.h"
 
 #include <algorithm>
+#include <cmath>
+#include <span>
 
 #include "forward/experts.h"
 #include "forward/memory_plan.h"
@@ -16,6 +18,22 @@ Activation gate_activation(const Network& network) {
   return network.input.embedding == nullptr ? Activation::kSilu : network.activation;
 }
 
+// max(x - mean - deviations * standard deviation, 0), in place.
+void cut_off(float deviations, std::span<float> x) {
+  const auto count = static_cast<double>(x.size());
+  double mean = 0;
+  for (const float value : x) mean += static_cast<double>(value) / count;
+  double variance = 0;
+  for (const float value : x) variance += std::pow(static_cast<double>(value) - mean, 2) / count;
+  const auto least = static_cast<float>(mean + static_cast<double>(deviations) * std::sqrt(variance));
+  for (float& value : x) value = std::max(value - least, 0.0F);
+}
+
+float xielu(const Xielu& weights, float x) {
+  if (x > 0) return (weights.positive * x + weights.slope) * x;
+  return (std::expm1(std::min(x, weights.limit)) - x) * weights.negative + weights.slope * x;
+}
+
 // The neurons' activations, for all rows of x.
 MatrixView run_neurons(Pass& pass, const NetworkLayer& layer, MatrixView x) {
   const Network& network = pass.network;
@@ -26,7 +44,13 @@ MatrixView run_neurons(Pass& pass, const NetworkLayer& layer, MatrixView x) {
   if (layer.gate) apply_linear(pass.checkpoint, *layer.gate, x, gate, pass.scratch);
   parallel_for_rows(x.rows(), [&](std::size_t i) {
     const std::span<float> row = up.row(i);
-    if (layer.gate) {
+    if (layer.gate && layer.gate_factor != 1) {
+      for (float& value : gate.row(i)) value *= layer.gate_factor;
+    }
+    if (layer.gate && layer.gate_cutoff) cut_off(*layer.gate_cutoff, gate.row(i));
+    if (layer.xielu) {
+      for (float& value : row) value = xielu(*layer.xielu, value);
+    } else if (layer.gate) {
       activate_gate(network.activation, gate.row(i), row);
     } else if (layer.gate_in_up) {
       activate_gate(gate_activation(network), row.first(neurons), row.subspan(neurons));

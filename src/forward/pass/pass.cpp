@@ -7,6 +7,7 @@
 #include "forward/finite.h"
 #include "headscope/base/error.h"
 #include "headscope/io/mapped_file.h"
+#include "headscope/model/layer_order.h"
 #include "headscope/model/read_weights.h"
 
 namespace headscope {
@@ -17,7 +18,8 @@ std::size_t last_layer(const HeadSizes& sizes, const ForwardOptions& options) {
   std::size_t end = std::min(options.end_layer, sizes.layers);
   const bool decodes = sizes.has_blocks() && end > sizes.encoder_layers;
   if (options.on_output || decodes) end = sizes.layers;
-  const bool has_start = options.begin_layer == 0 || (options.start && !sizes.has_blocks());
+  const bool skips_encoder = sizes.has_blocks() && options.begin_layer >= sizes.encoder_layers;
+  const bool has_start = options.begin_layer == 0 || (options.start && (!skips_encoder || options.encoder_output));
   if (options.begin_layer <= end && has_start) return end;
   throw Error(ErrorKind::kInvalidArgument,
               fmt::format("a pass from layer {} to {} of {} has no start", options.begin_layer, end, sizes.layers));
@@ -49,8 +51,8 @@ Network network_of(const Model& model) {
   return network;
 }
 
-std::size_t steps_of(const BatchPlan& plan, const ForwardOptions& options, std::size_t end) {
-  return plan.batches.size() * (end - options.begin_layer + (options.on_output ? 1 : 0));
+std::size_t steps_of(const BatchPlan& plan, const ForwardOptions& options, std::size_t begin, std::size_t end) {
+  return plan.batches.size() * (end - begin + (options.on_output ? 1 : 0));
 }
 
 }  // namespace
@@ -61,11 +63,16 @@ Pass::Pass(const Model& of, std::span<const ModelInput> inputs, const ForwardOpt
       sizes(of.info().sizes),
       options(request),
       network(network_of(of)),
+      begin_step(step_of(sizes, request.begin_layer)),
       end_layer(last_layer(sizes, request)),
       replacements(replacements_by_head(sizes, request)),
       releases_pages(exceeds_memory(checkpoint, context)),
-      plan(plan_batches(network, sizes, inputs, request.copies, context)),
-      progress(context, steps_of(plan, request, end_layer)) {}
+      plan(plan_batches(network, sizes, inputs, request.copies, !begins_in_decoder(), context)),
+      progress(context, steps_of(plan, request, begin_step, end_layer)) {}
+
+bool Pass::begins_in_decoder() const noexcept {
+  return sizes.has_blocks() && begin_step >= sizes.encoder_layers;
+}
 
 std::span<const std::vector<float>> Pass::replacements_of(std::size_t layer) const {
   return std::span(replacements).subspan(layer * sizes.heads, sizes.heads);

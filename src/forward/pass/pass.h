@@ -25,6 +25,7 @@ struct Pass {
   const HeadSizes& sizes;
   const ForwardOptions& options;
   Network network;
+  std::size_t begin_step;                        ///< First step to run (layer_order.h).
   std::size_t end_layer;                         ///< One past the last layer to run.
   std::vector<std::vector<float>> replacements;  ///< By layer * heads + head; empty if not replaced.
   bool releases_pages;                           ///< Whether weights are released after use.
@@ -34,6 +35,8 @@ struct Pass {
   WorkMatrix up;          ///< What an MLP computes of some rows.
   WorkMatrix gate;
 
+  /// Whether the encoder is not run.
+  [[nodiscard]] bool begins_in_decoder() const noexcept;
   /// By head of a layer: its replacement, or empty.
   [[nodiscard]] std::span<const std::vector<float>> replacements_of(std::size_t layer) const;
   /// Releases the pages of weights after use, if they are released.

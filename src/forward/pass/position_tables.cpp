@@ -3,11 +3,10 @@
 namespace headscope {
 
 PositionTables::PositionTables(const Model& model, const Network& network, const ScoreBias& bias, bool causal,
-                               std::span<const Member> members) {
-  for (const Member& member : members) {
-    const std::size_t tokens = member.tokens;
+                               std::span<const InputShape> shapes) {
+  for (const auto& [tokens, grid] : shapes) {
     if (network.rotary.grid != RotaryGrid::kNone) {
-      by_grid_.try_emplace(member.grid, RotaryTable(network.rotary, member.grid, tokens - member.grid.size()));
+      by_grid_.try_emplace(grid, RotaryTable(network.rotary, grid, tokens - grid.size()));
     } else if (!by_length_.contains(tokens)) {
       by_length_.emplace(tokens, RotaryTable(network.rotary, tokens));
       local_by_length_.emplace(tokens, RotaryTable(network.local_rotary, tokens));
@@ -16,15 +15,15 @@ PositionTables::PositionTables(const Model& model, const Network& network, const
   }
 }
 
-const RotaryTable& PositionTables::rotary(const NetworkLayer& layer, const Member& member) const {
+const RotaryTable& PositionTables::rotary(const NetworkLayer& layer, const InputShape& shape) const {
   static const RotaryTable kNone;
   if (!layer.rotary || layer.block == Block::kCross) return kNone;
-  if (!by_grid_.empty()) return by_grid_.at(member.grid);
-  return (layer.local_rotary ? local_by_length_ : by_length_).at(member.tokens);
+  if (!by_grid_.empty()) return by_grid_.at(shape.grid);
+  return (layer.local_rotary ? local_by_length_ : by_length_).at(shape.tokens);
 }
 
-const BiasTable* PositionTables::bias(const NetworkLayer& layer, const Member& member) const {
-  return biases_.empty() || layer.block == Block::kCross ? nullptr : &biases_.at(member.tokens);
+const BiasTable* PositionTables::bias(const NetworkLayer& layer, const InputShape& shape) const {
+  return biases_.empty() || layer.block == Block::kCross ? nullptr : &biases_.at(shape.tokens);
 }
 
 }  // namespace headscope

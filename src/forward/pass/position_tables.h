@@ -5,8 +5,8 @@
 #include <span>
 
 #include "forward/bias_table.h"
-#include "forward/pass/batch.h"
 #include "forward/rotary_table.h"
+#include "headscope/forward/input_shape.h"
 #include "headscope/model/model.h"
 #include "headscope/model/network.h"
 
@@ -18,13 +18,13 @@ class PositionTables {
  public:
   /// `bias` and `causal` are those of the stack.
   PositionTables(const Model& model, const Network& network, const ScoreBias& bias, bool causal,
-                 std::span<const Member> members);
+                 std::span<const InputShape> shapes);
 
   /// The rotation of a layer's queries and keys; an empty table if there is none. Tokens of two stacks have no
   /// positions relative to each other.
-  [[nodiscard]] const RotaryTable& rotary(const NetworkLayer& layer, const Member& member) const;
+  [[nodiscard]] const RotaryTable& rotary(const NetworkLayer& layer, const InputShape& shape) const;
   /// What is added to a layer's scores; nullptr if there is nothing.
-  [[nodiscard]] const BiasTable* bias(const NetworkLayer& layer, const Member& member) const;
+  [[nodiscard]] const BiasTable* bias(const NetworkLayer& layer, const InputShape& shape) const;
 
  private:
   std::map<std::size_t, RotaryTable> by_length_;

@@ -5,6 +5,7 @@
 
 #include "forward/embed.h"
 #include "forward/parallel_rows.h"
+#include "forward/pass/side_streams.h"
 #include "forward/token_inputs.h"
 #include "headscope/forward/row_kernels.h"
 #include "headscope/model/read_weights.h"
@@ -16,6 +17,12 @@ std::vector<KeptRows> all_rows(std::span<const Member> members) {
   std::vector<KeptRows> kept;
   for (const Member& member : members) kept.push_back({member.first, 0, member.tokens});
   return kept;
+}
+
+std::vector<InputShape> shapes_of(std::span<const Member> members) {
+  std::vector<InputShape> shapes;
+  for (const Member& member : members) shapes.push_back(member.shape());
+  return shapes;
 }
 
 std::vector<KeptRows> requested_rows(std::span<const Member> members, const ForwardOptions& options) {
@@ -34,7 +41,8 @@ std::vector<KeptRows> requested_rows(std::span<const Member> members, const Forw
 bool needs_all_rows(const Pass& pass) {
   const Network& network = pass.network;
   const bool mixes_tokens = !network.mixers.empty() && network.mixers.back().before == pass.sizes.layers;
-  return mixes_tokens || !pass.options.on_output || pass.options.on_norm || !network.output.classifiers.empty();
+  return mixes_tokens || !pass.options.on_output || pass.options.on_norm || pass.options.on_mixing ||
+         !network.output.classifiers.empty();
 }
 
 std::size_t count_rows(std::span<const Member> members) {
@@ -43,25 +51,31 @@ std::size_t count_rows(std::span<const Member> members) {
 
 }  // namespace
 
-Stack::Stack(Pass& pass, const NetworkInput& in, const ScoreBias& bias, bool causal, std::vector<Member> batch)
+Stack::Stack(Pass& pass, const NetworkInput& in, const ScoreBias& bias, bool causal, std::vector<Member> batch,
+             const std::function<void(std::size_t input, MatrixSpan rows)>& start)
     : members(std::move(batch)),
       kept(all_rows(members)),
-      positions(pass.model, pass.network, bias, causal, members),
+      positions(pass.model, pass.network, bias, causal, shapes_of(members)),
       stream(count_rows(members), pass.sizes.d_model),
       read(stream.rows(), stream.columns()),
       written(stream.rows(), stream.columns()),
       heads(stream.rows(), pass.sizes.heads * pass.sizes.d_head) {
+  const bool takes_inputs = in.token_inputs != nullptr;  // which depend on the embedding
   for (const Member& member : members) {
-    if (pass.options.start) {
-      pass.options.start(member.input, rows(stream, member));
-    } else {
-      embed(pass.model, pass.network, in, *member.content, rows(stream, member));
-    }
+    if (!start || takes_inputs) embed(pass.model, pass.network, in, *member.content, rows(stream, member));
+  }
+  if (takes_inputs) compute_layer_inputs(pass, in);
+  for (const Member& member : members) {
+    if (start) start(member.input, rows(stream, member));
   }
   const StoredTensor* project = in.project ? in.project->weight : nullptr;
   pass.require_finite(stream.view(), {in.embedding, in.positions, in.token_types, project, in.patches.weight},
                       "the embedding");
-  if (in.token_inputs == nullptr) return;
+  begin_side_streams(pass, *this);
+  lent_keys.restore(pass, members);
+}
+
+void Stack::compute_layer_inputs(Pass& pass, const NetworkInput& in) {
   layer_inputs = Matrix(stream.rows(), in.token_inputs->shape[1]);
   for (const Member& member : members) {
     const Matrix own = token_inputs(pass.model, in, member.content->ids, rows(stream, member).view(), pass.scratch);
@@ -83,7 +97,10 @@ void Stack::keep_requested_rows(const Pass& pass) {
   const std::size_t count = requested.back().at + requested.back().count;
   if (count == 0 || count == stream.rows()) return;
   written = Matrix(count, written.columns());
-  for (Matrix* matrix : {&stream, &read, &heads}) {
+  std::vector<Matrix*> shortened = {&stream, &read, &heads};
+  if (predicted.rows() > 0) shortened.push_back(&predicted);
+  for (Matrix& side : side_streams) shortened.push_back(&side);
+  for (Matrix* matrix : shortened) {
     Matrix rest(count, matrix->columns());
     for (std::size_t k = 0; k < members.size(); ++k) {
       for (std::size_t t = 0; t < requested[k].count; ++t) {

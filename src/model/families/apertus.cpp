@@ -9,19 +9,25 @@ Family apertus() {
   Layout layout = llama_layout();
   layout.norm = "layers.{i}.attention_layernorm";
   layout.q_norm = "layers.{i}.self_attn.q_norm";
-  layout.forward = {.k_norm = "layers.{i}.self_attn.k_norm", .final_norm = "norm"};
+  layout.forward.k_norm = "layers.{i}.self_attn.k_norm";
+  layout.forward.mlp_norm = "layers.{i}.feedforward_layernorm";
+  layout.forward.mlp = {{.up = "layers.{i}.mlp.up_proj", .down = "layers.{i}.mlp.down_proj"}};
+  layout.forward.activation_weights = "layers.{i}.mlp.act_fn.";
+  Layout gguf = gguf_layout(Fusion::kNone);
+  gguf.forward.activation_weights = "xielu.";
+  ForwardRules rules = llama_rules(1e-5);
+  rules.activation_keys = {};  // xIELU
   return {.name = "apertus",
           .model_types = {"apertus"},
           .architectures = {"ApertusFor", "ApertusModel"},
           .defaults = {.heads = 32},
           .bias_key = "attention_bias",
-          .no_forward = "the activation of its MLP, xIELU, has weights of its own",
           .tied = false,
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,
-          .forward = llama_rules(1e-5),
+          .forward = rules,
           .layouts = {layout},
-          .gguf = GgufForm{"apertus", {gguf_layout(Fusion::kNone)}, PositionKind::kRotaryHalf}};
+          .gguf = GgufForm{"apertus", {gguf}, PositionKind::kRotaryHalf}};
 }
 
 }  // namespace headscope::families

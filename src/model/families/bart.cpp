@@ -3,11 +3,11 @@
 
 namespace headscope::families {
 
+// Also PLBart, which is BART for code, and the language model of Florence-2.
 Family bart() {
-  Family family = bart_family();
-  family.name = "bart";
-  family.model_types = {"bart"};
-  family.architectures = {"Bart"};
+  Family family = bart_family("bart", "Bart");
+  family.model_types = {"bart", "plbart", "florence2_language"};
+  family.architectures.push_back("PLBart");
   family.order = NormOrder::kPost;
   family.layouts = {bart_post_norm_layout()};
   return family;

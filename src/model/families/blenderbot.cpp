@@ -3,17 +3,12 @@
 
 namespace headscope::families {
 
-// mBART without a norm of the embedding and without the offset of positions.
+// Also without the offset of positions.
 Family blenderbot() {
-  Family family = bart_family();
-  family.name = "blenderbot";
-  family.model_types = {"blenderbot"};
-  family.architectures = {"Blenderbot"};
+  Family family = bart_family("blenderbot", "Blenderbot");
   family.position = PositionKind::kLearned;
   family.forward.position_offset = 0;
-  Layout layout = bart_layout();
-  for (Layout* one : {&layout, &layout.decoder[0]}) one->forward.embedding_norm = "";
-  family.layouts = {layout};
+  family.layouts = {bart_layout_without_embedding_norm()};
   return family;
 }
 

@@ -1,5 +1,6 @@
 #include "headscope/model/family.h"
 #include "model/expert_names.h"
+#include "model/gguf_layout.h"
 #include "model/llama_layout.h"
 
 namespace headscope::families {
@@ -24,6 +25,11 @@ Family lfm2() {
   const std::string one = "layers.{i}.feed_forward.experts.{e}.";
   experts.forms.push_back({.up = one + "w3", .gate = one + "w1", .down = one + "w2"});
   experts.correction = "layers.{i}.feed_forward.expert_bias";
+  Layout gguf = gguf_layout(Fusion::kNone);
+  gguf.hybrid = true;
+  gguf.forward.mixer = {
+      .in = {{"blk.{i}.shortconv.in_proj"}}, .kernel = "blk.{i}.shortconv.conv", .out = "blk.{i}.shortconv.out_proj"};
+  gguf.forward.final_norm = "token_embd_norm";
   ForwardRules rules = llama_rules(1e-5);
   rules.epsilon_keys = {"norm_eps"};
   rules.rotary_base = 1'000'000;
@@ -35,7 +41,8 @@ Family lfm2() {
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryHalf,
           .forward = rules,
-          .layouts = {layout}};
+          .layouts = {layout},
+          .gguf = GgufForm{"lfm2", {gguf}, PositionKind::kRotaryHalf}};
 }
 
 }  // namespace headscope::families

@@ -5,10 +5,7 @@ namespace headscope::families {
 
 // Also NLLB. As Pegasus, but positions start after that of padding, and their wavelengths end elsewhere.
 Family m2m_100() {
-  Family family = bart_family();
-  family.name = "m2m_100";
-  family.model_types = {"m2m_100"};
-  family.architectures = {"M2M100"};
+  Family family = bart_family("m2m_100", "M2M100");
   family.position = PositionKind::kSinusoidal;
   family.forward.closed_sinusoids = true;
   family.forward.positions_skip_padding = true;

@@ -5,10 +5,7 @@ namespace headscope::families {
 
 // BART with fixed positions and without a norm of the embedding. The two stacks may have embeddings of their own.
 Family marian() {
-  Family family = bart_family();
-  family.name = "marian";
-  family.model_types = {"marian"};
-  family.architectures = {"Marian"};
+  Family family = bart_family("marian", "Marian");
   family.order = NormOrder::kPost;
   family.position = PositionKind::kSinusoidal;
   family.forward.position_offset = 0;

@@ -5,10 +5,7 @@ namespace headscope::families {
 
 // BART with the norms before the branches.
 Family mbart() {
-  Family family = bart_family();
-  family.name = "mbart";
-  family.model_types = {"mbart"};
-  family.architectures = {"MBart"};
+  Family family = bart_family("mbart", "MBart");
   family.layouts = {bart_layout()};
   return family;
 }

@@ -1,26 +1,15 @@
 #include "headscope/model/family.h"
 #include "model/gguf_layout.h"
+#include "model/modernbert_layout.h"
 
 namespace headscope::families {
 
-// One of three layers sees everything, the others half a window on each side. Layer 0 has no norm before attention: it
-// reads the normalized embedding.
 Family modernbert() {
-  Layout layout{.prefixes = {"model.", ""},
-                .fusion = Fusion::kBlocks,
-                .q = "layers.{i}.attn.Wqkv",
-                .o = "layers.{i}.attn.Wo",
-                .norm = "layers.{i}.attn_norm",
-                .first_norm = 1,
-                .embedding = {"embeddings.tok_embeddings.weight"},
-                .unembedding = {"decoder.weight"},
-                .forward = {.embedding_norm = "embeddings.norm",
-                            .mlp_norm = "layers.{i}.mlp_norm",
-                            .mlp = {{.up = "layers.{i}.mlp.Wi", .down = "layers.{i}.mlp.Wo", .fused = true}},
-                            .final_norm = "final_norm",
-                            .transform = "head.dense",
-                            .transform_norm = "head.norm",
-                            .unembedding_bias = "decoder.bias"}};
+  Layout layout = modernbert_layout();
+  layout.fusion = Fusion::kBlocks;
+  layout.q = "layers.{i}.attn.Wqkv";
+  layout.forward.transform = "head.dense";
+  layout.forward.transform_norm = "head.norm";
   Layout gguf = gguf_layout(Fusion::kBlocks);
   gguf.first_norm = 1;
   gguf.forward.embedding_norm = "token_embd_norm";
@@ -30,20 +19,10 @@ Family modernbert() {
           .model_types = {"modernbert"},
           .architectures = {"ModernBertFor", "ModernBertModel"},
           .bias_key = "attention_bias",
-          .remark = "layer 0 has no norm before attention, so nothing is folded into its Q, K and V",
+          .remark = kFirstLayerWithoutNorm,
           .causal = false,
           .position = PositionKind::kRotaryHalf,
-          .forward = {.activation_keys = {"hidden_activation"},
-                      .exact_gelu_before_unembedding = true,
-                      .epsilon_keys = {"norm_eps"},
-                      .windows = Windows::kAllButFirstOfN,
-                      .window_key = "local_attention",
-                      .window_pattern = 3,
-                      .window = 128,
-                      .rotary_base_keys = {"rope_theta", "global_rope_theta"},
-                      .rotary_base = 160'000,
-                      .local_rotary_base = 10'000,
-                      .local_rotary_base_keys = {"local_rope_theta"}},
+          .forward = modernbert_rules(),
           .layouts = {layout},
           .gguf = GgufForm{"modern-bert", {gguf}, PositionKind::kRotaryHalf}};
 }

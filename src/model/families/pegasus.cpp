@@ -3,17 +3,12 @@
 
 namespace headscope::families {
 
-// mBART with fixed positions, which files may contain, and without a norm of the embedding.
+// Positions are fixed, without an offset; files may contain them.
 Family pegasus() {
-  Family family = bart_family();
-  family.name = "pegasus";
-  family.model_types = {"pegasus"};
-  family.architectures = {"Pegasus"};
+  Family family = bart_family("pegasus", "Pegasus");
   family.position = PositionKind::kSinusoidal;
   family.forward.position_offset = 0;
-  Layout layout = bart_layout();
-  for (Layout* one : {&layout, &layout.decoder[0]}) one->forward.embedding_norm = "";
-  family.layouts = {layout};
+  family.layouts = {bart_layout_without_embedding_norm()};
   return family;
 }
 

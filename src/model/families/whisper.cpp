@@ -5,10 +5,7 @@ namespace headscope::families {
 
 // The encoder reads features of audio through two convolutions. Its positions are stored.
 Family whisper() {
-  Family family = bart_family();
-  family.name = "whisper";
-  family.model_types = {"whisper"};
-  family.architectures = {"Whisper"};
+  Family family = bart_family("whisper", "Whisper");
   family.modality = Modality::kAudio;
   family.position = PositionKind::kLearned;
   family.forward.position_offset = 0;

@@ -86,6 +86,14 @@ void resolve_attention(const BlockSource& block, std::size_t i, NetworkLayer& la
     if (block.sizes.heads_of(i, role) == 0) continue;
     layer.linear[static_cast<std::size_t>(role)] = resolve_projection(block, i, role);
   }
+  const auto own_bias = [&](const std::string& pattern, Role role) -> const StoredTensor* {
+    if (pattern.empty()) return nullptr;
+    const std::string name = block.tensors.named(pattern, i);
+    const StoredTensor* bias = block.tensors.vector(name, block.sizes.heads_of(i, role) * block.sizes.width(i, role));
+    if (bias == nullptr) block.tensors.lacks(name);
+    return bias;
+  };
+  layer.role_biases = {own_bias(names.q_bias, Role::kQ), nullptr, own_bias(names.v_bias, Role::kV)};
   layer.own_keys = block.sizes.kv_layer(i) == i;
   layer.gated_output = block.layout.query_gates;
   if (heads.latent) layer.latent = resolve_latent(block, i, *heads.latent);

@@ -168,6 +168,7 @@ NetworkInput resolve_input(const BlockSource& block) {
   if (!names.token_inputs.empty()) resolve_token_inputs(block, in);
   resolve_positions(block, in);
   in.norm = block.norm(names.embedding_norm, placed_width(block, in), /*required=*/!names.embedding_norm.empty());
+  in.norm_first = names.norm_before_positions;
   if (in.norm && block.match.stage) in.norm->epsilon = kStageEpsilon;
   return in;
 }

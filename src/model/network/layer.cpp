@@ -1,10 +1,18 @@
 #include "model/network/layer.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
 #include <string>
 
+#include "headscope/base/error.h"
+#include "headscope/model/read_weights.h"
+#include "model/config_reader.h"
 #include "model/network/attention.h"
 #include "model/network/mlp.h"
 #include "model/network/score_positions.h"
+#include "model/network/side_streams.h"
+#include "model/network/state_space.h"
 #include "model/network/windows.h"
 
 namespace headscope {
@@ -39,9 +47,60 @@ TokenInput resolve_token_input(const BlockSource& block, const NetworkInput& in,
   const ForwardNames& names = block.names;
   const NetworkTensors& tensors = block.tensors;
   const std::size_t width = in.token_inputs->shape[1] / block.sizes.layers;
-  return {tensors.linear(tensors.named(names.token_gate, i), block.width, width),
-          tensors.linear(tensors.named(names.token_out, i), width, block.width),
-          *block.layer_norm(names.token_out_norm, i, block.width, /*required=*/true)};
+  TokenInput input{tensors.linear(tensors.named(names.token_gate, i), block.width, width),
+                   tensors.linear(tensors.named(names.token_out, i), width, block.width),
+                   *block.layer_norm(names.token_out_norm, i, block.width, /*required=*/true)};
+  if (names.side_streams.output_scale.empty() || !block.settings.scaled_token_gate) return input;
+  const std::string scale = tensors.named(names.side_streams.output_scale, i);
+  input.scale = tensors.vector(scale, block.width);
+  if (input.scale == nullptr) tensors.lacks(scale);
+  return input;
+}
+
+void resolve_beside(const BlockSource& block, std::size_t i, NetworkLayer& layer) {
+  const FactorsByPlace& factors = block.settings.by_place;
+  const ConfigReader config(block.checkpoint, block.match.config);
+  layer.beside = resolve_grouped_state(block, config, block.match.stored(i));
+  layer.beside->in_factors = factors.states;
+  layer.beside->out_factor = factors.states_out;
+  layer.attention_factor = factors.attention_out;
+  layer.gate_factor = factors.gate;
+  layer.mlp_factor = factors.mlp_out;
+}
+
+// The weights of a layer's activation; in GGUF they are lists in the metadata, one number per layer.
+Xielu resolve_xielu(const BlockSource& block, std::size_t i) {
+  const auto stated = block.match.config.find("hidden_act").as_string().value_or("xielu");
+  if (stated != "xielu") block.tensors.unsupported(fmt::format("activation '{}'", printable(stated)));
+  const auto stored = [&](const char* name) -> float {
+    if (!block.checkpoint.is_gguf()) {
+      const std::string full = block.tensors.named(block.names.activation_weights, i) + name;
+      const StoredTensor& tensor = *block.tensors.required(full);
+      if (element_count(tensor.shape) != 1) block.tensors.wrong_shape(tensor, "one number");
+      return read_vector(block.checkpoint, tensor).front();
+    }
+    const std::string key = block.names.activation_weights + name;
+    const auto value = block.checkpoint.metadata(key);
+    if (!value) block.tensors.unsupported(fmt::format("lacks '{}'", key));
+    const auto items = value->as_array();
+    if (!items) return static_cast<float>(value->as_number().value_or(0));
+    if (items->size() <= i) block.tensors.unsupported(fmt::format("'{}' has {} entries", key, items->size()));
+    return static_cast<float>((*items)[i].as_number().value_or(0));
+  };
+  const auto softplus = [](float x) { return std::log1p(std::exp(x)); };
+  Xielu weights{.slope = stored("beta"), .limit = stored("eps")};
+  weights.positive = softplus(stored("alpha_p"));
+  weights.negative = weights.slope + softplus(stored("alpha_n"));
+  return weights;
+}
+
+LowRankBranch resolve_low_rank(const BlockSource& block, std::size_t i) {
+  const ForwardNames& names = block.names;
+  LowRankBranch branch;
+  branch.in = block.tensors.linear(block.tensors.named(names.low_rank_in, i), block.width, 0);
+  branch.out = block.tensors.linear(block.tensors.named(names.low_rank_out, i), branch.in.out(), block.width);
+  branch.norm = *block.layer_norm(names.low_rank_norm, i, block.width, /*required=*/true);
+  return branch;
 }
 
 // What the configuration says of the scores of a layer.
@@ -49,6 +108,7 @@ void apply_settings(const BlockSource& block, std::size_t i, NetworkLayer& layer
   const ForwardSettings& settings = block.settings;
   const ForwardRules& rules = block.match.family->forward;
   (rules.chunks ? layer.chunk : layer.window) = settings.windows[i];
+  if (!settings.gate_cutoffs.empty()) layer.gate_cutoff = settings.gate_cutoffs[i];
   layer.rotary = settings.rotated[i];
   layer.growing_queries = !rules.tempered_queries || !layer.rotary;
   if (settings.bare_head_norms && layer.rotary) {
@@ -66,11 +126,15 @@ NetworkLayer resolve_layer(const BlockSource& block, const NetworkInput& in, std
   resolve_attention(block, i, layer);
   layer.block = block.block;
   layer.causal = block.causal();
-  layer.has_mlp = block.block != Block::kDecoder;
+  layer.has_mlp = block.block != Block::kDecoder && !block.layout.one_branch;
   resolve_norms(block, i, layer);
   resolve_scales(block, i, layer);
   if (layer.has_mlp) resolve_mlp(block, block.match.stored(i), layer);
   if (in.token_inputs != nullptr) layer.token_input = resolve_token_input(block, in, i);
+  if (block.names.mixer.beside_attention) resolve_beside(block, i, layer);
+  if (!block.names.activation_weights.empty()) layer.xielu = resolve_xielu(block, i);
+  if (!block.names.low_rank_in.empty()) layer.low_rank = resolve_low_rank(block, i);
+  if (!block.names.side_streams.router.empty()) layer.update = resolve_stream_update(block, i);
   if (!block.names.block_scale.empty()) {
     layer.block_scale = block.tensors.vector(block.tensors.named(block.names.block_scale, i), 1);
   }

@@ -2,29 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <string>
 
 #include "model/config_reader.h"
 #include "model/layer_names.h"
 #include "model/network/mlp.h"
+#include "model/network/state_space.h"
 
 namespace headscope {
 namespace {
-
-const StoredTensor* resolve_kernel(const BlockSource& block, std::size_t stored, std::size_t width) {
-  const StoredTensor* found = block.tensors.required(layer_name(block.names.mixer.kernel, stored) + ".weight");
-  if (found->shape.size() != 3 || found->shape[0] != width || found->shape[1] != 1 || found->shape[2] == 0) {
-    block.tensors.wrong_shape(*found, fmt::format("[{}, 1, taps]", width));
-  }
-  return found;
-}
 
 ShortConvolution resolve_convolution(const BlockSource& block, std::size_t stored) {
   const MixerNames& names = block.names.mixer;
   ShortConvolution mixer;
   mixer.in = block.tensors.linear(layer_name(names.in.front().front(), stored), block.width, 3 * block.width);
-  mixer.kernel = resolve_kernel(block, stored, block.width);
-  mixer.bias = block.tensors.vector(layer_name(names.kernel, stored) + ".bias", block.width);
+  mixer.kernel = resolve_mixer_kernel(block, stored, block.width);
+  mixer.bias = resolve_mixer_kernel_bias(block, stored, block.width);
   mixer.out = block.tensors.linear(layer_name(names.out, stored), block.width, block.width);
   return mixer;
 }
@@ -62,7 +57,7 @@ GatedDelta resolve_delta(const BlockSource& block, const ConfigReader& config, s
   for (std::size_t k = 0; k < modules.size(); ++k) {
     mixer.in.push_back(tensors.linear(layer_name(modules[k], stored), block.width, outputs[k]));
   }
-  mixer.kernel = resolve_kernel(block, stored, 2 * keys + values);
+  mixer.kernel = resolve_mixer_kernel(block, stored, 2 * keys + values);
   const auto by_head = [&](const std::string& pattern) {
     const std::string name = layer_name(pattern, stored);
     const StoredTensor* found = tensors.vector(name, mixer.value_heads);
@@ -77,18 +72,58 @@ GatedDelta resolve_delta(const BlockSource& block, const ConfigReader& config, s
   return mixer;
 }
 
+// The first of the names that a mixer's input may have, in a layer of the file.
+bool has_mixer(const BlockSource& block, std::size_t stored) {
+  return std::ranges::any_of(block.names.mixer.in, [&](const std::vector<std::string>& form) {
+    return block.tensors.find(layer_name(form.front(), stored) + ".weight") != nullptr;
+  });
+}
+
+void resolve_kind(const BlockSource& block, const ConfigReader& config, std::size_t stored, MixerLayer& mixer) {
+  switch (block.names.mixer.kind) {
+    case MixerKind::kConvolution:
+      mixer.convolution = resolve_convolution(block, stored);
+      break;
+    case MixerKind::kDelta:
+      mixer.delta = resolve_delta(block, config, stored);
+      break;
+    case MixerKind::kSelectiveState:
+      mixer.selective = resolve_selective_state(block, stored);
+      break;
+    case MixerKind::kGroupedState:
+      mixer.grouped = resolve_grouped_state(block, config, stored);
+      break;
+  }
+}
+
 MixerLayer resolve_mixer(const BlockSource& block, const ConfigReader& config, std::size_t before, std::size_t stored) {
   MixerLayer mixer;
   mixer.before = before;
-  mixer.block.norm = block.norm(layer_name(block.layout.norm, stored), block.width, /*required=*/true);
+  const std::optional<StoredNorm> norm =
+      block.norm(layer_name(block.layout.norm, stored), block.width, /*required=*/true);
+  if (block.layout.one_branch && !has_mixer(block, stored)) {
+    mixer.block.mlp_norm = norm;
+    resolve_mlp(block, stored, mixer.block);
+    return mixer;
+  }
+  mixer.block.norm = norm;
+  resolve_kind(block, config, stored, mixer);
+  mixer.block.has_mlp = !block.layout.one_branch;
+  if (!mixer.block.has_mlp) return mixer;
   mixer.block.mlp_norm = block.norm(layer_name(block.names.mlp_norm, stored), block.width, /*required=*/true);
   resolve_mlp(block, stored, mixer.block);
-  if (block.names.mixer.decay.empty()) {
-    mixer.convolution = resolve_convolution(block, stored);
-  } else {
-    mixer.delta = resolve_delta(block, config, stored);
-  }
   return mixer;
+}
+
+// The number of layers in the file, with and without attention.
+std::size_t stated_layers(const BlockSource& block, const ConfigReader& config) {
+  if (block.checkpoint.is_gguf()) {
+    const auto value = block.checkpoint.metadata(block.match.gguf_keys + ".block_count");
+    return static_cast<std::size_t>(value ? value->as_unsigned().value_or(0) : 0);
+  }
+  const Family& family = *block.match.family;
+  const std::size_t listed = config.scope().find("layers_block_type").size();
+  return config.size(family.keys.layers).value_or(listed);
 }
 
 }  // namespace
@@ -96,7 +131,7 @@ MixerLayer resolve_mixer(const BlockSource& block, const ConfigReader& config, s
 std::vector<MixerLayer> resolve_mixers(const BlockSource& block) {
   const FamilyMatch& match = block.match;
   const ConfigReader config(block.checkpoint, match.config);
-  const std::size_t all = config.size(match.family->keys.layers).value_or(0);
+  const std::size_t all = stated_layers(block, config);
   if (all < match.stored_layers.back() + 1 || all > block.checkpoint.tensors().size()) {
     config.malformed(fmt::format("says {} layers, but layer {} has attention", all, match.stored_layers.back()));
   }

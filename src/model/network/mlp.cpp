@@ -11,10 +11,15 @@ namespace {
 // The router's module; empty if the layer has none.
 std::string find_router(const BlockSource& block, std::size_t stored) {
   for (const std::string& pattern : block.names.experts.routers) {
-    const std::string module = layer_name(pattern, stored);
+    std::string module = layer_name(pattern, stored);
     if (block.tensors.find(module + ".weight") != nullptr) return module;
   }
   return "";
+}
+
+// A matrix that holds the gate and `up`.
+void require_two_halves(const NetworkTensors& tensors, const StoredLinear& both) {
+  if (both.out() % 2 != 0) tensors.wrong_shape(*both.weight, "an even number of outputs");
 }
 
 SharedExpert resolve_shared_expert(const BlockSource& block, std::size_t stored) {
@@ -22,8 +27,13 @@ SharedExpert resolve_shared_expert(const BlockSource& block, std::size_t stored)
   const NetworkTensors& tensors = block.tensors;
   SharedExpert shared;
   shared.up = tensors.linear(layer_name(names.shared_up, stored), block.width, 0);
-  shared.gate = tensors.linear(layer_name(names.shared_gate, stored), block.width, shared.up.out());
-  shared.down = tensors.linear(layer_name(names.shared_down, stored), shared.up.out(), block.width);
+  shared.gate_in_up = names.shared_fused;
+  if (shared.gate_in_up) require_two_halves(tensors, shared.up);
+  const std::size_t hidden = shared.gate_in_up ? shared.up.out() / 2 : shared.up.out();
+  if (!names.shared_gate.empty()) {
+    shared.gate = tensors.linear(layer_name(names.shared_gate, stored), block.width, hidden);
+  }
+  shared.down = tensors.linear(layer_name(names.shared_down, stored), hidden, block.width);
   if (names.shared_switch.empty()) return shared;
   shared.switched = tensors.readable(layer_name(names.shared_switch, stored) + ".weight");
   const Shape row = {1, block.width};
@@ -41,7 +51,7 @@ StoredExperts resolve_experts(const BlockSource& block, const std::string& route
   const std::size_t count = result.router.linear.out();
   check_router(block.checkpoint, result.router, count);
   if (!names.correction.empty()) {
-    result.router.correction = tensors.vector(layer_name(names.correction, stored), count);
+    result.router.correction = tensors.row(layer_name(names.correction, stored), count);
   }
   find_experts({.checkpoint = block.checkpoint,
                 .named = [&](const std::string& pattern) { return layer_name(pattern, stored); },
@@ -86,9 +96,7 @@ void resolve_mlp(const BlockSource& block, std::size_t stored, NetworkLayer& lay
   };
   layer.up = linear(form.up, block.width, 0);
   layer.gate_in_up = form.fused;
-  if (form.fused && layer.up.out() % 2 != 0) {
-    block.tensors.wrong_shape(*layer.up.weight, "an even number of outputs");
-  }
+  if (form.fused) require_two_halves(block.tensors, layer.up);
   const std::size_t hidden = form.fused ? layer.up.out() / 2 : layer.up.out();
   if (!form.gate.empty()) layer.gate = linear(form.gate, block.width, hidden);
   layer.down = linear(form.down, hidden, block.width);

@@ -12,7 +12,7 @@
 namespace headscope {
 namespace {
 
-constexpr std::string_view kCodes = "qweight";
+constexpr std::string_view kAwqCodes = "qweight";
 constexpr std::size_t kPerWord = 8;
 // Position, in nibbles from the low end, of output i of a word.
 constexpr std::array<unsigned, kPerWord> kNibble = {0, 4, 1, 5, 2, 6, 3, 7};
@@ -70,7 +70,7 @@ void check_settings(const Checkpoint& checkpoint, JsonValue stated) {
 
 StoredTensor awq_weight(const Checkpoint& checkpoint, const std::string& module, JsonValue settings) {
   PackedParts parts(checkpoint, module + ".");
-  const StoredTensor& codes = parts.need(kCodes, {DType::kI32});
+  const StoredTensor& codes = parts.need(kAwqCodes, {DType::kI32});
   const StoredTensor& zeros = parts.need("qzeros", {DType::kI32});
   const StoredTensor& scales = parts.need("scales", kScaleTypes);
   const std::size_t inputs = parts.matrix(codes)[0];
@@ -91,7 +91,7 @@ StoredTensor awq_weight(const Checkpoint& checkpoint, const std::string& module,
 std::vector<StoredTensor> awq_weights(const Checkpoint& checkpoint, JsonValue settings) {
   check_settings(checkpoint, settings);
   std::vector<StoredTensor> weights;
-  for (const std::string& module : packed_modules(checkpoint, kCodes)) {
+  for (const std::string& module : packed_modules(checkpoint, kAwqCodes)) {
     weights.push_back(awq_weight(checkpoint, module, settings));
   }
   return weights;

@@ -46,12 +46,7 @@ class CodeReader {
  public:
   CodeReader(const StoredTensor& codes, const StoredTensor& table, BlockFactors factors, std::size_t block,
              std::size_t columns, std::string file)
-      : codes_(codes),
-        table_(&table),
-        factors_(std::move(factors)),
-        block_(block),
-        columns_(columns),
-        file_(std::move(file)) {}
+      : codes_(codes), table_(&table), factors_(factors), block_(block), columns_(columns), file_(std::move(file)) {}
 
   void operator()(std::size_t row, std::size_t first, std::span<float> values, std::span<float> spacings) const {
     const CodeBook book = code_book();

@@ -63,7 +63,7 @@ class IntegerReader {
         bits_(packed_bits),
         row_(codes.shape[1]),
         scales_(scales),
-        zeros_(std::move(zeros)),
+        zeros_(zeros),
         grid_(std::move(grid)) {}
 
   void operator()(std::size_t row, std::size_t first, std::span<float> values, std::span<float> spacings) const {
@@ -183,7 +183,7 @@ class Module {
     Grid grid = grid_of(scales, shape);
     ZeroPoints zeros = zero_points(scales, grid, shape, bits);
     return parts_.weight(name_ + ".weight", bits == 4 ? DType::kINT4 : DType::kINT8, shape,
-                         IntegerReader(codes, bits, scales, std::move(zeros), std::move(grid)));
+                         IntegerReader(codes, bits, scales, zeros, std::move(grid)));
   }
 
   StoredTensor plain() {
@@ -200,7 +200,7 @@ class Module {
     }
     ZeroPoints zeros = zero_points(scales, grid, shape, 0);
     return parts_.weight(name_ + ".weight", DType::kINT8, shape,
-                         IntegerReader(codes, 0, scales, std::move(zeros), std::move(grid)));
+                         IntegerReader(codes, 0, scales, zeros, std::move(grid)));
   }
 
  private:

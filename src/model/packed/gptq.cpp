@@ -11,7 +11,7 @@
 namespace headscope {
 namespace {
 
-constexpr std::string_view kCodes = "qweight";
+constexpr std::string_view kGptqCodes = "qweight";
 
 class GptqReader {
  public:
@@ -68,7 +68,7 @@ class GptqReader {
   InputGroups groups_;
 };
 
-struct Settings {
+struct GptqSettings {
   bool zeros_minus_one = true;
   bool act_order = false;
   bool several_widths = false;
@@ -76,12 +76,12 @@ struct Settings {
   std::optional<std::uint64_t> group_size;  // nothing: one group
 };
 
-Settings read_settings(const Checkpoint& checkpoint, JsonValue stated) {
+GptqSettings read_gptq_settings(const Checkpoint& checkpoint, JsonValue stated) {
   const auto refuse = [&](const std::string& what) {
     throw Error(ErrorKind::kUnsupported,
                 fmt::format("{}: weights are quantized with GPTQ, {}", checkpoint.config_path().string(), what));
   };
-  Settings settings;
+  GptqSettings settings;
   JsonValue format = stated.find("checkpoint_format");
   if (format.is_null()) format = stated.find("format");
   const std::string_view name = format.as_string().value_or(format.is_null() ? "gptq" : "not a string");
@@ -99,9 +99,9 @@ Settings read_settings(const Checkpoint& checkpoint, JsonValue stated) {
   return settings;
 }
 
-StoredTensor gptq_weight(const Checkpoint& checkpoint, const std::string& module, const Settings& settings) {
+StoredTensor gptq_weight(const Checkpoint& checkpoint, const std::string& module, const GptqSettings& settings) {
   PackedParts parts(checkpoint, module + ".");
-  const StoredTensor& codes = parts.need(kCodes, {DType::kI32});
+  const StoredTensor& codes = parts.need(kGptqCodes, {DType::kI32});
   const StoredTensor& zeros = parts.need("qzeros", {DType::kI32});
   const StoredTensor& scales = parts.need("scales", kScaleTypes);
   const StoredTensor* index = parts.find("g_idx", {DType::kI32});
@@ -137,9 +137,9 @@ StoredTensor gptq_weight(const Checkpoint& checkpoint, const std::string& module
 }  // namespace
 
 std::vector<StoredTensor> gptq_weights(const Checkpoint& checkpoint, JsonValue stated) {
-  const Settings settings = read_settings(checkpoint, stated);
+  const GptqSettings settings = read_gptq_settings(checkpoint, stated);
   std::vector<StoredTensor> weights;
-  for (const std::string& module : packed_modules(checkpoint, kCodes)) {
+  for (const std::string& module : packed_modules(checkpoint, kGptqCodes)) {
     weights.push_back(gptq_weight(checkpoint, module, settings));
   }
   return weights;

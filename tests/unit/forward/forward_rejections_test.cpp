@@ -153,7 +153,7 @@ TEST(ForwardRefusals, FamiliesWithoutAForwardPass) {
   tiny.write(folder);
   EXPECT_ERROR(run(Model::open(folder.path()), {some_tokens(3, 5)}), ErrorKind::kFormat,
                "which is needed to run the model");
-  const Model other = Model::open(kGolden + "families/gemma3n");
+  const Model other = Model::open(kGolden + "families/longformer");
   EXPECT_ERROR(run(other, {some_tokens(3, 5)}), ErrorKind::kUnsupported,
                "headscope cannot run this model, but relate works");
 }

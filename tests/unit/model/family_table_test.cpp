@@ -28,7 +28,7 @@ TEST(FamilyTable, HasARowPerFamilyThatSaysWhatWorks) {
   EXPECT_TRUE(row("llama").runs);
   EXPECT_TRUE(row("llama").gguf);
   EXPECT_TRUE(row("llama").runs_gguf);
-  EXPECT_FALSE(row("jamba").runs);
+  EXPECT_FALSE(row("longformer").runs);
   EXPECT_TRUE(row("clip_vision").runs_gguf);
   EXPECT_FALSE(row("opt").gguf);
 }
@@ -55,7 +55,7 @@ TEST(FamilyTable, NamesTheNearestFamily) {
   EXPECT_EQ(nearest_family("gptneox")->name, "gpt_neox");
   EXPECT_EQ(nearest_family("completely_different"), nullptr);
   EXPECT_EQ(nearest_family(""), nullptr);
-  EXPECT_EQ(nearest_family(std::string(10'000'000, 'x')), nullptr);
+  EXPECT_EQ(nearest_family(std::string(1'000'000, 'x')), nullptr);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headscope/linalg/matrix_product.h"
+#include "headscope/model/layer_order.h"
 #include "support/expect_error.h"
 #include "support/patch_case.h"
 #include "support/random.h"
@@ -50,7 +51,7 @@ TEST(HeadChange, AnInputPairedWithItselfChangesNothing) {
   const PatchCase one("bert");
   const RecordedPass record(one.model(), one.inputs);
   const HeadChange change(record, Replacement::kPair, &record);
-  const HeadWeights writes = one.model().load_heads(0, Role::kO, WeightProcessing::kRaw);
+  const HeadWeights writes = change.load_writes(0);
   EXPECT_EQ(largest(change.of_stream({0, 1}, 2, 0, writes)), 0);
 }
 
@@ -61,18 +62,19 @@ TEST_P(ChangeCase, ReadsCarriedBackSeeTheChangeOfTheStream) {
   const PatchCase one(GetParam());
   const RecordedPass record(one.model(), one.inputs);
   const HeadChange change(record, Replacement::kZero);
-  const std::size_t target = one.sizes().layers - 1;
+  const StepRange steps = steps_before(one.sizes(), one.sizes().layers - 1, Role::kQ);
   constexpr std::size_t kColumns = 3;
   Matrix reads(one.sizes().d_model, kColumns);
   std::ranges::copy(test::normals(reads.values().size(), 5), reads.values().begin());
   Matrix carried = reads;
-  for (std::size_t layer = target; layer-- > 0;) {
+  for (std::size_t step = steps.end; step-- > steps.begin;) {
+    const std::size_t layer = layer_at(one.sizes(), step);
     if (!change.is_post_norm()) carried = reads;
     change.carry_back(layer, carried);
-    const HeadWeights writes = one.model().load_heads(layer, Role::kO, WeightProcessing::kRaw);
+    const HeadWeights writes = change.load_writes(layer);
     for (std::size_t i = 0; i < one.inputs.size(); ++i) {
-      const HeadId source{layer, one.sizes().heads - 1};
-      const Matrix moved = change.of_stream(source, target, i, writes);
+      const HeadId source = one.sizes().head_of(layer, one.sizes().heads - 1);
+      const Matrix moved = change.of_stream(source, steps.end, i, writes);
       Matrix expected(moved.rows(), kColumns);
       multiply(moved.view(), reads.view(), expected.span());
       const Matrix output = change.of_output(source, i);
@@ -80,7 +82,7 @@ TEST_P(ChangeCase, ReadsCarriedBackSeeTheChangeOfTheStream) {
       multiply(output.view(), writes.head(source.head).transposed(), written.span());
       Matrix found(output.rows(), kColumns);
       multiply(written.view(), carried.view(), found.span());
-      const std::vector<float> factors = change.path_factors(layer, target, i);
+      const std::vector<float> factors = change.path_factors(layer, steps.end, i);
       ASSERT_EQ(factors.size(), found.rows());
       for (std::size_t t = 0; t < found.rows(); ++t) {
         for (std::size_t j = 0; j < kColumns; ++j) {

@@ -35,15 +35,27 @@ Rows outputs_of(const Model& model, const std::vector<ModelInput>& inputs, Forwa
   return outputs;
 }
 
+void write(MatrixView from, MatrixSpan rows) {
+  ASSERT_EQ(from.rows(), rows.rows());
+  for (std::size_t i = 0; i < rows.rows(); ++i) {
+    for (std::size_t j = 0; j < rows.columns(); ++j) rows.row(i)[j] = from(i, j);
+  }
+}
+
 ForwardOptions from_record(const RecordedPass& record, std::size_t layer) {
   ForwardOptions options;
   options.begin_layer = layer;
   options.start = [&record, layer](std::size_t input, MatrixSpan rows) {
-    const MatrixView stream = record.stream(layer, input % record.inputs().size());
-    ASSERT_EQ(stream.rows(), rows.rows());
-    for (std::size_t i = 0; i < rows.rows(); ++i) {
-      for (std::size_t j = 0; j < rows.columns(); ++j) rows.row(i)[j] = stream(i, j);
-    }
+    write(record.stream(layer, input % record.inputs().size()), rows);
+  };
+  options.start_side = [&record, layer](std::size_t input, std::size_t side, MatrixSpan rows) {
+    write(record.side(layer, side, input % record.inputs().size()), rows);
+  };
+  options.encoder_output = [&record](std::size_t input, MatrixSpan rows) {
+    write(record.encoder_output(input % record.inputs().size()), rows);
+  };
+  options.lent_keys = [&record](std::size_t input, std::size_t lender) {
+    return record.lent_keys(lender, input % record.inputs().size());
   };
   return options;
 }
@@ -78,17 +90,17 @@ TEST_P(RecordCase, CopiesGiveTheOutputOfTheOriginal) {
 TEST_P(RecordCase, HoldsWhatAPassReports) {
   const PatchCase one(GetParam());
   const RecordedPass record(one.model(), one.inputs);
-  const std::size_t width = one.sizes().d_head;
   ForwardOptions options;
   std::size_t streams = 0;
   options.on_stream = [&](const StreamRows& rows) {
     ++streams;
-    EXPECT_EQ(record.tokens(rows.input), rows.values.rows());
+    EXPECT_EQ(record.rows(rows.layer, rows.input), rows.values.rows());
     EXPECT_EQ(copy_of(record.stream(rows.layer, rows.input)), copy_of(rows.values));
   };
   options.on_heads = [&](const HeadOutputs& rows) {
+    const std::size_t width = one.sizes().width(rows.layer, Role::kO);
     for (std::size_t a = 0; a < one.sizes().heads; ++a) {
-      EXPECT_EQ(copy_of(record.output({rows.layer, a}, rows.input)),
+      EXPECT_EQ(copy_of(record.output(one.sizes().head_of(rows.layer, a), rows.input)),
                 copy_of(rows.values.block(0, rows.values.rows(), a * width, width)));
     }
   };
@@ -119,7 +131,7 @@ TEST(RecordedPass, TheMeanIsOverAllTokensOfAllInputs) {
 
 // A LayerNorm gives rows whose mean square, before gain and bias, is var * factor^2: just below 1.
 TEST(RecordedPass, KnowsWhatTheNormsAfterBranchesDivideBy) {
-  for (const std::string name : {"llama", "gpt2", "vit", "dinov2", "gpt_neox"}) {
+  for (const std::string name : {"llama", "gpt2", "vit", "dinov2", "gpt_neox", "whisper"}) {
     const PatchCase one(name);
     const RecordedPass record(one.model(), one.inputs);
     EXPECT_TRUE(record.factors(1, false, 0).empty() && record.factors(1, true, 0).empty()) << name;

@@ -36,14 +36,14 @@ TEST_P(ScreenCase, AgreesWithPyTorch) {
     for (const Screen& found : screens) {
       const std::vector<double> expected = one.expected("screen", found.role, k);
       ASSERT_EQ(found.values.rows(), one.sizes().layers * one.sizes().heads);
-      ASSERT_EQ(found.values.columns(), one.sizes().layers * one.targets(found.role));
+      ASSERT_EQ(found.values.columns(), one.columns(found.role));
       double worst = 0;
       double largest = 0;
       for (std::size_t i = 0; i < expected.size(); ++i) {
         worst = std::max(worst, std::abs(static_cast<double>(found.values.values()[i]) - expected[i]));
         largest = std::max(largest, expected[i]);
       }
-      EXPECT_GT(largest, 0.05);
+      EXPECT_GT(largest, 0.01);
       EXPECT_LT(worst, 1e-5) << "replacement " << k << ", role " << letter(found.role);
     }
   }
@@ -77,7 +77,7 @@ TEST(Screen, AgreesBetweenTheFormatsOfAModel) {
 }
 
 TEST(Screen, DoesNotDependOnThreads) {
-  for (const std::string name : {"llama", "bert"}) {
+  for (const std::string name : {"llama", "bert", "whisper"}) {
     const PatchCase one(name);
     const RecordedPass record(one.model(), one.inputs);
     const HeadChange change(record, Replacement::kMean);
@@ -112,14 +112,15 @@ TEST(Screen, ARoleAloneGivesWhatItGivesAmongOthers) {
 }
 
 TEST(Screen, IsZeroWhereNothingFlows) {
-  const PatchCase one("llama");
-  const RecordedPass record(one.model(), one.inputs);
-  const HeadChange change(record, Replacement::kMean);
-  for (const Screen& found : screen(record, change, kReadingRoles)) {
-    for (std::size_t s = 0; s < found.values.rows(); ++s) {
-      for (std::size_t t = 0; t < found.values.columns(); ++t) {
-        const bool later = t / one.targets(found.role) > s / one.sizes().heads;
-        EXPECT_EQ(found.values(s, t) > 0, later) << s << " " << t;
+  for (const std::string name : {"llama", "bart"}) {
+    const PatchCase one(name);
+    const RecordedPass record(one.model(), one.inputs);
+    const HeadChange change(record, Replacement::kMean);
+    for (const Screen& found : screen(record, change, kReadingRoles)) {
+      for (std::size_t s = 0; s < found.values.rows(); ++s) {
+        for (std::size_t t = 0; t < found.values.columns(); ++t) {
+          EXPECT_EQ(found.values(s, t) > 0, edge_at(found.role, s, t, one.sizes()).has_value()) << s << " " << t;
+        }
       }
     }
   }

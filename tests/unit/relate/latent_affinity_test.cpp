@@ -76,7 +76,7 @@ double norm(const Columns& a) {
   return std::sqrt(sum);
 }
 
-Affinities only(const Model& model, Metric metric, RolePair pair, AffinityOptions options = {}) {
+Affinities only(const Model& model, Metric metric, RolePair pair, const AffinityOptions& options = {}) {
   return compute_affinities(model, metric, std::span(&pair, 1), options).value().front();
 }
 
