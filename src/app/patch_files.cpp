@@ -106,6 +106,7 @@ Json about_json(const PatchOutcome& outcome) {
 
 Json node_json(const ComponentId& id) {
   Json node = {{"name", to_string(id)}, {"kind", to_string(id.kind)}};
+  if (id.block != Block::kOnly) node["block"] = to_string(id.block);
   if (id.is_in_layer()) node["layer"] = id.layer;
   if (id.is_head()) node["head"] = id.head;
   return node;

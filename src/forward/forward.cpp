@@ -56,7 +56,7 @@ void run_only_stack(Pass& pass, const Batch& batch) {
   const std::size_t begin = pass.options.begin_layer;
   Stack stack = begin_source(pass, batch);
   for (std::size_t i = begin; i < pass.end_layer; ++i) {
-    if (i == 0 || i > begin) run_mixers(pass, stack, i);  // a stream that is given is that before its layer
+    if (!pass.options.start || i > begin) run_mixers(pass, stack, i);  // a stream that is given is that after these
     run_step(pass, stack, i);
   }
   if (pass.end_layer == pass.sizes.layers) run_mixers(pass, stack, pass.end_layer);
@@ -152,6 +152,11 @@ std::size_t forward_memory(const Model& model, std::size_t longest) {
   const Network network = resolve_network(model);
   const std::size_t own = plan_memory(network, model.info().sizes, longest).needed(longest);
   return network.stage ? std::max(own, earlier_stages_memory(model, network, longest)) : own;
+}
+
+std::size_t edits_memory(const Model& model, std::size_t longest) {
+  const EditsMemory needed = edits_memory(resolve_network(model), model.info().sizes);
+  return needed.fixed + needed.per_token * longest;
 }
 
 }  // namespace headscope

@@ -6,16 +6,6 @@
 #include "forward/weights.h"
 
 namespace headscope {
-namespace {
-
-// Applies a linear map to all rows of x.
-Matrix mapped(const Checkpoint& checkpoint, const StoredLinear& linear, MatrixView x, Buffer<float>& scratch) {
-  Matrix result(x.rows(), linear.out());
-  apply_linear(checkpoint, linear, x, result.span(), scratch);
-  return result;
-}
-
-}  // namespace
 
 std::optional<LatentMap> latent_map(const NetworkLayer& layer, Role role) {
   if (!layer.latent || (role == Role::kQ && !layer.latent->q_down)) return std::nullopt;

@@ -179,6 +179,26 @@ MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size
   return plan;
 }
 
+EditsMemory edits_memory(const Network& network, const HeadSizes& sizes) {
+  EditsMemory needed;
+  std::size_t inside = 0;  // a latent, or all heads under a norm over all of them
+  for (std::size_t i = 0; i < network.layers.size(); ++i) {
+    const NetworkLayer& layer = network.layers[i];
+    std::size_t decoded = 0;
+    for (const Role role : {Role::kQ, Role::kK, Role::kV}) {
+      decoded += decoded_size(layer.linear[static_cast<std::size_t>(role)].weight);
+      if (const auto map = latent_map(layer, role)) {
+        decoded += decoded_size(map->down->weight);
+        inside = std::max(inside, map->rank);
+      }
+      if (network.joint_head_norms) inside = std::max(inside, sizes.heads_of(i, role) * sizes.width(i, role));
+    }
+    needed.fixed = std::max(needed.fixed, decoded);
+  }
+  needed.per_token = (sizes.d_model + inside) * sizeof(float);
+  return needed;
+}
+
 std::size_t MemoryPlan::block(std::size_t tokens) const {
   // What a query or a key has in common with each relative position; a block has at most as many queries as keys.
   return window + block_memory(tokens) + 2 * relative_rows * tokens * sizeof(float);

@@ -34,4 +34,12 @@ struct MemoryPlan {
 };
 [[nodiscard]] MemoryPlan plan_memory(const Network& network, const HeadSizes& sizes, std::size_t longest);
 
+/// Bytes that edits of what heads read take besides: the matrices of all roles of a layer, and for each token of a
+/// batch what the edited heads read, as if all edits were computed at once.
+struct EditsMemory {
+  std::size_t per_token = 0;
+  std::size_t fixed = 0;
+};
+[[nodiscard]] EditsMemory edits_memory(const Network& network, const HeadSizes& sizes);
+
 }  // namespace headscope

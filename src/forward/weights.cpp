@@ -30,6 +30,12 @@ void apply_linear(const Checkpoint& checkpoint, const StoredLinear& linear, Matr
   parallel_multiply(x, matrix, y, 1, 1);
 }
 
+Matrix mapped(const Checkpoint& checkpoint, const StoredLinear& linear, MatrixView x, Buffer<float>& scratch) {
+  Matrix result(x.rows(), linear.out());
+  apply_linear(checkpoint, linear, x, result.span(), scratch);
+  return result;
+}
+
 Norm::Norm(const Checkpoint& checkpoint, const StoredNorm& stored)
     : kind_(stored.kind), epsilon_(static_cast<float>(stored.epsilon)) {
   if (stored.gain != nullptr) gain_ = read_vector(checkpoint, *stored.gain);

@@ -14,6 +14,10 @@ namespace headscope {
 void apply_linear(const Checkpoint& checkpoint, const StoredLinear& linear, MatrixView x, MatrixSpan y,
                   Buffer<float>& scratch);
 
+/// The same in a matrix of its own.
+[[nodiscard]] Matrix mapped(const Checkpoint& checkpoint, const StoredLinear& linear, MatrixView x,
+                            Buffer<float>& scratch);
+
 /// W as the right factor of a product, in x out, so that y = x W. Decoded into `scratch` if necessary.
 [[nodiscard]] MatrixView linear_weights(const Checkpoint& checkpoint, const StoredLinear& linear,
                                         Buffer<float>& scratch);

@@ -226,6 +226,14 @@ void set_factors_by_place(const ConfigReader& config, const ForwardRules& rules,
       config.malformed(fmt::format("'{}' has {} entries, expected {}", key, values.size(), count));
     return values;
   };
+  // A factor on what is read is moved behind the projection, which is the same only if that has no bias.
+  const auto reject_bias = [&](const char* bias, const char* factor) {
+    if (one(factor) == 1 || !config.boolean(bias).value_or(false)) return;
+    config.unsupported(fmt::format("'{}' is true and '{}' is not 1", bias, factor));
+  };
+  reject_bias("attention_bias", "attention_in_multiplier");
+  reject_bias("mamba_proj_bias", "ssm_in_multiplier");
+  reject_bias("projectors_bias", "ssm_out_multiplier");
   const double read = one("attention_in_multiplier");
   settings.score_scale *= one("key_multiplier") * read * read;
   FactorsByPlace& factors = settings.by_place;

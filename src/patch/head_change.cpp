@@ -124,8 +124,7 @@ void HeadChange::pass_norm(Matrix& change, std::span<const float> factors, std::
 void HeadChange::carry_back(std::size_t layer, Matrix& reads) const {
   // (c - mean c) * gain = c C diag(gain) for a row c, with C = I - 11^T / d: R becomes C diag(gain) R.
   const auto through = [&](std::span<const float> gain, bool centers) {
-    if (gain.empty()) return;
-    for (std::size_t i = 0; i < reads.rows(); ++i) {
+    for (std::size_t i = 0; i < gain.size(); ++i) {
       for (float& value : reads.row(i)) value *= gain[i];
     }
     if (centers) center_columns(reads);

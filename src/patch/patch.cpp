@@ -65,8 +65,6 @@ std::vector<MeasuredEdge> edges_to_measure(const Model& model, const PatchOption
 // Checks all stages before the first one begins: the record is held throughout, the screens after they are computed.
 void check_memory(const Model& model, const PatchInputs& inputs, const PatchOptions& options, const Context& context) {
   const HeadSizes& sizes = model.info().sizes;
-  std::vector<InputShape> shapes;  // in both stacks
-  std::vector<TokenCounts> lengths;
   TokenCounts all;
   std::size_t longest = 0;
   for (const ModelInput& input : inputs.inputs) {
@@ -74,18 +72,14 @@ void check_memory(const Model& model, const PatchInputs& inputs, const PatchOpti
     all.source += own.source;
     all.target += own.target;
     longest = std::max(longest, own.source + own.target);
-    lengths.push_back(own);
-    shapes.push_back(input_shape(model, input));
-    if (own.target > 0) shapes.push_back({.tokens = own.target});
   }
-  if (lengths.empty()) return;  // refused later
+  if (inputs.inputs.empty()) return;  // refused later
   const std::size_t tokens = all.source + all.target;
-  const std::size_t pass = forward_memory(model, longest);
+  const std::size_t pass = saturating_add(forward_memory(model, longest), edits_memory(model, longest));
   std::size_t held = record_memory(sizes, all, resolve_network(model).side_streams.in.size());
   std::size_t stage = pass;
   if (options.replacement == Replacement::kPair) held = saturating_multiply(held, 2);
-  const std::size_t positions = LayerAttention::positions_memory(model, shapes);
-  stage = std::max(stage, saturating_add(positions, screen_memory(sizes, lengths, options.roles)));
+  stage = std::max(stage, screen_memory(model, inputs.inputs, options.roles));
   if (!options.screen_only) {
     std::size_t screens = 0;
     for (const Role role : options.roles) {

@@ -87,8 +87,8 @@ std::size_t targets_before(std::size_t layer, Role role, const HeadSizes& sizes)
 
 std::optional<PatchEdge> edge_at(Role role, std::size_t row, std::size_t column, const HeadSizes& sizes) {
   std::size_t layer = sizes.by_layer.empty() ? column / sizes.heads_of(role) : 0;
-  while (targets_before(layer + 1, role, sizes) <= column) ++layer;
-  const std::size_t target = column - targets_before(layer, role, sizes);
+  std::size_t target = column - targets_before(layer, role, sizes);
+  for (; target >= sizes.heads_of(layer, role); ++layer) target -= sizes.heads_of(layer, role);
   const PatchEdge edge{sizes.head_of(row / sizes.heads, row % sizes.heads), role,
                        sizes.head_of(layer, target, is_grouped(role, sizes))};
   return precedes(edge.source, Role::kO, edge.target, role) ? std::optional(edge) : std::nullopt;

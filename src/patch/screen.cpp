@@ -11,6 +11,7 @@
 #include "headscope/base/memory.h"
 #include "headscope/base/message.h"
 #include "headscope/base/parallel.h"
+#include "headscope/forward/layer_attention.h"
 #include "headscope/linalg/matrix_product.h"
 #include "headscope/model/layer_order.h"
 #include "headscope/patch/patch_edge.h"
@@ -41,9 +42,7 @@ class Screening {
       if (role == Role::kO) throw Error(ErrorKind::kInvalidArgument, "O writes: only Q, K and V can be screened");
       screens_.push_back({role, Matrix(sizes_.layers * sizes_.heads, targets_before(sizes_.layers, role, sizes_))});
     }
-    std::vector<TokenCounts> lengths;
-    for (std::size_t i = 0; i < record.inputs().size(); ++i) lengths.push_back(record.counts(i));
-    require_memory(context, screen_memory(sizes_, lengths, roles), "screening all pairs of heads");
+    require_memory(context, screen_memory(record.model(), record.inputs(), roles), "screening all pairs of heads");
   }
 
   std::vector<Screen> run() {
@@ -97,19 +96,18 @@ class Screening {
   }
 
   void screen_reading(const LayerReading& reading, const ScreenTarget& target) {
-    const TargetReads reads(record_.model(), reading.layer, reading.roles, target.attention());
-    Matrix carried_all = reads.of_stream();  // of a post-norm model: carried back layer by layer
+    TargetReads reads(record_.model(), reading.layer, reading.roles, target.attention());
+    Matrix carried = reads.take_of_stream();
+    Matrix blocks;
     HeadWeights writes;
     for (std::size_t step = reading.sources.end; step-- > reading.sources.begin;) {
       const std::size_t source = layer_at(sizes_, step);
-      Matrix carried = carried_all;
       change_.carry_back(source, carried);
-      if (change_.is_post_norm()) carried_all = carried;
       writes = change_.load_writes(source, std::move(writes));
       // The columns of consecutive heads are contiguous.
       const MatrixView stacked(writes.columns(0).data(), writes.heads() * writes.d_head(), sizes_.d_model,
                                sizes_.d_model);
-      Matrix blocks(stacked.rows(), reads.columns());
+      if (blocks.rows() != stacked.rows()) blocks = Matrix(stacked.rows(), reads.columns());
       reads.multiply(stacked, carried.view(), blocks.span());
       screen_pair(source, reading, target, blocks);
       context_.report(static_cast<double>(++done_) / static_cast<double>(all_));
@@ -196,7 +194,8 @@ class Screening {
 
 }  // namespace
 
-std::size_t screen_memory(const HeadSizes& sizes, std::span<const TokenCounts> lengths, std::span<const Role> roles) {
+std::size_t screen_memory(const Model& model, std::span<const ModelInput> inputs, std::span<const Role> roles) {
+  const HeadSizes& sizes = model.info().sizes;
   const std::size_t queries = sizes.heads * sizes.d_head;
   std::size_t columns = 0;
   for (const Role role : roles) columns += sizes.heads_of(role) * sizes.width(role);
@@ -205,9 +204,13 @@ std::size_t screen_memory(const HeadSizes& sizes, std::span<const TokenCounts> l
   std::size_t floats = (blocks + 1) * sizes.d_model * columns + queries * (blocks * columns + sizes.d_model);
   std::size_t calls = 0;
   std::vector<std::size_t> longest;  // of the two stacks, by input
-  for (const TokenCounts& counts : lengths) {
+  std::vector<InputShape> shapes;    // of the inputs in both stacks
+  for (const ModelInput& input : inputs) {
+    const TokenCounts counts = token_counts(model, input);
     const std::size_t tokens = std::max(counts.source, counts.target);
     longest.push_back(tokens);
+    shapes.push_back(input_shape(model, input));
+    if (counts.target > 0) shapes.push_back({.tokens = counts.target});
     floats += tokens * queries;
     calls = std::max(calls, ScreenTarget::call_memory(sizes, tokens, sources_at_once(tokens, sizes)));
   }
@@ -215,8 +218,8 @@ std::size_t screen_memory(const HeadSizes& sizes, std::span<const TokenCounts> l
   for (const Role role : roles) {
     floats = saturating_add(floats, saturating_multiply(heads, sizes.layers * sizes.heads_of(role)));
   }
-  const std::size_t bytes =
-      saturating_add(ScreenTarget::memory(sizes, longest), saturating_multiply(floats, sizeof(float)));
+  std::size_t bytes = saturating_add(ScreenTarget::memory(sizes, longest), saturating_multiply(floats, sizeof(float)));
+  bytes = saturating_add(bytes, LayerAttention::positions_memory(model, shapes));
   return saturating_add(bytes, saturating_multiply(calls, thread_count()));
 }
 

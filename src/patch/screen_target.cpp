@@ -50,6 +50,13 @@ void append_shared_key(MatrixView own, const Matrix& recorded, MatrixSpan whole)
   }
 }
 
+// The most query heads that share a KV head.
+std::size_t largest_group(const HeadSizes& sizes) {
+  std::size_t largest = 1;
+  for (std::size_t layer = 0; layer < sizes.layers; ++layer) largest = std::max(largest, sizes.queries_per_kv(layer));
+  return largest;
+}
+
 // Not initialized.
 class ScratchMatrix {
  public:
@@ -245,13 +252,13 @@ std::size_t ScreenTarget::memory(const HeadSizes& sizes, std::span<const std::si
   const std::size_t queries = sizes.heads * sizes.widest();
   const std::size_t keys = sizes.kv_heads * sizes.widest();
   // Gram matrices and O; per token, projections before and after they are placed, gates and outputs; maps.
-  std::size_t floats = queries * queries / sizes.kv_heads + queries * sizes.d_model;
+  std::size_t floats = queries * largest_group(sizes) * sizes.widest() + queries * sizes.d_model;
   for (const std::size_t tokens : lengths) floats += tokens * (4 * queries + 4 * keys + sizes.heads * tokens);
   return floats * sizeof(float);
 }
 
 std::size_t ScreenTarget::call_memory(const HeadSizes& sizes, std::size_t tokens, std::size_t sources) {
-  const std::size_t width = sizes.heads / sizes.kv_heads * sizes.d_head;
+  const std::size_t width = largest_group(sizes) * sizes.widest();
   const std::size_t keys = sizes.d_rotary > 0 ? 2 * sizes.widest() : sizes.widest();
   return sources * tokens * (keys + tokens + 2 * width) * sizeof(float);
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "headscope/base/matrix.h"
@@ -41,14 +42,14 @@ class TargetReads {
 
   /// Total width of all targets.
   [[nodiscard]] std::size_t columns() const noexcept { return columns_; }
-  /// What is read of the stream: d_model x (widths of targets, or of latents).
-  [[nodiscard]] const Matrix& of_stream() const noexcept { return of_stream_; }
-  /// blocks = writes * R for R d_model x columns. `writes` are rows of d_model numbers, `carried` is `of_stream`,
-  /// carried back to where they are written. On all threads.
+  /// Moves out what is read of the stream: d_model x (widths of targets, or of latents).
+  [[nodiscard]] Matrix take_of_stream() noexcept { return std::move(of_stream_); }
+  /// blocks = writes * R for R d_model x columns. `writes` are rows of d_model numbers, `carried` is what is read of
+  /// the stream, carried back to where they are written. On all threads.
   void multiply(MatrixView writes, MatrixView carried, MatrixSpan blocks) const;
 
  private:
-  // The columns of a role, in `of_stream` and in the result.
+  // The columns of a role, in what is read of the stream and in the result.
   struct Part {
     std::size_t first;
     std::size_t count;

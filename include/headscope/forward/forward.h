@@ -155,18 +155,20 @@ struct ForwardOptions {
   std::function<void(const SideRows&)> on_side = {};
   std::function<void(const StreamMixing&)> on_mixing = {};
   std::function<void(const NormFactors&)> on_norm = {};
-  /// Receives the output of the encoder, before its last norm; the layer is one past the last of the encoder.
+  /// Receives the output of the encoder, before its last norm; the layer is one past the last that was run.
   std::function<void(const StreamRows&)> on_encoder_output = {};
 
   /// Number of times that every input is run. Copy c of input i has the index c * inputs + i in all calls.
   std::size_t copies = 1;
-  /// First layer to run. If it is not 0, `start` writes the stream before it, in place of the embedding.
+  /// First layer to run. `start`, which is required unless it is layer 0, writes the stream before it: in place of the
+  /// embedding and of all layers before, those of a hybrid that have no attention included.
   std::size_t begin_layer = 0;
   std::function<void(std::size_t input, MatrixSpan rows)> start = {};
-  /// Writes one of the streams that no branch reads, if the model has some and `start` is set.
+  /// Writes one of the streams that no branch reads. Required if the model has some and `start` is set.
   std::function<void(std::size_t input, std::size_t side, MatrixSpan rows)> start_side = {};
   /// Writes the output of the encoder, before its last norm, if the first layer is one of the decoder. The encoder is
-  /// not run then. Copies of an input must have the same, which is projected once.
+  /// not run then. Copies of an input must have the same, which is projected once. With `edits`, it is called
+  /// concurrently from several threads.
   std::function<void(std::size_t input, MatrixSpan rows)> encoder_output = {};
   /// Receives the keys and values of the layers that lend them, and returns those of layers before the first one to
   /// run. The views are used before the first layer begins.
@@ -213,5 +215,7 @@ void run_forward(const Model& model, std::span<const ModelInput> inputs, const F
 /// Returns the memory that a pass needs at least if its longest input has this many tokens.
 /// \throws Error  as `resolve_network`.
 [[nodiscard]] std::size_t forward_memory(const Model& model, std::size_t longest);
+/// What it needs besides if it has `edits`.
+[[nodiscard]] std::size_t edits_memory(const Model& model, std::size_t longest);
 
 }  // namespace headscope

@@ -19,7 +19,7 @@ struct InputShape {
 class Model;
 struct ModelInput;
 
-/// The shape of an input of a model with one stack.
+/// The shape of an input in the only stack of a model, or in its encoder.
 /// \throws Error  as `token_count`.
 [[nodiscard]] InputShape input_shape(const Model& model, const ModelInput& input);
 

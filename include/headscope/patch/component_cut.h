@@ -16,8 +16,8 @@ struct ComponentCut {
 };
 
 /// `parallel` models compute attention and MLP of a layer from the same stream, so an MLP does not read the heads of
-/// its layer. \throws Error  kInvalidArgument if a component does not exist, the target is a head, or it reads before
-/// the source
+/// its layer.
+/// \throws Error  kInvalidArgument if a component does not exist, the target is a head, or it reads before the source
 ///                writes.
 void check_cut(const ComponentCut& cut, const HeadSizes& sizes, bool parallel);
 

@@ -30,8 +30,8 @@ class CutMeter {
   ///
   /// Cost: a forward pass from the target's layer on per edge; of one layer for the unembedding. Cuts of one layer run
   /// as a batch, which shares each read of the weights; layers below the cut are not run again. A cut in a decoder runs
-  /// no layer of the encoder. `finished` holds the
-  /// cuts that an earlier run measured and receives those of this one; null to keep nothing.
+  /// no layer of the encoder. `finished` holds the cuts that an earlier run measured and receives those of this one;
+  /// null to keep nothing.
   ///
   /// \throws Error  as `check_edge` or `check_cut`, and `run_forward`.
   [[nodiscard]] std::vector<double> measure(std::span<const PatchEdge> edges, const Context& context = {},

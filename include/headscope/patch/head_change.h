@@ -46,9 +46,9 @@ class HeadChange {
   // The same path backwards, for many heads at a time: with reads R (d_model x columns) before a step, the change of
   // what they read is of_output * O^T * R' * factor, where R' is R carried back to the source's layer.
 
-  /// Carries reads from the stream after a layer back to the output of its attention. Post-norm models: call it for
-  /// the layers of every step before the reads, down to the source's, on the same matrix. Others: once, for the
-  /// source's layer, on a copy.
+  /// Carries reads from the stream after a layer back to the output of its attention. Call it for the layers of every
+  /// step before the reads, down to the source's, on the same matrix. Only post-norm models change it: in others no
+  /// norm of the stream comes between.
   void carry_back(std::size_t layer, Matrix& reads) const;
   [[nodiscard]] bool is_post_norm() const noexcept { return post_norm_; }
   /// What the output of a layer's attention is multiplied by.

@@ -21,7 +21,8 @@ namespace headscope {
 /// What a model computed on some inputs, so that other passes can begin in the middle: the residual stream before every
 /// layer and after the encoder, the outputs of all heads, and what the norms after branches divided by.
 ///
-/// Memory: tokens * layers * (d_model + heads * d_head) floats, which counts against the budget.
+/// Memory: tokens * layers * (d_model + heads * d_head) floats, and what few models have: streams that no branch reads,
+/// lent keys and values, the output of an encoder. All of it counts against the budget.
 class RecordedPass {
  public:
   /// Runs the model. `model` and `inputs` must outlive this object.

@@ -29,8 +29,8 @@ struct Screen {
 /// target's reading matrix: the h x h blocks whose squares the projection kernel sums. In latent attention R_t is a
 /// product, whose factors are applied one after the other.
 ///
-/// Cost per pair: 2 d h^2 flops for the block, then an attention of n tokens per input. Memory: the blocks of two
-/// layers at a time, the maps of one layer and the result. Results do not depend on the number of threads. `finished`
+/// Cost per pair: 2 d h^2 flops for the block, then an attention of n tokens per input. Memory: the blocks of one
+/// pair of layers, the maps of one layer and the result. Results do not depend on the number of threads. `finished`
 /// holds the target layers that an earlier run finished and receives those of this one; null to keep nothing.
 ///
 /// \throws Error  kInvalidArgument for a role that does not read; otherwise as `Model::load_heads`.
@@ -38,8 +38,9 @@ struct Screen {
                                          std::span<const Role> roles, const Context& context = {},
                                          FinishedWork* finished = nullptr);
 
-/// Returns the memory that it needs, including the result. `lengths` are the numbers of tokens of the inputs.
-[[nodiscard]] std::size_t screen_memory(const HeadSizes& sizes, std::span<const TokenCounts> lengths,
+/// Returns the memory that it needs, including the result.
+/// \throws Error  as `token_count`.
+[[nodiscard]] std::size_t screen_memory(const Model& model, std::span<const ModelInput> inputs,
                                         std::span<const Role> roles);
 
 }  // namespace headscope

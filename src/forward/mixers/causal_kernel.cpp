@@ -21,10 +21,4 @@ void CausalKernel::apply(const Matrix& x, std::size_t t, std::span<float> out) c
   }
 }
 
-Matrix mapped(const Checkpoint& checkpoint, const StoredLinear& linear, MatrixView x, Buffer<float>& scratch) {
-  Matrix result(x.rows(), linear.out());
-  apply_linear(checkpoint, linear, x, result.span(), scratch);
-  return result;
-}
-
 }  // namespace headscope

@@ -4,10 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "headscope/base/buffer.h"
 #include "headscope/base/matrix.h"
 #include "headscope/io/checkpoint.h"
-#include "headscope/model/stored_linear.h"
 
 namespace headscope {
 
@@ -25,9 +23,5 @@ class CausalKernel {
   std::vector<float> taps_;
   std::vector<float> bias_;  // empty for none
 };
-
-/// x W^T + b.
-[[nodiscard]] Matrix mapped(const Checkpoint& checkpoint, const StoredLinear& linear, MatrixView x,
-                            Buffer<float>& scratch);
 
 }  // namespace headscope

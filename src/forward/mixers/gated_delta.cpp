@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "forward/mixers/causal_kernel.h"
-#include "forward/mixers/scalar.h"
 #include "forward/parallel_rows.h"
 #include "forward/weights.h"
+#include "headscope/base/logistic.h"
 #include "headscope/base/parallel.h"
 #include "headscope/forward/row_kernels.h"
 #include "headscope/model/read_weights.h"

@@ -42,8 +42,8 @@ std::vector<Batch> group(const Batch& inputs, std::size_t room) {
 }  // namespace
 
 BatchPlan plan_batches(const Network& network, const HeadSizes& sizes, std::span<const ModelInput> inputs,
-                       std::size_t copies, bool runs_encoder, const Context& context) {
-  const Batch all = count_tokens(network, inputs, copies);
+                       const ForwardOptions& options, bool runs_encoder, const Context& context) {
+  const Batch all = count_tokens(network, inputs, options.copies);
   std::size_t longest = 1;
   std::size_t total = 0;
   std::size_t running = 0;
@@ -52,7 +52,12 @@ BatchPlan plan_batches(const Network& network, const HeadSizes& sizes, std::span
     total += input.all();
     running += runs_encoder ? input.all() : input.tokens.target;
   }
-  const MemoryPlan plan = plan_memory(network, sizes, longest);
+  MemoryPlan plan = plan_memory(network, sizes, longest);
+  if (options.edits) {
+    const EditsMemory edits = edits_memory(network, sizes);
+    plan.fixed += edits.fixed;
+    plan.per_token += edits.per_token;
+  }
   const std::size_t block = plan.block(longest);
   const std::size_t needed = plan.needed(longest);
   require_memory(context, needed, fmt::format("running {} tokens", longest));

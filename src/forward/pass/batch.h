@@ -32,10 +32,10 @@ struct BatchPlan {
 };
 
 /// Groups inputs, in order, into batches of as many as fit into the memory. Tokens of a source that is not run do not
-/// make a batch large.
+/// make a batch large. Of `options`, copies and edits count.
 /// \throws Error  kFormat if the model cannot be run on an input; kResource if the longest one does not fit.
 [[nodiscard]] BatchPlan plan_batches(const Network& network, const HeadSizes& sizes, std::span<const ModelInput> inputs,
-                                     std::size_t copies, bool runs_encoder, const Context& context);
+                                     const ForwardOptions& options, bool runs_encoder, const Context& context);
 
 /// One input of a batch, and its rows in the matrices of a stack.
 struct Member {

@@ -67,7 +67,7 @@ Pass::Pass(const Model& of, std::span<const ModelInput> inputs, const ForwardOpt
       end_layer(last_layer(sizes, request)),
       replacements(replacements_by_head(sizes, request)),
       releases_pages(exceeds_memory(checkpoint, context)),
-      plan(plan_batches(network, sizes, inputs, request.copies, !begins_in_decoder(), context)),
+      plan(plan_batches(network, sizes, inputs, request, !begins_in_decoder(), context)),
       progress(context, steps_of(plan, request, begin_step, end_layer)) {}
 
 bool Pass::begins_in_decoder() const noexcept {

@@ -56,6 +56,9 @@ void report_mixing(const Pass& pass, const Stack& stack, std::size_t layer, bool
 
 void begin_side_streams(Pass& pass, Stack& stack) {
   if (pass.options.start) {
+    if (!pass.network.side_streams.in.empty() && !pass.options.start_side) {
+      throw Error(ErrorKind::kInvalidArgument, "a pass of a model with several streams has a start for only one");
+    }
     for (std::size_t s = 0; s < pass.network.side_streams.in.size(); ++s) {
       Matrix& side = stack.side_streams.emplace_back(stack.stream.rows(), stack.stream.columns());
       for (const Member& member : stack.members) pass.options.start_side(member.input, s, Stack::rows(side, member));

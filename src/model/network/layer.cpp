@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <string>
 
 #include "headscope/base/error.h"
+#include "headscope/base/logistic.h"
 #include "headscope/model/read_weights.h"
 #include "model/config_reader.h"
 #include "model/network/attention.h"
@@ -87,7 +87,6 @@ Xielu resolve_xielu(const BlockSource& block, std::size_t i) {
     if (items->size() <= i) block.tensors.unsupported(fmt::format("'{}' has {} entries", key, items->size()));
     return static_cast<float>((*items)[i].as_number().value_or(0));
   };
-  const auto softplus = [](float x) { return std::log1p(std::exp(x)); };
   Xielu weights{.slope = stored("beta"), .limit = stored("eps")};
   weights.positive = softplus(stored("alpha_p"));
   weights.negative = weights.slope + softplus(stored("alpha_n"));

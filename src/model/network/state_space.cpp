@@ -41,9 +41,11 @@ StateSizes state_sizes(const BlockSource& block, const ConfigReader& config) {
     return {config.size({"mamba_n_groups", "n_groups"}).value_or(block.match.family->forward.state_groups),
             config.size({"mamba_d_state", "ssm_state_size"}).value_or(0)};
   }
-  const auto stated = [&](const char* key) {
+  const auto stated = [&](const char* key) -> std::size_t {
+    constexpr std::uint64_t kMax = 1'000'000'000;  // products of two of them do not overflow
     const auto value = block.checkpoint.metadata(fmt::format("{}.ssm.{}", block.match.gguf_keys, key));
-    return static_cast<std::size_t>(value ? value->as_unsigned().value_or(0) : 0);
+    const std::uint64_t number = value ? value->as_unsigned().value_or(0) : 0;
+    return number <= kMax ? static_cast<std::size_t>(number) : 0;
   };
   return {stated("group_count"), stated("state_size")};
 }
@@ -78,8 +80,10 @@ SelectiveState resolve_selective_state(const BlockSource& block, std::size_t sto
     tensors.wrong_shape(*mixer.decay, fmt::format("[{}, states]", width));
   }
   const std::size_t states = mixer.decay->shape[1];
-  mixer.step = tensors.linear(layer_name(names.step, stored),
-                              tensors.required(layer_name(names.step, stored) + ".weight")->shape.back(), width);
+  const std::string step = layer_name(names.step, stored);
+  const StoredTensor& weight = *tensors.required(step + ".weight");
+  if (weight.shape.size() != 2) tensors.wrong_shape(weight, fmt::format("{} outputs", width));
+  mixer.step = tensors.linear(step, weight.shape.back(), width);
   const std::size_t rank = mixer.step.in();
   mixer.select = tensors.linear(layer_name(names.select, stored), width, rank + 2 * states);
   const auto norm = [&](const std::string& pattern, std::size_t size) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "headscope/model/model.h"
 #include "headscope/model/stream_matrix.h"
+#include "support/bytes.h"
 #include "support/expect_error.h"
 #include "support/read.h"
 #include "support/temporary_folder.h"
@@ -155,6 +157,12 @@ TEST(Network, SaysWhyAFamilyIsNotRun) {
   EXPECT_ERROR(changed(kFamilies + "bamba", {{"mamba_d_state", 7}}), ErrorKind::kFormat, "in_proj");
   EXPECT_ERROR(changed(kFamilies + "falcon_h1", {{"ssm_multipliers", {1.0, 2.0}}}), ErrorKind::kFormat,
                "'ssm_multipliers' has 2 entries, expected 5");
+  for (const auto& [bias, factor] :
+       {std::pair{"attention_bias", "attention_in_multiplier"}, std::pair{"mamba_proj_bias", "ssm_in_multiplier"},
+        std::pair{"projectors_bias", "ssm_out_multiplier"}}) {
+    EXPECT_ERROR(changed(kFamilies + "falcon_h1", {{bias, true}, {factor, 0.5}}), ErrorKind::kUnsupported,
+                 std::string("'") + bias + "' is true and '" + factor + "' is not 1");
+  }
   EXPECT_ERROR(changed(kFamilies + "apertus", {{"hidden_act", "silu"}}), ErrorKind::kUnsupported, "'silu'");
   EXPECT_ERROR(changed(kFamilies + "gemma4", {{"enable_moe_block", true}}), ErrorKind::kUnsupported, "experts");
   EXPECT_ERROR(changed(kFamilies + "gemma4", {{"use_bidirectional_attention", "all"}}), ErrorKind::kUnsupported,
@@ -193,6 +201,32 @@ TEST(Network, GgufKeysOfStateSpacesAndActivationsAreNeeded) {
                "lacks 'xielu.alpha_n'");
   EXPECT_ERROR(resolve_with("gguf_jamba", "blk.0.ssm_dt_norm.weight", "blk.0.ssm_dT_norm.weight"), ErrorKind::kFormat,
                "lacks tensor 'blk.0.ssm_dt_norm.weight'");
+}
+
+TEST(Network, NumbersOfStatesThatNoFileHasAreRefused) {
+  EXPECT_ERROR(resolve_with("gguf_nemotron_h_dense", std::string("ssm.state_size\4\0\0\0\3\0\0\0", 22),
+                            std::string("ssm.state_size\4\0\0\0\3\0\0\xf0", 22)),
+               ErrorKind::kFormat, "4 heads of Mamba 2 in 2 groups with 0 states");
+}
+
+TEST(Network, AMatrixWithoutAxesIsRefused) {
+  const std::string bytes = test::read(kModels / (kFamilies + "jamba") / "model.safetensors");
+  std::uint64_t size = 0;
+  std::memcpy(&size, bytes.data(), sizeof size);
+  Json header = Json::parse(bytes.substr(sizeof size, size));
+  Json& step = header["model.layers.0.mamba.dt_proj.weight"];
+  const std::size_t begin = step["data_offsets"][0];
+  const std::size_t end = step["data_offsets"][1];
+  header["rest"] = {{"dtype", "F16"}, {"shape", {(end - begin) / 2 - 1}}, {"data_offsets", {begin + 2, end}}};
+  step["shape"] = Json::array();
+  step["data_offsets"] = {begin, begin + 2};
+  const std::string text = header.dump();
+  const TemporaryFolder folder;
+  folder.write("model.safetensors",
+               test::Bytes().add<std::uint64_t>(text.size()).add_text(text).add_text(bytes.substr(8 + size)).str());
+  fs::copy_file(kModels / (kFamilies + "jamba") / "config.json", folder.path() / "config.json");
+  EXPECT_ERROR(resolve_network(Model::open(folder.path())), ErrorKind::kFormat,
+               "'model.layers.0.mamba.dt_proj.weight' is [], expected 16 outputs");
 }
 
 TEST(Network, MlpsThatAreLayersOfTheirOwnAreNotPartOfThoseWithAttention) {

@@ -69,7 +69,6 @@ TEST_P(ChangeCase, ReadsCarriedBackSeeTheChangeOfTheStream) {
   Matrix carried = reads;
   for (std::size_t step = steps.end; step-- > steps.begin;) {
     const std::size_t layer = layer_at(one.sizes(), step);
-    if (!change.is_post_norm()) carried = reads;
     change.carry_back(layer, carried);
     const HeadWeights writes = change.load_writes(layer);
     for (std::size_t i = 0; i < one.inputs.size(); ++i) {

@@ -16,6 +16,7 @@
 namespace headscope {
 namespace {
 
+using test::kPatchCases;
 using test::PatchCase;
 
 using Rows = std::vector<std::vector<float>>;  // by input
@@ -87,6 +88,20 @@ TEST_P(RecordCase, APassFromTheRecordGivesTheBitsOfTheWholePass) {
   }
 }
 
+// In these, layers without attention come before the first one that has it.
+TEST(RecordedPass, APassFromTheFirstLayerRunsNothingBeforeIt) {
+  for (const std::string name : {"jamba", "bamba", "qwen3_next", "nemotron_h", "lfm2"}) {
+    const Model model = Model::open(kPatchCases / "../families" / name);
+    ASSERT_EQ(resolve_network(model).mixers.front().before, 0U) << name;
+    const std::vector<ModelInput> inputs = {{.ids = {3, 1, 4, 1, 5}}, {.ids = {9, 2, 6}}};
+    const RecordedPass record(model, inputs);
+    const Rows whole = outputs_of(model, inputs);
+    for (std::size_t layer = 0; layer < model.info().sizes.layers; ++layer) {
+      EXPECT_TRUE(outputs_of(model, inputs, from_record(record, layer)) == whole) << name << ", layer " << layer;
+    }
+  }
+}
+
 // Not its bits: BLAS kernels of some processors round a row differently beside others. How much that changes the output
 // depends on the model (2e-5 in gemma4, whose scores are not scaled, 1e-6 in most), so the bound is ten times what a
 // change of the stream by its last bit does.
@@ -138,6 +153,14 @@ TEST_P(RecordCase, HoldsWhatAPassReports) {
 
 INSTANTIATE_TEST_SUITE_P(All, RecordCase, testing::ValuesIn(test::patch_cases()),
                          [](const auto& one) { return one.param; });
+
+TEST(RecordedPass, APassOfSeveralStreamsNeedsTheStartOfAll) {
+  const PatchCase one("gemma3n");
+  const RecordedPass record(one.model(), one.inputs);
+  ForwardOptions options = from_record(record, 1);
+  options.start_side = {};
+  EXPECT_ERROR(outputs_of(one.model(), one.inputs, options), ErrorKind::kInvalidArgument, "has a start for only one");
+}
 
 TEST(RecordedPass, TheMeanIsOverAllTokensOfAllInputs) {
   const PatchCase one("llama");

@@ -1,0 +1,6 @@
+"""What all Python tests share."""
+
+import signal
+
+# A job in the background may begin with SIGINT ignored, and the programs that tests start and interrupt would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
