@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy
 
 import cluster_model
-from programs import HEADSCOPE_MPI, machine_line, make_checkpoint, table
+from measuring import HEADSCOPE_MPI, machine_line, make_checkpoint, table
 
 
 def circumstances(run_folder: Path, command: str) -> dict:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from programs import (
+from measuring import (
     HEADSCOPE,
     PEER_PYTHON,
     PROGRAMS,

@@ -2,5 +2,5 @@
 
 import signal
 
-# A job in the background may begin with SIGINT ignored, and the programs that tests start and interrupt would inherit that.
+# A job in the background may begin with SIGINT ignored. The programs that tests start and interrupt would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
