@@ -5,9 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 import json
-import os
 import re
-import subprocess
 import zlib
 from pathlib import Path
 from typing import Any
@@ -15,27 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-HEADSCOPE = ROOT / os.environ.get("HEADSCOPE", "build/headscope")
+from program import ROOT, done, refused
+
 FAMILIES = ROOT / "tests/golden/families"
 BLOCKS = ("encoder", "decoder", "cross")
-
-
-def headscope(*words: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([HEADSCOPE, *map(str, words)], capture_output=True, text=True, check=False)
-
-
-def done(*words: object) -> str:
-    result = headscope(*words)
-    assert result.returncode == 0, result.stderr
-    return result.stdout
-
-
-def refused(code: int, text: str, *words: object) -> None:
-    result = headscope(*words)
-    assert result.returncode == code, (result.stdout, result.stderr)
-    assert text in result.stderr
-    assert result.stderr.count("\n") == 1
 
 
 def inputs_of(name: str, folder: Path) -> list[object]:

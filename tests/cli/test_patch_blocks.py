@@ -4,38 +4,19 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-HEADSCOPE = ROOT / os.environ.get("HEADSCOPE", "build/headscope")
+from program import ROOT, done, refused
+
 GOLDEN = ROOT / "tests/golden/patch"
 CASES = ("bart", "t5", "whisper")
 REPLACEMENTS = ("mean", "zero", "pair")
 ROLES = "QKV"
 LAYERS, HEADS = 2, 2  # of each block
 FIRST = 2  # the first row whose next token counts
-
-
-def headscope(*words: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([HEADSCOPE, *map(str, words)], capture_output=True, text=True, check=False)
-
-
-def done(*words: object) -> str:
-    result = headscope(*words)
-    assert result.returncode == 0, result.stderr
-    return result.stdout
-
-
-def refused(code: int, text: str, *words: object) -> None:
-    result = headscope(*words)
-    assert result.returncode == code, (result.stdout, result.stderr)
-    assert text in result.stderr
-    assert result.stderr.count("\n") == 1
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
