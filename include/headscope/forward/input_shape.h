@@ -13,6 +13,7 @@ struct InputShape {
   std::size_t tokens = 0;
   PatchGrid grid = {};
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): a false alarm
   friend auto operator<=>(const InputShape&, const InputShape&) = default;
 };
 

@@ -14,6 +14,7 @@ struct PatchGrid {
   std::size_t width = 0;
 
   [[nodiscard]] std::size_t size() const noexcept { return height * width; }
+  // NOLINTNEXTLINE(modernize-use-nullptr): a false alarm
   friend auto operator<=>(const PatchGrid&, const PatchGrid&) = default;
 };
 

@@ -15,7 +15,6 @@
 namespace headscope {
 namespace {
 
-using test::kReplacements;
 using test::PatchCase;
 
 double largest(const Matrix& matrix) {
