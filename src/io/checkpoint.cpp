@@ -214,7 +214,7 @@ Checkpoint Checkpoint::open(const fs::path& path) {
 
 Checkpoint Checkpoint::from_memory(fs::path path, std::vector<StoredTensor> tensors, std::string_view config) {
   Checkpoint checkpoint(ModelLocation{.path = std::move(path)});
-  checkpoint.config_ = JsonDocument::parse(config, checkpoint.config_path().string());
+  checkpoint.config_ = JsonDocument::parse(config, checkpoint.config_path().string(), JsonDialect::kPython);
   if (!checkpoint.config_->root().is_object()) {
     throw Error(ErrorKind::kFormat, fmt::format("{}: is not a JSON object", checkpoint.config_path().string()));
   }
@@ -257,7 +257,7 @@ void Checkpoint::open_folder() {
   if (!model_file_exists(folder / "config.json")) {
     reject_missing(location_, "has no config.json, which names the family of the model", "config.json");
   }
-  config_ = JsonDocument::open(folder / "config.json");
+  config_ = JsonDocument::open(folder / "config.json", JsonDialect::kPython);
   if (!config_->root().is_object()) {
     throw Error(ErrorKind::kFormat, fmt::format("{}: is not a JSON object", (folder / "config.json").string()));
   }

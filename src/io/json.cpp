@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -80,7 +81,38 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
   std::vector<std::uint32_t> open_;
 };
 
-JsonDocument JsonDocument::parse(std::string_view text, std::string_view where) {
+namespace {
+
+// Writes null for each NaN, Infinity and -Infinity outside of strings. A word that is only a part of another, such as
+// Infinity2, leaves what is no JSON either.
+std::string without_python_numbers(std::string_view text) {
+  constexpr std::array<std::string_view, 3> kWords = {"NaN", "Infinity", "-Infinity"};
+  std::string result;
+  result.reserve(text.size() + text.size() / 8);
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto word =
+        std::ranges::find_if(kWords, [&](std::string_view one) { return text.substr(i).starts_with(one); });
+    if (!in_string && word != kWords.end()) {
+      result += "null";
+      i += word->size();
+      continue;
+    }
+    if (text[i] == '"') in_string = !in_string;
+    const std::size_t count = in_string && text[i] == '\\' ? std::min<std::size_t>(2, text.size() - i) : 1;
+    result.append(text.substr(i, count));
+    i += count;
+  }
+  return result;
+}
+
+}  // namespace
+
+JsonDocument JsonDocument::parse(std::string_view text, std::string_view where, JsonDialect dialect) {
+  const auto has = [&](std::string_view word) { return text.find(word) != std::string_view::npos; };
+  if (dialect == JsonDialect::kPython && (has("NaN") || has("Infinity"))) {
+    return parse(without_python_numbers(text), where);
+  }
   // Node and character positions are 32-bit; a value takes at least one byte of text.
   if (text.size() > std::numeric_limits<std::uint32_t>::max()) {
     throw Error(ErrorKind::kFormat, fmt::format("{}: {} bytes of JSON, expected less than 4 GiB", where, text.size()));
@@ -98,10 +130,10 @@ JsonDocument JsonDocument::parse(std::string_view text, std::string_view where) 
   return document;
 }
 
-JsonDocument JsonDocument::open(const std::filesystem::path& path) {
+JsonDocument JsonDocument::open(const std::filesystem::path& path, JsonDialect dialect) {
   const MappedFile file = MappedFile::open(path);
   reject_git_lfs_pointer(path, file.bytes());
-  return parse(as_text(file.bytes()), path.string());
+  return parse(as_text(file.bytes()), path.string(), dialect);
 }
 
 JsonValue::Kind JsonValue::kind() const noexcept {

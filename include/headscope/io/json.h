@@ -55,6 +55,12 @@ class JsonValue {
   std::uint32_t node_ = 0;
 };
 
+/// What JsonDocument accepts.
+enum class JsonDialect : std::uint8_t {
+  kStrict,  ///< RFC 8259.
+  kPython,  ///< Also the words NaN, Infinity and -Infinity, which Python's json module writes; their value is null.
+};
+
 /// A parsed JSON text (RFC 8259), stored as one array of 16-byte nodes and one of characters: construction and
 /// destruction are not recursive, and memory is at most a small multiple of the text.
 class JsonDocument {
@@ -64,10 +70,11 @@ class JsonDocument {
 
   /// `where` is the prefix of every error message, e.g. the file's name.
   /// \throws Error  kFormat if the text is not JSON or nested too deeply.
-  [[nodiscard]] static JsonDocument parse(std::string_view text, std::string_view where);
+  [[nodiscard]] static JsonDocument parse(std::string_view text, std::string_view where,
+                                          JsonDialect dialect = JsonDialect::kStrict);
 
   /// \throws Error  kIo if the file cannot be read, kFormat as `parse`.
-  [[nodiscard]] static JsonDocument open(const std::filesystem::path& path);
+  [[nodiscard]] static JsonDocument open(const std::filesystem::path& path, JsonDialect dialect = JsonDialect::kStrict);
 
   [[nodiscard]] JsonValue root() const noexcept { return {this, 0}; }
 

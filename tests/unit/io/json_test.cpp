@@ -73,6 +73,29 @@ TEST(Json, RefusesBrokenTextNamingTheFile) {
   }
 }
 
+TEST(Json, TakesPythonsWordsForNullIfAsked) {
+  const auto python = [](std::string_view text) {
+    return JsonDocument::parse(text, "test.json", JsonDialect::kPython);
+  };
+  const JsonDocument document =
+      python(R"({"limits": [0.0, Infinity, -Infinity,NaN], "a \"NaN\\": "\"Infinity\\", "n": -1})");
+  std::vector<JsonValue> limits;
+  for (const JsonValue item : document.root().find("limits").items()) limits.push_back(item);
+  ASSERT_EQ(limits.size(), 4u);
+  EXPECT_EQ(limits[0].as_number(), 0.0);
+  for (std::size_t i = 1; i < 4; ++i) EXPECT_TRUE(limits[i].is_null());
+  EXPECT_EQ(document.root().find("a \"NaN\\").as_string(), "\"Infinity\\");
+  EXPECT_EQ(document.root().find("n").as_number(), -1.0);
+  EXPECT_TRUE(python("NaN").root().is_null());
+  for (const std::string text : {"Infinity2", "-NaN", "+Infinity", "xNaN", "NaN NaN", "{NaN: 1}", "[-]", "\"NaN",
+                                 "1NaN", "--Infinity", "nan", "NaNInfinity", "\"\\"}) {
+    EXPECT_ERROR(python(text), ErrorKind::kFormat, "test.json: ");
+  }
+  for (const std::string text : {"[Infinity]", "[-Infinity]", "[NaN]"}) {
+    EXPECT_ERROR(parse(text), ErrorKind::kFormat, "test.json: ");
+  }
+}
+
 TEST(Json, DoesNotTakeANulByteForTheEnd) {
   EXPECT_ERROR(parse(std::string_view("{}\0garbage", 10)), ErrorKind::kFormat, "holds a NUL byte");
 }
