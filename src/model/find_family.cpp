@@ -170,9 +170,11 @@ NormOrder norm_order(const Family& family, JsonValue config) {
   return config.find(family.pre_norm_key).as_bool().value_or(true) ? NormOrder::kPre : NormOrder::kPost;
 }
 
-// PaliGemma reads its prompt in both directions; its first files do not say so. Gemma 4 has "all", or "vision" for
-// images only.
-bool reads_both_ways(const Checkpoint& checkpoint, JsonValue config) {
+// transformers masks nothing in a decoder with `is_causal` false. PaliGemma reads its prompt in both directions; its
+// first files do not say so. Gemma 4 has "all", or "vision" for images only.
+bool reads_both_ways(const Checkpoint& checkpoint, const Family& family, JsonValue config) {
+  if (family.always_causal) return false;
+  if (!config.find("is_causal").as_bool().value_or(true)) return true;
   const bool paligemma = checkpoint.config().find("model_type").as_string() == "paligemma";
   const JsonValue value = config.find("use_bidirectional_attention");
   return value.as_string() ? *value.as_string() == "all" : value.as_bool().value_or(paligemma);
@@ -247,14 +249,16 @@ FamilyMatch match_gguf(const Checkpoint& checkpoint, const Family& family, const
   if (!family.gguf) unknown(checkpoint, fmt::format("{}, which headscope does not read from GGUF", source));
   LayoutSearch search = find_layout(checkpoint, family.gguf->layouts, {}, family.modality);
   if (search.layout == nullptr) unknown(checkpoint, fmt::format("{}, but {}", source, search.problem));
+  const std::string keys = gguf_keys(checkpoint, *family.gguf);
+  const auto stated = checkpoint.metadata(keys + ".attention.causal");
   FamilyMatch match{&family,
                     search.layout,
                     std::move(search.prefix),
                     family.gguf->position,
                     family.order,
-                    family.causal,
+                    family.causal && (!stated || stated->as_bool().value_or(true)),
                     {},
-                    gguf_keys(checkpoint, *family.gguf)};
+                    keys};
   match.stored_layers = stored_layers(checkpoint, match);
   return match;
 }
@@ -298,7 +302,7 @@ FamilyMatch find_family(const Checkpoint& checkpoint, std::string_view name, std
                     std::move(search.prefix),
                     position,
                     norm_order(family, config),
-                    family.causal && !reads_both_ways(checkpoint, config),
+                    family.causal && !reads_both_ways(checkpoint, family, config),
                     config,
                     {}};
   if (towers.size() > 1) match.tower = tower_name(family.modality);

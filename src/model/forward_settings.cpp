@@ -142,7 +142,17 @@ std::vector<bool> windowed(const ConfigReader& config, const ForwardRules& rules
   return result;
 }
 
-std::size_t window(const ConfigReader& config, const Family& family) {
+// The window of a decoder that reads in both directions: queries see keys at a smaller distance than this. Gemma's key
+// counts both sides. `is_causal`, which Gemma 4 sets, too, includes the distance that is stated.
+std::size_t window_on_both_sides(const ConfigReader& config, std::size_t stated) {
+  const JsonValue gemma = config.scope().find("use_bidirectional_attention");
+  const bool all = gemma.as_string() == "all";
+  if (all || gemma.as_bool().value_or(false)) stated = stated / 2 + 1;
+  return all || !config.boolean("is_causal").value_or(true) ? stated + 1 : stated;
+}
+
+std::size_t window(const ConfigReader& config, const FamilyMatch& match) {
+  const Family& family = *match.family;
   const ForwardRules& rules = family.forward;
   if (rules.windows == Windows::kNone) return 0;
   const bool optional = rules.windows == Windows::kFromLayer || rules.windows_switched;
@@ -152,9 +162,10 @@ std::size_t window(const ConfigReader& config, const Family& family) {
   if (config.is_null(rules.window_key)) return 0;
   const std::size_t width = config.size({rules.window_key}).value_or(static_cast<std::size_t>(rules.window));
   if (width == 0) return 0;
+  if (!family.causal) return width / 2 + 1;
   // ModernBERT's key counts both sides, also in its decoder, which has one.
-  if (family.causal) return rules.window_key == "local_attention" ? width / 2 : width;
-  return width / 2 + 1;
+  const std::size_t side = rules.window_key == "local_attention" ? width / 2 : width;
+  return match.causal ? side : window_on_both_sides(config, side);
 }
 
 double factor(const ConfigReader& config, const std::string& key, double by_default = 1) {
@@ -327,12 +338,39 @@ Pooling pooling(const ConfigReader& config, const ForwardRules& rules) {
   config.unsupported(fmt::format("pooling '{}'", printable(*word)));
 }
 
-void reject_relatives(const ConfigReader& config, const FamilyMatch& match, bool is_paligemma) {
+// Code of the model itself may read in both directions where its model_type does not (LFM2.5-Encoder).
+void reject_bidirectional_class(JsonValue config, const FamilyMatch& match, const ConfigReader& reader) {
+  if (!match.family->causal || (!match.causal && !match.layout->hybrid)) return;
+  std::vector<std::string_view> classes;
+  for (const JsonValue one : config.find("architectures").items()) classes.push_back(one.as_string().value_or(""));
+  for (const auto [key, one] : config.find("auto_map").members()) classes.push_back(one.as_string().value_or(""));
+  for (const std::string_view name : classes) {
+    if (name.find("idirectional") == std::string_view::npos) continue;
+    reader.unsupported(fmt::format("the model is a '{}', which reads in both directions", printable(name)));
+  }
+}
+
+// Decoders without a causal mask whose scores or windows are not those of other models that read in both directions. In
+// GGUF, llama.cpp widens windows to all later tokens and centers short convolutions.
+void reject_unmasked(const Checkpoint& checkpoint, const FamilyMatch& match, const std::vector<std::size_t>& windows) {
+  const ConfigReader config(checkpoint, match.config);
   const Family& family = *match.family;
-  if (!family.causal && config.boolean("is_decoder").value_or(false)) config.unsupported("'is_decoder' is true");
-  if (family.causal && !match.causal && family.forward.windows != Windows::kNone && !is_paligemma) {
+  const bool gguf = checkpoint.is_gguf();
+  const bool states = !config.boolean("is_causal").value_or(true);
+  if (states && !match.layout->decoder.empty()) config.unsupported("'is_causal' is false, also in the decoder");
+  if (!family.causal || match.causal) return;
+  if (family.forward.chunks) config.unsupported("attends in both directions, but not in layers with chunks");
+  if (match.position == PositionKind::kAlibi && !gguf) config.unsupported("attends in both directions with ALiBi");
+  if (match.layout->hybrid && gguf) config.unsupported("attends in both directions, also in layers without attention");
+  const bool known = !gguf && (states || family.name == "gemma3" || family.name == "gemma4");
+  if (!known && std::ranges::any_of(windows, [](std::size_t one) { return one > 0; })) {
     config.unsupported("attends in both directions, also in layers with a window");
   }
+}
+
+void reject_relatives(const ConfigReader& config, const FamilyMatch& match) {
+  const Family& family = *match.family;
+  if (!family.causal && config.boolean("is_decoder").value_or(false)) config.unsupported("'is_decoder' is true");
   if (config.boolean("enable_moe_block").value_or(false)) config.unsupported("its MLPs are beside mixtures of experts");
   const auto kind = config.word({"position_embedding_type"});
   if (family.forward.token_dropout && kind.value_or("absolute") != "rotary") {
@@ -350,7 +388,8 @@ ForwardSettings from_config(const Checkpoint& checkpoint, const FamilyMatch& mat
   const ForwardRules& rules = match.family->forward;
   const ConfigReader config(checkpoint, match.config);
   const bool is_paligemma = checkpoint.config().find("model_type").as_string() == "paligemma";
-  reject_relatives(config, match, is_paligemma);
+  reject_relatives(config, match);
+  reject_bidirectional_class(checkpoint.config(), match, config);
   ForwardSettings settings;
   settings.activation = activation(config, rules);
   settings.epsilon = config.positive(rules.epsilon_keys).value_or(rules.epsilon);
@@ -369,7 +408,7 @@ ForwardSettings from_config(const Checkpoint& checkpoint, const FamilyMatch& mat
 
   settings.local = windowed(config, rules, sizes.layers);
   // All of PaliGemma's prompt sees all of it, also in layers with a window.
-  const std::size_t width_of_window = is_paligemma && !match.causal ? 0 : window(config, *match.family);
+  const std::size_t width_of_window = is_paligemma && !match.causal ? 0 : window(config, match);
   for (const bool has : settings.local) settings.windows.push_back(has ? width_of_window : 0);
   if (match.position == PositionKind::kRelative) set_distances(config, settings);
   if (match.position == PositionKind::kDisentangled) set_relative(config, sizes, settings);
@@ -421,7 +460,10 @@ std::vector<bool> rotated_layers(const ConfigReader& config, const Family& famil
 }
 
 ForwardSettings forward_settings(const Checkpoint& checkpoint, const FamilyMatch& match, const HeadSizes& sizes) {
-  return checkpoint.is_gguf() ? gguf_settings(checkpoint, match, sizes) : from_config(checkpoint, match, sizes);
+  ForwardSettings settings =
+      checkpoint.is_gguf() ? gguf_settings(checkpoint, match, sizes) : from_config(checkpoint, match, sizes);
+  reject_unmasked(checkpoint, match, settings.windows);
+  return settings;
 }
 
 }  // namespace headscope

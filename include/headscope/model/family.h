@@ -177,6 +177,7 @@ struct Family {
   bool tied = true;
   Modality modality = Modality::kText;
   bool causal = true;
+  bool always_causal = false;  ///< Whatever config.json says: the mask is part of attention itself (GPT-Neo).
   NormKind norm = NormKind::kLayerNorm;
   NormOrder order = NormOrder::kPre;
   /// Config key that, when false, makes the family post-norm (OPT-350m).

@@ -19,6 +19,7 @@ Family gpt_neo() {
           .model_types = {"gpt_neo"},
           .architectures = {"GPTNeoFor", "GPTNeoModel"},
           .keys = {.layers = {"num_layers", "num_hidden_layers"}, .heads = {"num_heads", "num_attention_heads"}},
+          .always_causal = true,
           .forward = rules,
           .layouts = {layout}};
 }

@@ -22,6 +22,7 @@ Family transfo_xl() {
           .architectures = {"TransfoXL"},
           .keys = {.d_model = {"d_model"}, .layers = {"n_layer"}, .heads = {"n_head"}, .head_dim = {"d_head"}},
           .remark = "each input is one segment: no memory precedes it; the output is the last hidden state",
+          .always_causal = true,
           .order = NormOrder::kPost,
           .position = PositionKind::kRelative,
           .forward = {.activation_keys = {},
