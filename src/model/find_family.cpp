@@ -22,7 +22,7 @@ namespace headscope {
 namespace {
 
 // Returns e.g. "its tensors fit roberta: try --family roberta", or the nearest known name if none fits.
-std::string hint(std::span<const FamilyFit> fitting, std::string_view stated) {
+std::string hint(std::span<const FamilyFit> fitting, std::string_view stated, std::optional<Modality> modality) {
   constexpr std::size_t kMaxNamed = 3;
   if (!fitting.empty()) {
     std::vector<std::string_view> best;
@@ -32,15 +32,16 @@ std::string hint(std::span<const FamilyFit> fitting, std::string_view stated) {
     return fmt::format("its tensors match {}; try --family {}", fmt::join(best, ", "), best.front());
   }
   const Family* nearest = nearest_family(stated);
+  if (nearest != nullptr && nearest->modality != modality.value_or(nearest->modality)) nearest = nullptr;
   return fmt::format("{}'headscope families' lists all",
                      nearest != nullptr ? fmt::format("the nearest known is {}; ", nearest->name) : "");
 }
 
 [[noreturn]] void refuse(const Checkpoint& checkpoint, const std::string& found, std::span<const FamilyFit> fitting,
-                         std::string_view stated = {}) {
+                         std::string_view stated = {}, std::optional<Modality> modality = {}) {
   throw Error(ErrorKind::kUnsupported,
               fmt::format("{}: {}; {}; tensors that look like attention: {}", checkpoint.config_path().string(), found,
-                          hint(fitting, stated), attention_looking_tensors(checkpoint)));
+                          hint(fitting, stated, modality), attention_looking_tensors(checkpoint)));
 }
 
 // `stated` is what the file calls itself.
@@ -95,9 +96,11 @@ const Tower* find_tower(const Checkpoint& checkpoint, const std::vector<Tower>& 
 const Family& by_tower(const Checkpoint& checkpoint, const Tower& tower) {
   if (const Family* family = family_of_tower(checkpoint, tower)) return *family;
   const std::string stated(tower.config.find("model_type").as_string().value_or(""));
-  unknown(checkpoint,
-          fmt::format("model_type '{}' of the {} tower is unknown", printable(stated), tower_name(tower.modality)),
-          stated);
+  std::vector<FamilyFit> fitting = fitting_families(checkpoint, stated);
+  std::erase_if(fitting, [&](const FamilyFit& fit) { return fit.family->modality != tower.modality; });
+  refuse(checkpoint,
+         fmt::format("model_type '{}' of the {} tower is unknown", printable(stated), tower_name(tower.modality)),
+         fitting, stated, tower.modality);
 }
 
 const Family* by_class_name(std::string_view class_name) {
@@ -245,6 +248,16 @@ std::vector<std::size_t> stored_layers(const Checkpoint& checkpoint, const Famil
   return result;
 }
 
+// llama.cpp pairs i with i + n/2 wherever positions have sections, and its converter permutes the rows accordingly.
+PositionKind gguf_position(const Checkpoint& checkpoint, const GgufForm& form, const std::string& keys) {
+  if (!form.half_if_sections) return form.position;
+  const auto sections = checkpoint.metadata(keys + ".rope.dimension_sections");
+  if (!sections || sections->array_size().value_or(0) != 4) return form.position;
+  const std::vector<GgufValue> sizes = *sections->as_array();
+  const bool has_two = sizes[0].as_number().value_or(0) > 0 && sizes[1].as_number().value_or(0) > 0;
+  return has_two ? PositionKind::kRotaryHalf : form.position;
+}
+
 FamilyMatch match_gguf(const Checkpoint& checkpoint, const Family& family, const std::string& source) {
   if (!family.gguf) unknown(checkpoint, fmt::format("{}, which headscope does not read from GGUF", source));
   LayoutSearch search = find_layout(checkpoint, family.gguf->layouts, {}, family.modality);
@@ -254,7 +267,7 @@ FamilyMatch match_gguf(const Checkpoint& checkpoint, const Family& family, const
   FamilyMatch match{&family,
                     search.layout,
                     std::move(search.prefix),
-                    family.gguf->position,
+                    gguf_position(checkpoint, *family.gguf, keys),
                     family.order,
                     family.causal && (!stated || stated->as_bool().value_or(true)),
                     {},

@@ -125,6 +125,8 @@ struct GgufForm {
   std::string keys = architecture;  ///< Prefix of the size keys.
   /// Whether llama.cpp reads biases of Q, K, V and O if a file has them, without being told.
   bool optional_biases = false;
+  /// Whether the position is kRotaryHalf if `rope.dimension_sections` has two sections (GLM-4).
+  bool half_if_sections = false;
 };
 
 /// Keys of config.json that may hold each size, tried in order.

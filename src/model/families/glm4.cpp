@@ -13,15 +13,18 @@ Family glm4() {
   Layout gguf = gguf_gemma_layout();
   gguf.forward.mlp = {{.up = "blk.{i}.ffn_up", .down = "blk.{i}.ffn_down", .fused = true}};
   return {.name = "glm4",
-          .model_types = {"glm4", "glm4v_text"},
-          .architectures = {"Glm4For", "Glm4Model"},
+          .model_types = {"glm4", "glm4v_text", "glm4v"},
+          .architectures = {"Glm4For", "Glm4Model", "Glm4vFor", "Glm4vModel", "Glm4vText"},
           .defaults = {.head_dim = 128},
           .tied = false,
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryInterleaved,
           .forward = glm_rules(),
           .layouts = {layout},
-          .gguf = GgufForm{"glm4", {gguf}, PositionKind::kRotaryInterleaved}};
+          .gguf = GgufForm{.architecture = "glm4",
+                           .layouts = {gguf},
+                           .position = PositionKind::kRotaryInterleaved,
+                           .half_if_sections = true}};
 }
 
 }  // namespace headscope::families

@@ -18,7 +18,7 @@ Family glm4v_vision() {
   rules.epsilon = 1e-5;
   rules.interpolated_positions = true;
   return {.name = "glm4v_vision",
-          .model_types = {"glm4v_vision"},
+          .model_types = {"glm4v_vision", "glm4v"},
           .keys = qwen_vision_keys(),
           .remark = kRowsOfPatches,
           .modality = Modality::kImage,

@@ -13,6 +13,7 @@
 
 #include "headscope/forward/forward.h"
 #include "headscope/io/npz.h"
+#include "headscope/model/rotary_of.h"
 #include "support/changed_case.h"
 #include "support/expect_error.h"
 #include "support/forward_record.h"
@@ -126,6 +127,47 @@ TEST(UnmaskedGguf, ReadsInBothDirectionsIfItsKeySaysSo) {
   for (const auto& [key, row] : expected.pattern) {
     for (std::size_t k = 0; k < row.size(); ++k) ASSERT_NEAR(record.pattern.at(key)[k], row[k], 1e-4);
   }
+}
+
+// llama.cpp's converter puts the even rows of each head's rotated part of Q and K before the odd ones.
+TEST(GgufSections, PairTheRowsOfGlmAsItsConverterPermutesThem) {
+  const fs::path golden = kGolden / "families/gguf_glm4/model.gguf";
+  std::string bytes = test::read(golden);
+  const Checkpoint checkpoint = Checkpoint::open(golden);
+  constexpr std::size_t kHead = 8;
+  constexpr std::size_t kRotated = 4;
+  std::size_t permuted = 0;
+  for (const StoredTensor* tensor : checkpoint.tensors()) {
+    if (tensor->name.find("attn_q.") == std::string::npos && tensor->name.find("attn_k.") == std::string::npos)
+      continue;
+    const std::string raw(reinterpret_cast<const char*>(tensor->bytes.data()), tensor->bytes.size());
+    const std::size_t row = raw.size() / tensor->shape[0];
+    std::string moved = raw;
+    for (std::size_t i = 0; i < tensor->shape[0]; ++i) {
+      const std::size_t place = i % kHead;
+      if (place >= kRotated) continue;
+      const std::size_t from = 2 * (place % (kRotated / 2)) + place / (kRotated / 2);
+      moved.replace(i * row, row, raw, (i - place + from) * row, row);
+    }
+    const std::size_t at = bytes.find(raw);
+    ASSERT_NE(at, std::string::npos);
+    bytes.replace(at, raw.size(), moved);
+    ++permuted;
+  }
+  EXPECT_GE(permuted, 4U);
+  std::string sections = test::Bytes().add<std::uint32_t>(5).add<std::uint64_t>(4).str();  // four int32
+  for (const std::int32_t one : {1, 1, 0, 0}) sections += test::Bytes().add<std::int32_t>(one).str();
+  const TemporaryFolder folder;
+  const fs::path file =
+      folder.write("model.gguf", test::with_key(bytes, "glm4.rope.dimension_sections", GgufType::kArray, sections));
+  const ModelInput input = first_input(kGolden / "families/glm4");
+  const ForwardRecord expected = run(golden, input);
+  const ForwardRecord record = run(file, input);
+  for (const auto& [key, row] : expected.scores) {
+    for (std::size_t k = 0; k <= std::get<3>(key); ++k) ASSERT_NEAR(record.scores.at(key)[k], row[k], 1e-4);
+  }
+  EXPECT_TRUE(rotary_of(Model::open(golden)).interleaved);
+  EXPECT_FALSE(rotary_of(Model::open(file)).interleaved);  // what rope-cs averages over
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "headscope/model/model.h"
 #include "headscope/model/readiness.h"
+#include "support/changed_case.h"
 #include "support/expect_error.h"
 
 namespace headscope {
@@ -62,6 +63,40 @@ TEST(Towers, AModelWithoutSeveralTakesTheNameOfItsInput) {
   EXPECT_ERROR(opened("dinov3", "text"), ErrorKind::kInvalidArgument, "so it has no text tower");
   EXPECT_ERROR(opened("dinov3", "stage1"), ErrorKind::kInvalidArgument, "dinov3 has no stages");
   EXPECT_ERROR(opened("llava", "audio"), ErrorKind::kInvalidArgument, "unknown tower 'audio'");
+}
+
+// Earlier files of GLM-4V call its image tower "glm4v", or nothing.
+TEST(Towers, GlmsImageTowerMayHaveTheNameOfTheWholeModel) {
+  for (const char* named : {"glm4v", "absent"}) {
+    const test::TemporaryFolder folder;
+    std::filesystem::copy_file(kTowers / "glm4v/model.safetensors", folder.path() / "model.safetensors");
+    nlohmann::json vision = nlohmann::json::parse(test::read(kTowers / "glm4v/config.json"))["vision_config"];
+    vision["model_type"] = named;
+    if (named == std::string("absent")) vision.erase("model_type");
+    test::write_config(folder, kTowers / "glm4v", {{"vision_config", vision}});
+    const Model model = Model::open(folder.path());
+    EXPECT_EQ(model.info().family, "glm4");
+    EXPECT_EQ(model.info().tower, "text");
+    EXPECT_EQ(model.info().other_towers, Names{"vision"});
+    EXPECT_EQ(model.of_tower("vision").info().family, "glm4v_vision");
+  }
+}
+
+TEST(Towers, AnUnknownImageTowerIsNotTakenForAFamilyOfText) {
+  const test::TemporaryFolder folder;
+  std::filesystem::copy_file(kTowers / "llava/model.safetensors", folder.path() / "model.safetensors");
+  nlohmann::json vision = nlohmann::json::parse(test::read(kTowers / "llava/config.json"))["vision_config"];
+  vision["model_type"] = "llama5";
+  test::write_config(folder, kTowers / "llava", {{"vision_config", vision}});
+  try {
+    static_cast<void>(Model::open(folder.path(), {.tower = "vision"}));
+    FAIL() << "opened";
+  } catch (const Error& error) {
+    const std::string said = error.what();
+    EXPECT_NE(said.find("model_type 'llama5' of the vision tower is unknown"), std::string::npos) << said;
+    EXPECT_EQ(said.find("--family llama"), std::string::npos) << said;
+    EXPECT_EQ(said.find("nearest known is llama"), std::string::npos) << said;
+  }
 }
 
 TEST(Towers, OnlyTowersWhoseTensorsAreThereCountAsOthers) {
