@@ -37,7 +37,7 @@ namespace headscope {
 /// DeepSeek V3 and GLM-4-MoE: a sigmoid router with a correction, and a shared expert.
 [[nodiscard]] inline ExpertNames deepseek_experts() {
   ExpertNames names = with_shared(experts_in("layers.{i}.mlp"), "layers.{i}.mlp.shared_experts");
-  names.correction = "layers.{i}.mlp.gate.e_score_correction_bias";
+  names.corrections = {"layers.{i}.mlp.gate.e_score_correction_bias"};
   return names;
 }
 
@@ -46,7 +46,8 @@ namespace headscope {
   const std::string b = "blk.{i}.ffn_";
   return {
       .routers = {b + "gate_inp"},
-      .correction = "blk.{i}.exp_probs_b.bias",
+      .corrections = {"blk.{i}.exp_probs_b.bias"},
+      .correction_optional = true,  // families share these names
       .forms = {{.up = b + "up_exps.weight", .gate = b + "gate_exps.weight", .down = b + "down_exps.weight"},
                 {.up = b + "gate_up_exps.weight", .down = b + "down_exps.weight", .gate_rows = GateRows::kFirstHalf},
                 {.up = b + "up.{e}", .gate = b + "gate.{e}", .down = b + "down.{e}"}},

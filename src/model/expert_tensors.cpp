@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -145,10 +146,29 @@ bool fits(const ExpertSearch& search, const ExpertForm& form, std::size_t width)
   return has_stream(form.up, out_in ? 2 : 1) && has_stream(form.down, out_in ? 1 : 2);
 }
 
-void read_config(const ConfigReader& config, const RouterRules& rules, StoredExperts& result) {
+// The number of experts per token, which may be listed by layer (HunYuan).
+std::size_t chosen_in(const ConfigReader& config, std::size_t stored, std::size_t by_default) {
+  for (const std::string key : {"num_experts_per_tok", "moe_k", "moe_topk"}) {
+    const JsonValue list = config.scope().find(key);
+    if (!list.is_array()) {
+      if (const auto one = config.size({key})) return *one;
+      continue;
+    }
+    constexpr std::uint64_t kMost = 1'000'000;
+    std::vector<std::uint64_t> by_layer;
+    for (const JsonValue item : list.items()) by_layer.push_back(std::min(item.as_unsigned().value_or(0), kMost));
+    if (stored < by_layer.size()) return static_cast<std::size_t>(by_layer[stored]);
+    config.malformed(fmt::format("'{}' has {} entries, but there is a layer {}", key, by_layer.size(), stored));
+  }
+  return by_default;
+}
+
+void read_config(const ConfigReader& config, const RouterRules& rules, std::size_t stored, StoredExperts& result) {
   Router& router = result.router;
-  router.chosen = config.size({"num_experts_per_tok", "moe_k", "moe_topk"}).value_or(rules.chosen);
-  router.groups = config.size({"n_group"}).value_or(1);
+  router.chosen = chosen_in(config, stored, rules.chosen);
+  // HunYuan has `false` for one group.
+  const bool ungrouped = !config.scope().find("n_group").as_bool().value_or(true);
+  router.groups = ungrouped ? 1 : config.size({"n_group"}).value_or(1);
   router.chosen_groups = config.size({"topk_group"}).value_or(1);
   if (config.word({"topk_method"}).value_or("") == "greedy") router.groups = router.chosen_groups = 1;
   if (rules.stated) router.normalized = config.boolean("norm_topk_prob").value_or(rules.normalized);
@@ -199,7 +219,7 @@ void read_metadata(const Checkpoint& checkpoint, const std::string& prefix, cons
 
 }  // namespace
 
-StoredExperts expert_settings(const Checkpoint& checkpoint, const FamilyMatch& match) {
+StoredExperts expert_settings(const Checkpoint& checkpoint, const FamilyMatch& match, std::size_t stored) {
   const RouterRules& rules = match.family->forward.router;
   StoredExperts result;
   result.router.score = rules.score;
@@ -209,7 +229,7 @@ StoredExperts expert_settings(const Checkpoint& checkpoint, const FamilyMatch& m
   if (checkpoint.is_gguf()) {
     read_metadata(checkpoint, match.gguf_keys, rules, result);
   } else {
-    read_config(ConfigReader(checkpoint, match.config), rules, result);
+    read_config(ConfigReader(checkpoint, match.config), rules, stored, result);
   }
   return result;
 }

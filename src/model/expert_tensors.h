@@ -9,9 +9,9 @@
 
 namespace headscope {
 
-/// How a model's experts are chosen and gated, without their tensors.
+/// How the experts of a layer are chosen and gated, without their tensors. `stored` is the layer's number in the file.
 /// \throws Error  kFormat for invalid values, kUnsupported for arithmetic that is not implemented.
-[[nodiscard]] StoredExperts expert_settings(const Checkpoint& checkpoint, const FamilyMatch& match);
+[[nodiscard]] StoredExperts expert_settings(const Checkpoint& checkpoint, const FamilyMatch& match, std::size_t stored);
 
 /// \throws Error  kFormat if that many experts cannot be chosen from as the settings say.
 void check_router(const Checkpoint& checkpoint, const Router& router, std::size_t experts);

@@ -111,7 +111,8 @@ std::vector<std::string> known_names(const Layout& layout) {
   modules.insert(modules.end(), {experts.shared_gate, experts.shared_up, experts.shared_down, experts.shared_switch});
   std::vector<std::string> names = {layout.output_scale,   forward.positions, forward.token_types,
                                     forward.registers,     forward.mlp_scale, forward.unembedding_bias,
-                                    forward.relative_bias, forward.sinks,     forward.experts.correction};
+                                    forward.relative_bias, forward.sinks};
+  names.insert(names.end(), experts.corrections.begin(), experts.corrections.end());
   for (const ExpertForm& form : forward.experts.forms) names.insert(names.end(), {form.gate, form.up, form.down});
   for (const auto& some : {layout.embedding, layout.unembedding, forward.leading}) {
     names.insert(names.end(), some.begin(), some.end());

@@ -11,8 +11,9 @@ namespace headscope {
 inline constexpr const char* kSharedKey =
     "K is each head's own part; the rotary key, which all heads of a layer share, is not part of it";
 
-/// DeepSeek's names: LLaMA's, with latent attention. Small models have one matrix for Q.
-[[nodiscard]] inline std::vector<Layout> latent_layouts() {
+/// DeepSeek's names: LLaMA's, with latent attention. Small models have one matrix for Q. Routers add a correction to
+/// the scores if these are sigmoids.
+[[nodiscard]] inline std::vector<Layout> latent_layouts(RouterScore score = RouterScore::kSoftmax) {
   Layout composed = llama_layout();
   composed.q = "layers.{i}.self_attn.q_b_proj";
   composed.k = composed.v = "layers.{i}.self_attn.kv_b_proj";
@@ -21,6 +22,7 @@ inline constexpr const char* kSharedKey =
                      .kv_down = "layers.{i}.self_attn.kv_a_proj_with_mqa",
                      .kv_norm = "layers.{i}.self_attn.kv_a_layernorm"};
   composed.forward.experts = deepseek_experts();
+  if (score == RouterScore::kSoftmax) composed.forward.experts.corrections.clear();
   Layout plain = composed;
   plain.q = "layers.{i}.self_attn.q_proj";
   plain.latent.q_down = plain.latent.q_norm = "";

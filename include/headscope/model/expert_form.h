@@ -30,10 +30,14 @@ struct ExpertForm {
 /// mixture if the file has its router; else it has the plain MLP.
 struct ExpertNames {
   std::vector<std::string> routers = {};  ///< Names of the router's module found in files; empty: there are no experts.
-  std::string correction = {};            ///< Full name of what is added to the scores, for choosing only.
-  std::vector<ExpertForm> forms = {};     ///< Forms found in files.
-  std::string shared_up = {};             ///< Modules of the expert that every token uses, if the file has it ...
-  std::string shared_gate = {};           ///< Empty if there is none, or if its rows are the first half of `shared_up`:
+  /// Full names, found in files, of what is added to the scores, for choosing only; empty: nothing is.
+  std::vector<std::string> corrections = {};
+  bool correction_optional = false;  ///< A file may lack it.
+  /// Config key that, when false, means that nothing is added (LFM2-MoE).
+  std::string correction_key = {};
+  std::vector<ExpertForm> forms = {};  ///< Forms found in files.
+  std::string shared_up = {};          ///< Modules of the expert that every token uses, if the file has it ...
+  std::string shared_gate = {};        ///< Empty if there is none, or if its rows are the first half of `shared_up`:
   std::string shared_down = {};
   bool shared_fused = false;       ///< ... whether they are;
   std::string shared_switch = {};  ///< ... and the one whose sigmoid its output is multiplied by.

@@ -15,7 +15,7 @@ Family deepseek_v3() {
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryInterleaved,
           .forward = latent_rules({.score = RouterScore::kSigmoid, .chosen = 8, .stated = true, .scaling = 2.5}),
-          .layouts = latent_layouts(),
+          .layouts = latent_layouts(RouterScore::kSigmoid),
           .gguf = GgufForm{"deepseek2", gguf_latent_layouts(), PositionKind::kRotaryInterleaved}};
 }
 

@@ -4,7 +4,7 @@
 namespace headscope::families {
 
 Family deepseek_v32() {
-  std::vector<Layout> layouts = latent_layouts();
+  std::vector<Layout> layouts = latent_layouts(RouterScore::kSigmoid);
   for (Layout& layout : layouts) layout.always_has = {"layers.{i}.self_attn.indexer.wk.weight"};
   return {.name = "deepseek_v32",
           .model_types = {"deepseek_v32"},

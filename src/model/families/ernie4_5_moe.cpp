@@ -8,7 +8,8 @@ namespace headscope::families {
 Family ernie4_5_moe() {
   Layout layout = llama_layout();
   layout.forward.experts = with_shared(experts_in("layers.{i}.mlp"), "layers.{i}.mlp.shared_experts");
-  layout.forward.experts.correction = "layers.{i}.mlp.moe_statics.e_score_correction_bias";
+  layout.forward.experts.corrections = {"layers.{i}.mlp.moe_statics.e_score_correction_bias",
+                                        "layers.{i}.mlp.gate.moe_statics.e_score_correction_bias"};
   ForwardRules rules = llama_rules(1e-5);
   rules.rotary_base = 500'000;
   rules.router = {.chosen = 6};

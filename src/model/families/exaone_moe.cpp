@@ -11,7 +11,8 @@ Family exaone_moe() {
   layout.q_norm = "layers.{i}.self_attn.q_norm";
   layout.forward.k_norm = "layers.{i}.self_attn.k_norm";
   layout.forward.experts = deepseek_experts();
-  layout.forward.experts.correction = "layers.{i}.mlp.e_score_correction_bias";
+  layout.forward.experts.corrections.insert(layout.forward.experts.corrections.begin(),
+                                            "layers.{i}.mlp.e_score_correction_bias");
   ForwardRules rules = llama_rules(1e-5);
   rules.windows = Windows::kAllButEveryNth;
   rules.window_pattern = 4;

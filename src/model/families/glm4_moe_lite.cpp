@@ -13,7 +13,7 @@ Family glm4_moe_lite() {
           .norm = NormKind::kRmsNorm,
           .position = PositionKind::kRotaryInterleaved,
           .forward = latent_rules({.score = RouterScore::kSigmoid, .chosen = 4, .stated = true, .scaling = 1.8}, 1e-5),
-          .layouts = latent_layouts()};
+          .layouts = latent_layouts(RouterScore::kSigmoid)};
 }
 
 }  // namespace headscope::families

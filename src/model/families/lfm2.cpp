@@ -24,7 +24,8 @@ Family lfm2() {
   ExpertNames& experts = layout.forward.experts = experts_in("layers.{i}.feed_forward");
   const std::string one = "layers.{i}.feed_forward.experts.{e}.";
   experts.forms.push_back({.up = one + "w3", .gate = one + "w1", .down = one + "w2"});
-  experts.correction = "layers.{i}.feed_forward.expert_bias";
+  experts.corrections = {"layers.{i}.feed_forward.expert_bias"};
+  experts.correction_key = "use_expert_bias";
   Layout gguf = gguf_layout(Fusion::kNone);
   gguf.hybrid = true;
   gguf.forward.mixer = {

@@ -13,11 +13,8 @@ Family minimax_m2() {
   layout.joint_head_norms = true;
   layout.forward.k_norm = "layers.{i}.self_attn.k_norm";
   layout.forward.mlp = {};
-  layout.forward.experts = {
-      .routers = {block + ".gate"},
-      .correction = block + ".e_score_correction_bias",
-      .forms = {
-          {.up = block + ".experts.{e}.w3", .gate = block + ".experts.{e}.w1", .down = block + ".experts.{e}.w2"}}};
+  layout.forward.experts = mixtral_experts();
+  layout.forward.experts.corrections = {block + ".e_score_correction_bias", "layers.{i}.mlp.e_score_correction_bias"};
   Layout gguf = gguf_layout(Fusion::kNone);
   gguf.joint_head_norms = true;
   ForwardRules rules = llama_rules();

@@ -25,7 +25,7 @@ Family nemotron_h() {
                     .never_has = {"layers.{i}.mixer.fc1_latent_proj.weight"}};
   ExpertNames& experts = layout.forward.experts;
   experts = with_shared(experts_in(block), block + ".shared_experts");
-  experts.correction = block + ".gate.e_score_correction_bias";
+  experts.corrections = {block + ".gate.e_score_correction_bias"};
   experts.forms = {{.up = block + ".experts.{e}.up_proj", .down = block + ".experts.{e}.down_proj"},
                    {.up = block + ".experts.up_proj", .down = block + ".experts.down_proj"}};
   experts.shared_gate = "";

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "headscope/base/error.h"
-#include "model/expert_tensors.h"
+#include "model/layer_names.h"
 
 namespace headscope {
 namespace {
@@ -53,7 +53,6 @@ BlockSource::BlockSource(const Model& of, const FamilyMatch& with, Block which)
       width(sizes.d_model) {
   reject_relatives(*this);
   settings = forward_settings(checkpoint, match, sizes);
-  if (!names.experts.routers.empty()) experts = expert_settings(checkpoint, match);
 }
 
 std::optional<StoredNorm> BlockSource::norm(const std::string& module, std::size_t size, bool required) const {

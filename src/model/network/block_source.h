@@ -17,7 +17,7 @@ namespace headscope {
 struct BlockSource {
   /// `match` is that of the block. Both must outlive this object.
   /// \throws Error  kUnsupported if the family, or this member of it, has no forward pass here; otherwise as
-  ///                `forward_settings` and `expert_settings`.
+  ///                `forward_settings`.
   BlockSource(const Model& model, const FamilyMatch& match, Block block);
 
   const Model& model;
@@ -31,7 +31,6 @@ struct BlockSource {
   std::size_t first;  ///< The model's number of the block's first layer.
   std::size_t width;  ///< Of the stream.
   ForwardSettings settings;
-  StoredExperts experts;  ///< Without tensors.
 
   [[nodiscard]] bool causal() const { return block == Block::kOnly ? match.causal : block == Block::kDecoder; }
   [[nodiscard]] const LayerTensors& heads(std::size_t layer) const { return model.head_map().layers[first + layer]; }

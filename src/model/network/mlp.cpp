@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "model/config_reader.h"
 #include "model/expert_tensors.h"
 #include "model/layer_names.h"
 
@@ -15,6 +16,18 @@ std::string find_router(const BlockSource& block, std::size_t stored) {
     if (block.tensors.find(module + ".weight") != nullptr) return module;
   }
   return "";
+}
+
+// What the router adds to the scores of the experts; nullptr if the model has none.
+const StoredTensor* find_correction(const BlockSource& block, std::size_t stored, std::size_t count) {
+  const ExpertNames& names = block.names.experts;
+  const ConfigReader config(block.checkpoint, block.match.config);
+  if (!names.correction_key.empty() && !config.boolean(names.correction_key).value_or(true)) return nullptr;
+  for (const std::string& pattern : names.corrections) {
+    if (const StoredTensor* found = block.tensors.row(layer_name(pattern, stored), count)) return found;
+  }
+  if (names.corrections.empty() || names.correction_optional) return nullptr;
+  block.tensors.lacks(layer_name(names.corrections.front(), stored));
 }
 
 // A matrix that holds the gate and `up`.
@@ -46,13 +59,11 @@ SharedExpert resolve_shared_expert(const BlockSource& block, std::size_t stored)
 StoredExperts resolve_experts(const BlockSource& block, const std::string& router, std::size_t stored) {
   const ExpertNames& names = block.names.experts;
   const NetworkTensors& tensors = block.tensors;
-  StoredExperts result = block.experts;
+  StoredExperts result = expert_settings(block.checkpoint, block.match, stored);
   result.router.linear = tensors.linear(router, block.width, 0);
   const std::size_t count = result.router.linear.out();
   check_router(block.checkpoint, result.router, count);
-  if (!names.correction.empty()) {
-    result.router.correction = tensors.row(layer_name(names.correction, stored), count);
-  }
+  result.router.correction = find_correction(block, stored, count);
   find_experts({.checkpoint = block.checkpoint,
                 .named = [&](const std::string& pattern) { return layer_name(pattern, stored); },
                 .find = [&](const std::string& name) { return tensors.readable(name); },

@@ -28,6 +28,41 @@ Network with_config(const std::string& name, const Patch& patch) {
   return resolve_network(Model::open(folder.path()));
 }
 
+// The same with tensors under other names, or without them; `extra` are further ones.
+Network with_tensors(const std::string& name, const std::function<std::string(const std::string&)>& rename,
+                     const Patch& patch = Patch::object(), const test::SafetensorsWriter& extra = {}) {
+  const TemporaryFolder folder;
+  test::write_renamed(folder, kCases / name, rename, extra);
+  test::write_config(folder, kCases / name, patch);
+  return resolve_network(Model::open(folder.path()));
+}
+
+std::string same(const std::string& name) {
+  return name;
+}
+
+std::function<std::string(const std::string&)> replacing(const std::string& part, const std::string& other) {
+  return [=](std::string name) {
+    const auto at = name.find(part);
+    return at == std::string::npos ? name : name.replace(at, part.size(), other);
+  };
+}
+
+std::function<std::string(const std::string&)> without(const std::string& part) {
+  return [=](const std::string& name) { return name.find(part) == std::string::npos ? name : ""; };
+}
+
+std::size_t corrected_layers(const Network& network) {
+  std::size_t count = 0;
+  for (const NetworkLayer& layer : network.layers) {
+    if (layer.experts && layer.experts->router.correction != nullptr) ++count;
+  }
+  for (const MixerLayer& mixer : network.mixers) {
+    if (mixer.block.experts && mixer.block.experts->router.correction != nullptr) ++count;
+  }
+  return count;
+}
+
 TEST(ConfigValues, DecodersWithoutAMaskAreRefusedWhereTheyAreNotKnown) {
   const Patch both_ways = {{"is_causal", false}};
   EXPECT_FALSE(with_config("seed_oss", both_ways).causal);
@@ -67,6 +102,37 @@ TEST(ConfigValues, ClassesThatReadInBothDirectionsAreNotRun) {
   EXPECT_FALSE(
       with_config("seed_oss", {{"architectures", {"SeedOssBidirectionalModel"}}, {"is_causal", false}}).causal);
   EXPECT_FALSE(with_config("modernbert", named).causal);
+}
+
+TEST(ConfigValues, CorrectionsOfRoutersMayHaveTheNamesOfTransformers) {
+  EXPECT_GT(corrected_layers(with_tensors("exaone_moe", replacing("mlp.e_score", "mlp.gate.e_score"))), 0U);
+  EXPECT_GT(corrected_layers(with_tensors("ernie4_5_moe", replacing("mlp.moe_statics", "mlp.gate.moe_statics"))), 0U);
+  EXPECT_GT(corrected_layers(with_tensors("minimax_m2", replacing("block_sparse_moe.e_score", "mlp.e_score"))), 0U);
+}
+
+TEST(ConfigValues, CorrectionsOfRoutersAreNeeded) {
+  for (const std::string name : {"exaone_moe", "ernie4_5_moe", "minimax_m2", "deepseek_v3", "glm4_moe", "glm4_moe_lite",
+                                 "dots1", "solar_open", "nemotron_h"}) {
+    EXPECT_ERROR(with_tensors(name, without("e_score_correction_bias")), ErrorKind::kFormat,
+                 "e_score_correction_bias'");
+  }
+  EXPECT_ERROR(with_tensors("lfm2_moe", without("expert_bias")), ErrorKind::kFormat, "expert_bias'");
+  const Patch off = {{"use_expert_bias", false}};
+  EXPECT_EQ(corrected_layers(with_tensors("lfm2_moe", without("expert_bias"), off)), 0U);
+  EXPECT_EQ(corrected_layers(with_config("lfm2_moe", off)), 0U);  // a stray one is not added
+  EXPECT_GT(corrected_layers(with_config("lfm2_moe", {})), 0U);
+}
+
+TEST(ConfigValues, HunyuanMayListExpertsByLayer) {
+  const std::string model = "hunyuan_v1_moe";
+  const Network network = with_config(model, {{"moe_topk", {1, 3}}, {"num_experts", {4, 4}}, {"n_group", false}});
+  ASSERT_EQ(network.layers.size(), 2U);
+  EXPECT_EQ(network.layers[0].experts->router.chosen, 1U);
+  EXPECT_EQ(network.layers[1].experts->router.chosen, 3U);
+  EXPECT_EQ(network.layers[1].experts->router.groups, 1U);
+  EXPECT_ERROR(with_config(model, {{"moe_topk", Patch::array({2})}}), ErrorKind::kFormat,
+               "'moe_topk' has 1 entries, but there is a layer 1");
+  EXPECT_ERROR(with_config(model, {{"moe_topk", {2, "two"}}}), ErrorKind::kFormat, "a token uses 0 experts");
 }
 
 }  // namespace
