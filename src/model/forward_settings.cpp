@@ -194,6 +194,7 @@ void set_temper(const ConfigReader& config, const ForwardRules& rules, ForwardSe
 
 // DeBERTa's keys; older files join the words of a list by '|'.
 void set_relative(const ConfigReader& config, const HeadSizes& sizes, ForwardSettings& settings) {
+  settings.absolute = config.boolean("position_biased_input").value_or(true);
   settings.relative = config.boolean("relative_attention").value_or(false);
   if (config.size({"conv_kernel_size"}).value_or(0) > 0) config.unsupported("a convolution follows the first layer");
   if (!settings.relative) return;
@@ -338,6 +339,24 @@ Pooling pooling(const ConfigReader& config, const ForwardRules& rules) {
   config.unsupported(fmt::format("pooling '{}'", printable(*word)));
 }
 
+bool is_value(JsonValue found, const std::string& expected) {
+  if (const auto flag = found.as_bool()) return expected == (*flag ? "true" : "false");
+  if (const auto number = found.as_number()) return fmt::format("{}", *number) == expected;
+  return found.is_null() || found.as_string() == expected;
+}
+
+// Mamba 2: steps may have limits, by default from 0 to infinity, which JSON has as null or as an object.
+void reject_limited_steps(const ConfigReader& config) {
+  std::vector<JsonValue> limits;
+  for (const JsonValue one : config.scope().find("time_step_limit").items()) limits.push_back(one);
+  if (limits.empty()) return;
+  if (limits.size() != 2) config.malformed(fmt::format("'time_step_limit' has {} entries, expected 2", limits.size()));
+  constexpr double kNoLimit = 1e9;
+  if (limits[0].as_number() != 0 || limits[1].as_number().value_or(kNoLimit) < kNoLimit) {
+    config.unsupported("'time_step_limit' is not from 0 to infinity");
+  }
+}
+
 // Code of the model itself may read in both directions where its model_type does not (LFM2.5-Encoder).
 void reject_bidirectional_class(JsonValue config, const FamilyMatch& match, const ConfigReader& reader) {
   if (!match.family->causal || (!match.causal && !match.layout->hybrid)) return;
@@ -370,6 +389,13 @@ void reject_unmasked(const Checkpoint& checkpoint, const FamilyMatch& match, con
 
 void reject_relatives(const ConfigReader& config, const FamilyMatch& match) {
   const Family& family = *match.family;
+  for (const UsualValue& usual : family.forward.usual_values) {
+    if (is_value(find_path(config.scope(), usual.key), usual.value)) continue;
+    config.unsupported(fmt::format("'{}' is not {}", usual.key, usual.value));
+  }
+  if (match.layout->forward.mixer.kind == MixerKind::kGroupedState && family.forward.min_state_step <= 0) {
+    reject_limited_steps(config);
+  }
   if (!family.causal && config.boolean("is_decoder").value_or(false)) config.unsupported("'is_decoder' is true");
   if (config.boolean("enable_moe_block").value_or(false)) config.unsupported("its MLPs are beside mixtures of experts");
   const auto kind = config.word({"position_embedding_type"});

@@ -44,6 +44,7 @@ struct ForwardSettings {
   double query_period = 1;
   double query_shift = 0;
   bool bare_head_norms = false;   ///< Of layers with rotary positions.
+  bool absolute = true;           ///< DeBERTa: whether a table of positions is added to the embedding.
   bool relative = false;          ///< Whether there are relative positions ...
   bool relative_keys = false;     ///< ... that queries are compared with ...
   bool relative_queries = false;  ///< ... and keys.

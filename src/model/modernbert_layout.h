@@ -28,6 +28,7 @@ inline constexpr const char* kFirstLayerWithoutNorm =
   return {.activation_keys = {"hidden_activation"},
           .exact_gelu_before_unembedding = true,
           .epsilon_keys = {"norm_eps"},
+          .usual_values = {{"classifier_activation", "gelu"}},
           .windows = Windows::kAllButFirstOfN,
           .window_key = "local_attention",
           .window_pattern = 3,

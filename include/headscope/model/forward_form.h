@@ -179,6 +179,13 @@ enum class PatchWindowLayers {
   kNotListed,  ///< Those that `fullatt_block_indexes` does not list; `window_size` counts pixels (Qwen2.5-VL).
 };
 
+/// A key of config.json and the value it has in every model that headscope runs: "true", "false", a number or a word.
+/// The key may be absent or null.
+struct UsualValue {
+  std::string key;
+  std::string value;
+};
+
 /// Which layers have rotary positions, in a family that has them.
 enum class RotaryLayers {
   kAll,
@@ -226,6 +233,7 @@ struct ForwardRules {
   std::string clip_key = {};  ///< Limit of the absolute values of queries, keys and values (OLMo, MPT).
   FactorKeys factors = {};
   double logit_factor = 1;  ///< Default of `factors.logits`.
+  std::vector<UsualValue> usual_values = {};
   /// Logits are divided by sqrt(d_model), unless `scale_decoder_outputs` or `tie_word_embeddings` is false (T5).
   bool scaled_output = false;
   bool token_dropout =

@@ -15,7 +15,7 @@ Family deberta() {
   layout.forward.relative_table = "encoder.rel_embeddings.weight";
   layout.forward.relative_key = heads + "pos_proj";
   layout.forward.relative_query = heads + "pos_q_proj";
-  layout.forward.never_has = {"encoder.layer.0.attention.self.head_logits_proj.weight"};
+  layout.forward.never_has = {"encoder.layer.{i}.attention.self.head_logits_proj.weight"};
   return {
       .name = "deberta",
       .model_types = {"deberta"},

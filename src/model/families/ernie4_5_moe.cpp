@@ -13,6 +13,7 @@ Family ernie4_5_moe() {
   ForwardRules rules = llama_rules(1e-5);
   rules.rotary_base = 500'000;
   rules.router = {.chosen = 6};
+  rules.usual_values = {{"moe_norm_min", "1e-12"}};  // the least sum of weights that they are divided by
   return {.name = "ernie4_5_moe",
           .model_types = {"ernie4_5_moe"},
           .architectures = {"Ernie4_5_Moe"},

@@ -16,6 +16,16 @@ HeadSizes sizes_of(const Model& model, Block block) {
   return sizes;
 }
 
+// The name of a tensor that fits the pattern, in any layer of the file, with or without attention; empty if none does.
+std::string first_of(const BlockSource& block, const std::string& pattern) {
+  if (pattern.find("{i}") == std::string::npos) return block.tensors.find(pattern) != nullptr ? pattern : "";
+  for (const StoredTensor* tensor : block.checkpoint.tensors()) {
+    const auto match = match_layer(tensor->name, pattern);
+    if (match && match->prefix == block.match.prefix) return tensor->name;
+  }
+  return "";
+}
+
 // Throws if the family, or this member of it, has no forward pass.
 void reject_relatives(const BlockSource& block) {
   const Family& family = *block.match.family;
@@ -25,8 +35,8 @@ void reject_relatives(const BlockSource& block) {
     block.tensors.unsupported(
         fmt::format("no forward pass for {}{}", family.name, block.checkpoint.is_gguf() ? " in GGUF" : ""));
   }
-  for (const std::string& name : names.never_has) {
-    if (block.tensors.find(name) != nullptr) {
+  for (const std::string& pattern : names.never_has) {
+    if (const std::string name = first_of(block, pattern); !name.empty()) {
       block.tensors.unsupported(fmt::format("has tensor '{}'", printable(name)));
     }
   }

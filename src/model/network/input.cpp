@@ -141,10 +141,10 @@ void resolve_positions(const BlockSource& block, NetworkInput& in) {
   const PositionKind position = block.match.position;
   in.positions = block.tensors.table(block.names.positions, placed_width(block, in));
   const bool learned = position == PositionKind::kLearned || position == PositionKind::kLearnedOffset ||
-                       position == PositionKind::kRelativeBias;
+                       position == PositionKind::kRelativeBias ||
+                       (position == PositionKind::kDisentangled && block.settings.absolute);
   if (learned && in.positions == nullptr) block.tensors.lacks(block.names.positions);
-  const bool either = position == PositionKind::kDisentangled || position == PositionKind::kGridBias ||
-                      position == PositionKind::kRotaryGrid;
+  const bool either = position == PositionKind::kGridBias || position == PositionKind::kRotaryGrid;
   const bool fixed = position == PositionKind::kSinusoidal;  // some files have them, in their own precision
   if (!learned && !either && !fixed) in.positions = nullptr;
   in.position_offset = block.settings.position_offset;

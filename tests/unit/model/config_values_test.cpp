@@ -104,6 +104,20 @@ TEST(ConfigValues, ClassesThatReadInBothDirectionsAreNotRun) {
   EXPECT_FALSE(with_config("modernbert", named).causal);
 }
 
+TEST(ConfigValues, DebertaAddsPositionsOnlyIfItSaysSo) {
+  test::SafetensorsWriter stray;
+  stray.add("deberta.embeddings.position_embeddings.weight", {16, 8});
+  const auto positions = [&](const std::string& name, const Patch& patch) {
+    return with_tensors(name, same, patch, stray).input.positions != nullptr;
+  };
+  for (const std::string name : {"deberta", "deberta_v2"}) {  // both have "position_biased_input": false
+    EXPECT_FALSE(positions(name, {}));
+    EXPECT_TRUE(positions(name, {{"position_biased_input", "absent"}}));
+    EXPECT_ERROR(with_config(name, {{"position_biased_input", true}}), ErrorKind::kFormat,
+                 "lacks tensor 'deberta.embeddings.position_embeddings.weight'");
+  }
+}
+
 TEST(ConfigValues, CorrectionsOfRoutersMayHaveTheNamesOfTransformers) {
   EXPECT_GT(corrected_layers(with_tensors("exaone_moe", replacing("mlp.e_score", "mlp.gate.e_score"))), 0U);
   EXPECT_GT(corrected_layers(with_tensors("ernie4_5_moe", replacing("mlp.moe_statics", "mlp.gate.moe_statics"))), 0U);
@@ -123,6 +137,19 @@ TEST(ConfigValues, CorrectionsOfRoutersAreNeeded) {
   EXPECT_GT(corrected_layers(with_config("lfm2_moe", {})), 0U);
 }
 
+TEST(ConfigValues, LatentMixturesOfNemotronAreRefusedInWhicheverLayer) {
+  for (const std::string prefix : {"backbone.", "model."}) {
+    test::SafetensorsWriter latent;
+    latent.add(prefix + "layers.3.mixer.fc1_latent_proj.weight", {2, 2});
+    EXPECT_ERROR(with_tensors("nemotron_h", replacing("backbone.", prefix), Patch::object(), latent),
+                 ErrorKind::kUnsupported, "has tensor '" + prefix + "layers.3.mixer.fc1_latent_proj.weight'");
+  }
+  test::SafetensorsWriter talking;
+  talking.add("deberta.encoder.layer.1.attention.self.head_logits_proj.weight", {2, 2});
+  EXPECT_ERROR(with_tensors("deberta", same, Patch::object(), talking), ErrorKind::kUnsupported,
+               "layer.1.attention.self.head_logits_proj.weight'");
+}
+
 TEST(ConfigValues, HunyuanMayListExpertsByLayer) {
   const std::string model = "hunyuan_v1_moe";
   const Network network = with_config(model, {{"moe_topk", {1, 3}}, {"num_experts", {4, 4}}, {"n_group", false}});
@@ -133,6 +160,39 @@ TEST(ConfigValues, HunyuanMayListExpertsByLayer) {
   EXPECT_ERROR(with_config(model, {{"moe_topk", Patch::array({2})}}), ErrorKind::kFormat,
                "'moe_topk' has 1 entries, but there is a layer 1");
   EXPECT_ERROR(with_config(model, {{"moe_topk", {2, "two"}}}), ErrorKind::kFormat, "a token uses 0 experts");
+}
+
+TEST(ConfigValues, WhatWouldChangeTheResultIsRefused) {
+  const auto refused = [](const std::string& name, const std::string& key, const Patch& value) {
+    EXPECT_ERROR(with_config(name, {{key, value}}), ErrorKind::kUnsupported, "'" + key + "' is not ");
+  };
+  for (const char* key : {"prenorm", "causal", "rotary_emb_interleaved", "use_rms_norm", "parallel_block"}) {
+    refused("nomic_bert", key, true);
+    EXPECT_NO_THROW(with_config("nomic_bert", {{key, false}}));
+  }
+  refused("nomic_bert", "rotary_emb_fraction", 0.5);
+  refused("nomic_bert", "rotary_scaling_factor", 2);
+  EXPECT_NO_THROW(with_config("nomic_bert", {{"rotary_emb_fraction", 1.0}, {"rotary_scaling_factor", nullptr}}));
+  for (const char* name : {"modernbert", "modernbert_decoder"}) refused(name, "classifier_activation", "silu");
+  refused("ernie4_5_moe", "moe_norm_min", 0.5);
+  for (const char* name : {"bamba", "granitemoehybrid", "falcon_h1"}) {
+    refused(name, "time_step_limit", {0.0, 0.5});
+    refused(name, "time_step_limit", {0.001, nullptr});
+    EXPECT_NO_THROW(with_config(name, {{"time_step_limit", {0.0, nullptr}}}));
+    EXPECT_ERROR(with_config(name, {{"time_step_limit", {0.0}}}), ErrorKind::kFormat, "expected 2");
+  }
+  EXPECT_NO_THROW(with_config("nemotron_h", {{"time_step_limit", {0.1, 0.5}}}));  // it has `time_step_min` instead
+}
+
+TEST(ConfigValues, InfiniteLimitsAreRead) {
+  const TemporaryFolder folder;
+  fs::copy_file(kCases / "bamba/model.safetensors", folder.path() / "model.safetensors");
+  test::write_config(folder, kCases / "bamba", {{"time_step_limit", {0.0, "INFINITY"}}});
+  std::string config = test::read(folder.path() / "config.json");
+  const std::string quoted = "\"INFINITY\"";
+  config.replace(config.find(quoted), quoted.size(), "Infinity");
+  folder.write("config.json", config);
+  EXPECT_NO_THROW(static_cast<void>(resolve_network(Model::open(folder.path()))));
 }
 
 }  // namespace
