@@ -293,7 +293,7 @@ class Deduction {
   std::size_t shared_layers(std::size_t layers) const {
     if (match_.layout->shared_kv_key.empty()) return 0;
     const ConfigReader config(checkpoint_, match_.config);
-    const std::size_t shared = config.size({match_.layout->shared_kv_key}).value_or(0);
+    const std::size_t shared = config.size({match_.layout->shared_kv_key}).value_or(match_.layout->shared_kv_layers);
     if (shared >= layers) fail(fmt::format("{} of {} layers have no keys of their own", shared, layers));
     return shared;
   }

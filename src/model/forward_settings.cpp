@@ -177,7 +177,8 @@ void set_factors(const ConfigReader& config, const ForwardRules& rules, ForwardS
   settings.embedding_factor = factor(config, keys.embedding);
   settings.branch_factor = factor(config, keys.branches);
   settings.logit_factor = factor(config, keys.logits, rules.logit_factor) / factor(config, keys.logits_divisor);
-  if (!keys.scores.empty()) settings.score_scale = factor(config, keys.scores, settings.score_scale);
+  const double unstated = rules.score_factor > 0 ? rules.score_factor : settings.score_scale;
+  if (!keys.scores.empty()) settings.score_scale = factor(config, keys.scores, unstated);
   if (!rules.clip_key.empty()) settings.clip = config.positive({rules.clip_key}).value_or(0);
 }
 

@@ -44,6 +44,7 @@ namespace headscope {
 [[nodiscard]] inline ForwardRules gptj_rules() {
   ForwardRules rules = gpt2_rules();
   rules.parallel = true;
+  rules.rotary_dim = true;
   rules.rotary_width = 64;
   return rules;
 }

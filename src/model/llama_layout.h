@@ -103,6 +103,7 @@ inline constexpr const char* kGatedOutput =
                    .branches = "residual_multiplier",
                    .logits = "",
                    .logits_divisor = "logits_scaling"};
+  rules.score_factor = 1;
   return rules;
 }
 

@@ -77,6 +77,19 @@ void set_scaling(const ConfigReader& config, const Parameters& parameters, const
   rotary.long_amplitude = inner.positive({"long_mscale"}).value_or(rotary.long_amplitude);
 }
 
+// The number of rotated components, if it is stated as such; 0 if not.
+std::size_t stated_width(const ConfigReader& config, const ForwardRules& rules) {
+  return rules.rotary_dim ? config.size({"rotary_dim"}).value_or(rules.rotary_width) : 0;
+}
+
+double default_base(const ConfigReader& config, const ForwardRules& rules) {
+  const std::string_view type = config.word({"model_type"}).value_or("");
+  for (const auto& [name, base] : rules.rotary_bases) {
+    if (name == type) return base;
+  }
+  return rules.rotary_base;
+}
+
 Rotary rotary_from(const ConfigReader& config, const FamilyMatch& match, const HeadSizes& sizes, JsonValue scope,
                    const std::vector<std::string>& base_keys, double base, std::size_t head_width) {
   const ForwardRules& rules = match.family->forward;
@@ -88,8 +101,8 @@ Rotary rotary_from(const ConfigReader& config, const FamilyMatch& match, const H
     rotary.first = sizes.d_key;
     rotary.width = sizes.d_rotary;
     rotary.interleaved = config.boolean("rope_interleave").value_or(rotary.interleaved);
-  } else if (rules.rotary_width > 0) {
-    rotary.width = config.size({"rotary_dim"}).value_or(rules.rotary_width);
+  } else if (const std::size_t width = stated_width(config, rules); width > 0) {
+    rotary.width = width;
   } else {
     const double share = parameters.positive(rules.rotary_share_keys).value_or(rules.rotary_share);
     if (share > 1)
@@ -177,8 +190,13 @@ void set_rotary(const ConfigReader& config, const FamilyMatch& match, const Head
   const bool by_layer_type = now.find("full_attention").is_object() || now.find("sliding_attention").is_object();
   JsonValue global = by_layer_type ? now.find("full_attention") : now;
   if (!before.is_null()) global = before;
-  settings.rotary = rotary_from(config, match, sizes, global, rules.rotary_base_keys, rules.rotary_base,
+  settings.rotary = rotary_from(config, match, sizes, global, rules.rotary_base_keys, default_base(config, rules),
                                 width_of(settings, sizes, false));
+  if (global.is_null() && rules.default_scaling > 0) {
+    settings.rotary.scaling = RotaryScaling::kLlama3;
+    settings.rotary.factor = rules.default_scaling;
+    settings.rotary.trained_length = 8192;
+  }
   check_rotary(settings.rotary, sizes, where);
   if (rules.yarn_scores && settings.rotary.scaling != RotaryScaling::kNone) {
     const double m = config.inside(global).positive({"mscale_all_dim"}).value_or(0);

@@ -101,6 +101,7 @@ struct Layout {
   /// Config key of the number of last layers that have no K and V: they use those of the last layer before them with
   /// the same kind of window (Gemma 3n and 4); empty: none.
   std::string shared_kv_key = {};
+  std::size_t shared_kv_layers = 0;  ///< Default of that number.
   /// Only some layers have attention. They are numbered by themselves.
   bool hybrid = false;
   bool one_branch = false;  ///< A layer is attention, a mixer or an MLP, behind one norm (Nemotron-H).

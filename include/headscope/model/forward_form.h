@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "headscope/model/expert_form.h"
@@ -233,6 +234,7 @@ struct ForwardRules {
   std::string clip_key = {};  ///< Limit of the absolute values of queries, keys and values (OLMo, MPT).
   FactorKeys factors = {};
   double logit_factor = 1;  ///< Default of `factors.logits`.
+  double score_factor = 0;  ///< Default of `factors.scores`; 0: 1/sqrt(d_head).
   std::vector<UsualValue> usual_values = {};
   /// Logits are divided by sqrt(d_model), unless `scale_decoder_outputs` or `tie_word_embeddings` is false (T5).
   bool scaled_output = false;
@@ -253,6 +255,10 @@ struct ForwardRules {
 
   std::vector<std::string> rotary_base_keys = {"rope_theta"};
   double rotary_base = 10000;
+  std::vector<std::pair<std::string, double>> rotary_bases = {};  ///< By `model_type`, where it is another.
+  /// Without any parameters in config.json, frequencies are scaled as Llama 3's, from 8192 tokens, by this factor
+  /// (Apertus); 0: they are not.
+  double default_scaling = 0;
   double local_rotary_base = 0;  ///< Base in layers with a window; 0: the same base.
   std::vector<std::string> local_rotary_base_keys = {"rope_local_base_freq"};
   RotaryLayers rotary_layers = RotaryLayers::kAll;
@@ -271,8 +277,8 @@ struct ForwardRules {
   std::vector<std::string> rotary_share_keys = {"partial_rotary_factor"};
   double rotary_share = 1;         ///< Fraction of a head's components that are rotated.
   bool whole_ramp_in_gguf = true;  ///< YaRN: the bounds of the ramp are whole pairs; config.json says it in `truncate`.
-  std::size_t rotary_width = 0;    ///< GPT-J: default of `rotary_dim`, the number of rotated components; 0: use
-                                   ///< `rotary_share`.
+  bool rotary_dim = false;         ///< `rotary_dim` may state the number of rotated components (GPT-J).
+  std::size_t rotary_width = 0;    ///< Default of `rotary_dim`; 0: use `rotary_share`.
 
   /// Gates below a quantile, `activation_sparsity_pattern` by layer, are 0; by default that of 0.95 in the first 10 of
   /// more than 10 layers (Gemma 3n).
@@ -280,6 +286,8 @@ struct ForwardRules {
 
   std::size_t state_groups = 1;         ///< Mamba 2: default of `mamba_n_groups` or `n_groups`.
   bool states_normed_by_group = false;  ///< Mamba 2: the norm is over the heads of a group, not over all.
+  bool states_normed = true;            ///< Mamba 2: default of `mamba_rms_norm` ...
+  bool states_normed_first = false;     ///< ... and of `mamba_norm_before_gate`.
   /// Factors by place: `key_multiplier`, `attention_in_multiplier`, `attention_out_multiplier`, `mlp_multipliers`,
   /// `ssm_in_multiplier`, `ssm_multipliers` and `ssm_out_multiplier` (Falcon-H1).
   bool factors_by_place = false;

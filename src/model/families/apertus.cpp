@@ -17,6 +17,8 @@ Family apertus() {
   gguf.forward.activation_weights = "xielu.";
   ForwardRules rules = llama_rules(1e-5);
   rules.activation_keys = {};  // xIELU
+  rules.rotary_base = 12'000'000;
+  rules.default_scaling = 8;
   return {.name = "apertus",
           .model_types = {"apertus"},
           .architectures = {"ApertusFor", "ApertusModel"},

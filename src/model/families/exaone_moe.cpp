@@ -17,7 +17,6 @@ Family exaone_moe() {
   rules.windows = Windows::kAllButEveryNth;
   rules.window_pattern = 4;
   rules.window = 4096;
-  rules.rotary_base = 1'000'000;
   rules.rotary_layers = RotaryLayers::kWindowed;
   rules.router = {.score = RouterScore::kSigmoid, .chosen = 8, .stated = true, .scaling = 2.5};
   return {.name = "exaone_moe",

@@ -12,7 +12,8 @@ Family falcon_h1() {
   layout.forward.mixer.beside_attention = true;
   ForwardRules rules = llama_rules(1e-5);
   rules.factors = {.embedding = "embedding_multiplier", .logits = "lm_head_multiplier"};
-  rules.factors_by_place = rules.states_normed_by_group = true;
+  rules.factors_by_place = rules.states_normed_by_group = rules.states_normed_first = true;
+  rules.states_normed = false;
   return {.name = "falcon_h1",
           .model_types = {"falcon_h1"},
           .architectures = {"FalconH1For", "FalconH1Model"},

@@ -9,6 +9,7 @@ Family gemma3n() {
   layout.prefixes = {"model.language_model.", "language_model.model.", "model.", ""};
   layout.norm_offset = layout.output_scale_offset = 0;
   layout.shared_kv_key = "num_kv_shared_layers";
+  layout.shared_kv_layers = 15;
   layout.q_norm = "layers.{i}.self_attn.q_norm";
   layout.always_has = {"layers.{i}.altup.correct_output_scale"};
   ForwardNames& names = layout.forward;

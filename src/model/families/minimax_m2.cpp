@@ -19,7 +19,7 @@ Family minimax_m2() {
   gguf.joint_head_norms = true;
   ForwardRules rules = llama_rules();
   rules.rotary_base = 5'000'000;
-  rules.rotary_width = 64;
+  rules.rotary_dim = true;
   rules.router = {.score = RouterScore::kSigmoid, .chosen = 8};
   return {.name = "minimax_m2",
           .model_types = {"minimax_m2"},

@@ -11,6 +11,7 @@ Family olmo2() {
   rules.windows = Windows::kAllButEveryNth;
   rules.window_pattern = 4;
   rules.rotary_base = rules.local_rotary_base = 500'000;
+  rules.rotary_bases = {{"olmo2", 10'000}};
   rules.local_rotary_base_keys = {"rope_theta"};
   return {.name = "olmo2",
           .model_types = {"olmo2", "olmo3"},

@@ -8,6 +8,9 @@ Family qwen2() {
   ForwardRules rules = llama_rules();
   rules.windows = Windows::kFromLayer;
   rules.window = 4096;
+  for (const char* type : {"qwen2_vl_text", "qwen2_vl", "qwen2_5_vl_text", "qwen2_5_vl"}) {
+    rules.rotary_bases.emplace_back(type, 1'000'000);
+  }
   return {.name = "qwen2",
           .model_types = {"qwen2", "qwen2_vl_text", "qwen2_vl", "qwen2_5_vl_text", "qwen2_5_vl"},
           .architectures = {"Qwen2For", "Qwen2Model", "Qwen2VL", "Qwen2_5_VL"},

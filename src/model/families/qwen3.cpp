@@ -8,6 +8,7 @@ Family qwen3() {
   ForwardRules rules = llama_rules();
   rules.windows = Windows::kFromLayer;
   rules.window = 4096;
+  rules.rotary_bases = {{"qwen3_vl_text", 500'000}, {"qwen3_vl", 500'000}};
   Layout layout = llama_layout();
   layout.q_norm = "layers.{i}.self_attn.q_norm";
   layout.forward.k_norm = "layers.{i}.self_attn.k_norm";

@@ -119,8 +119,9 @@ GroupedState resolve_grouped_state(const BlockSource& block, const ConfigReader&
   mixer.in = tensors.linear(layer_name(names.in.front().front(), stored), block.width, width + convolved + mixer.heads);
   mixer.kernel = resolve_mixer_kernel(block, stored, convolved);
   mixer.bias = resolve_mixer_kernel_bias(block, stored, convolved);
-  mixer.norm_first = config.boolean("mamba_norm_before_gate").value_or(false);
-  if (config.boolean("mamba_rms_norm").value_or(true)) {
+  const ForwardRules& rules = block.match.family->forward;
+  mixer.norm_first = config.boolean("mamba_norm_before_gate").value_or(rules.states_normed_first);
+  if (config.boolean("mamba_rms_norm").value_or(rules.states_normed)) {
     mixer.norm = resolve_state_norm(block, layer_name(names.norm, stored), width, mixer.groups);
   }
   if (block.match.family->forward.states_normed_by_group) mixer.norm_groups = mixer.groups;

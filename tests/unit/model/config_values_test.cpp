@@ -8,6 +8,7 @@
 
 #include "headscope/model/model.h"
 #include "headscope/model/network.h"
+#include "headscope/model/rotary_of.h"
 #include "support/changed_case.h"
 #include "support/expect_error.h"
 
@@ -184,6 +185,7 @@ TEST(ConfigValues, WhatWouldChangeTheResultIsRefused) {
   EXPECT_NO_THROW(with_config("nemotron_h", {{"time_step_limit", {0.1, 0.5}}}));  // it has `time_step_min` instead
 }
 
+// Python's json module writes Infinity, which JSON lacks.
 TEST(ConfigValues, InfiniteLimitsAreRead) {
   const TemporaryFolder folder;
   fs::copy_file(kCases / "bamba/model.safetensors", folder.path() / "model.safetensors");
@@ -193,6 +195,43 @@ TEST(ConfigValues, InfiniteLimitsAreRead) {
   config.replace(config.find(quoted), quoted.size(), "Infinity");
   folder.write("config.json", config);
   EXPECT_NO_THROW(static_cast<void>(resolve_network(Model::open(folder.path()))));
+}
+
+TEST(ConfigValues, AbsentKeysHaveTheDefaultsOfTransformers) {
+  const Patch no_positions = {{"rope_parameters", "absent"}, {"rope_theta", "absent"}, {"rope_scaling", "absent"}};
+  const Network apertus = with_config("apertus", no_positions);
+  EXPECT_EQ(apertus.rotary.base, 12e6);
+  EXPECT_EQ(apertus.rotary.scaling, RotaryScaling::kLlama3);
+  EXPECT_EQ(apertus.rotary.factor, 8);
+  EXPECT_EQ(apertus.rotary.trained_length, 8192);
+  EXPECT_EQ(with_config("apertus", {{"rope_parameters", {{"rope_theta", 500.0}}}}).rotary.scaling,
+            RotaryScaling::kNone);
+  EXPECT_EQ(with_config("exaone_moe", no_positions).rotary.base, 10000);
+  EXPECT_EQ(with_config("olmo2", no_positions).rotary.base, 10000);
+  EXPECT_EQ(with_config("olmo3", no_positions).rotary.base, 500'000);
+  EXPECT_EQ(with_config("olmo3", no_positions).local_rotary.base, 500'000);
+  EXPECT_EQ(with_config("../forward/qwen2", no_positions).rotary.base, 10000);
+  EXPECT_EQ(with_config("../towers/qwen2_vl", no_positions).rotary.base, 1e6);
+  EXPECT_EQ(with_config("../towers/qwen3_vl", no_positions).rotary.base, 500'000);
+  for (const char* name : {"granite", "granitemoe", "granitemoehybrid"}) {
+    EXPECT_EQ(with_config(name, {{"attention_multiplier", "absent"}}).layers[0].score_scale, 1);
+  }
+  EXPECT_ERROR(with_config("gemma3n", {{"num_kv_shared_layers", "absent"}}), ErrorKind::kFormat, "15 of 4 layers");
+  const Network falcon = with_config("falcon_h1", {{"mamba_norm_before_gate", "absent"}});
+  EXPECT_TRUE(falcon.layers[0].beside->norm_first);
+  EXPECT_TRUE(falcon.layers[0].beside->norm.has_value());
+  EXPECT_FALSE(with_config("falcon_h1", {{"mamba_rms_norm", "absent"}}).layers[0].beside->norm.has_value());
+}
+
+TEST(ConfigValues, MiniMaxStatesItsRotatedComponentsOrTheirShare) {
+  const std::string model = "minimax_m2";
+  const double base = with_config(model, {}).rotary.base;
+  const auto rotated = [&](const Patch& parameters, const Patch& width) {
+    return with_config(model, {{"rope_parameters", parameters}, {"rotary_dim", width}}).rotary.width;
+  };
+  EXPECT_EQ(rotated({{"rope_theta", base}, {"partial_rotary_factor", 0.34}}, "absent"), 2U);
+  EXPECT_EQ(rotated({{"rope_theta", base}}, "absent"), 6U);
+  EXPECT_EQ(rotated({{"rope_theta", base}}, 4), 4U);
 }
 
 }  // namespace
