@@ -3,7 +3,7 @@ import { Blocks } from "../src/data/blocks";
 import { readComparison, verdictText } from "../src/data/comparison";
 import { effectOf, readCutSamples, strongestCuts } from "../src/data/cuts";
 import type { Doc } from "../src/data/doc";
-import { atBudget, beatenRandomOrders, interpolate, randomRange, readPruning } from "../src/data/pruning";
+import { atBudget, compareWithOrders, interpolate, randomRange, readPruning } from "../src/data/pruning";
 import { Run } from "../src/data/run";
 import { mean, median } from "../src/data/stats";
 import { spreadApart, truncateStart, truncateEnd } from "../src/views/labels";
@@ -57,7 +57,9 @@ describe("pruning", () => {
     expect(atBudget(readPruning(byKl)!.orders[0]!, "damage")).toBe(1.25);
   });
   it("compares a criterion with the random orders", () => {
-    expect(beatenRandomOrders(pruned, pruned.orders[0]!)).toBe(2);
+    const order = pruned.orders[0]!;
+    expect(compareWithOrders(pruned, order, pruned.controls)).toEqual({ beaten: 2, orders: 3, p: 0.5 });
+    expect(compareWithOrders(pruned, order, pruned.byLayer.get("pk"))).toBeNull();
     const last = randomRange(pruned.random, "damage").at(-1)!;
     expect(last.removed).toBe(2);
     for (const [found, wanted] of [
@@ -66,6 +68,21 @@ describe("pruning", () => {
       [last.high, 2.2],
     ])
       expect(found).toBeCloseTo(wanted!, 12);
+  });
+  it("compares a criterion with all orders, also those without curves", () => {
+    const damages = [...Array<number>(10).fill(0.9), ...Array<number>(10).fill(0.1)];
+    const rows = [
+      ...[0.1, ...Array<number>(38).fill(0.7)].map((damage, seed) => ["random", "", seed, damage]),
+      ...damages.map((damage, seed) => ["random-by-layer", "pk", seed, damage]),
+    ];
+    const all = readPruning(open({ ...tables, orders: table(["control", "criterion", "seed", "damage"], rows) }))!;
+    const order = all.orders[0]!;
+    expect([all.random.length, all.controls.length]).toEqual([3, 39]);
+    expect(compareWithOrders(all, order, all.controls)).toEqual({ beaten: 38, orders: 39, p: 0.05 });
+    // Drawing stopped at the tenth order that costs no more.
+    expect(compareWithOrders(all, order, all.byLayer.get("pk"))).toEqual({ beaten: 10, orders: 20, p: 0.5 });
+    const two = { ...all, orders: [order, order] };
+    expect(compareWithOrders(two, order, all.controls)!.p).toBe(0.1);
   });
   it("is interpolated linearly between points", () => {
     const order = pruned.orders[0]!;

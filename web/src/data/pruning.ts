@@ -1,5 +1,6 @@
 import type { Run } from "./run";
 import { maxOf, minOf, median } from "./stats";
+import type { Table } from "./table";
 
 /** Measures of a pruned model. Damage is the measure by which prune compares criteria. */
 export const measures = ["damage", "loss", "accuracy", "kl", "agreement", "change"] as const;
@@ -35,9 +36,19 @@ export interface Spread {
   high: number;
 }
 
+/** A random order at the full budget. */
+export interface ControlOrder {
+  values: Record<Measure, number>;
+}
+
 export interface PrunedModel {
   orders: Order[];
+  /** The random orders that have curves. */
   random: Order[];
+  /** All random orders, in the order in which they were drawn; without orders.csv, those that have curves. */
+  controls: ControlOrder[];
+  /** By criterion: orders that remove as many heads of each layer as it does. Empty if the run has none. */
+  byLayer: Map<string, ControlOrder[]>;
   /** Number of heads to remove. */
   budget: number;
   /** Measures that have values. */
@@ -92,13 +103,31 @@ function parsePruning(run: Run): PrunedModel | null {
   }
   const complete = [...all.values()].filter((one) => one.points.length > 0);
   const points = complete.flatMap((one) => one.points);
+  const random = complete.filter((one) => one.criterion === "random");
+  const { plain, byLayer } = readControls(run.table("orders"));
   return {
     orders: complete.filter((one) => one.criterion !== "random"),
-    random: complete.filter((one) => one.criterion === "random"),
+    random,
+    controls: plain.length > 0 ? plain : random.map((one) => one.points.at(-1)!),
+    byLayer,
     budget: maxOf(points.map((point) => point.removed)),
     measures: measures.filter((name) => points.some((point) => Number.isFinite(point.values[name]))),
     basis,
   };
+}
+
+/** Reads orders.csv. */
+function readControls(table: Table | undefined): { plain: ControlOrder[]; byLayer: Map<string, ControlOrder[]> } {
+  const plain: ControlOrder[] = [];
+  const byLayer = new Map<string, ControlOrder[]>();
+  for (let row = 0; table && row < table.rows; ++row) {
+    const values = Object.fromEntries(measures.map((name) => [name, table.number(name, row)] as const));
+    const order = { values: values as Record<Measure, number> };
+    const criterion = table.text("criterion", row);
+    if (table.text("control", row) === "random") plain.push(order);
+    else byLayer.set(criterion, [...(byLayer.get(criterion) ?? []), order]);
+  }
+  return { plain, byLayer };
 }
 
 /** Computes min, median and max over the random orders, for each number of removed heads. */
@@ -116,10 +145,35 @@ export function randomRange(orders: readonly Order[], measure: Measure): Spread[
 /** Returns a measure at the end of a curve, where the whole budget is used. */
 export const atBudget = (order: Order, measure: Measure) => order.points.at(-1)?.values[measure] ?? NaN;
 
-/** Counts the random orders that do more damage. */
-export function beatenRandomOrders(pruned: PrunedModel, order: Order): number {
+/** How a criterion compares with random orders. `p` is corrected for the number of criteria. */
+export interface ControlTest {
+  beaten: number;
+  orders: number;
+  p: number;
+}
+
+/** Number of orders that do no more damage after which prune draws no more. */
+const enough = 10;
+
+/**
+ * Compares a criterion with random orders as prune does: p = (1 + orders that do no more damage) / (1 + orders), or
+ * 10 / orders drawn until 10 do no more damage. Null without orders.
+ */
+export function compareWithOrders(
+  pruned: PrunedModel,
+  order: Order,
+  controls: readonly ControlOrder[] | undefined,
+): ControlTest | null {
+  if (!controls || controls.length === 0) return null;
   const damage = atBudget(order, "damage");
-  return pruned.random.filter((one) => atBudget(one, "damage") > damage).length;
+  const asGood = controls.flatMap(({ values }, i) => (values.damage > damage ? [] : [i]));
+  const settled = asGood[enough - 1];
+  const p = settled === undefined ? (1 + asGood.length) / (1 + controls.length) : enough / (settled + 1);
+  return {
+    beaten: controls.length - asGood.length,
+    orders: controls.length,
+    p: Math.min(1, pruned.orders.length * p),
+  };
 }
 
 /** Returns a measure after `removed` heads, linearly interpolated between the points of the curve. */

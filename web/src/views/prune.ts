@@ -1,4 +1,12 @@
-import { atBudget, beatenRandomOrders, readPruning, type PrunedModel } from "../data/pruning";
+import {
+  atBudget,
+  compareWithOrders,
+  readPruning,
+  type ControlTest,
+  type Measure,
+  type Order,
+  type PrunedModel,
+} from "../data/pruning";
 import type { Run } from "../data/run";
 import { maxOf, minOf } from "../data/stats";
 import type { Cell } from "../data/table";
@@ -81,47 +89,59 @@ function addRankings(add: (spec: FigureSpec) => Figure, context: Context, pruned
   );
 }
 
-/** Table of all criteria at the full budget. */
+/** Table of all criteria at the full budget, compared with all random orders. */
 function verdicts(run: Run, pruned: PrunedModel): HTMLElement {
+  const { controls, byLayer } = pruned;
   const measured = pruned.measures.filter((name) => name !== "damage");
   const orders = [...pruned.orders].sort((a, b) => atBudget(a, "damage") - atBudget(b, "damage"));
+  const tested = (order: Order): Cell[] => [
+    ...(controls.length > 0 ? testCells(compareWithOrders(pruned, order, controls)) : []),
+    ...(byLayer.size > 0 ? testCells(compareWithOrders(pruned, order, byLayer.get(order.criterion))) : []),
+  ];
   const rows: Cell[][] = orders.map((order) => [
     order.criterion,
     criterionBasis[order.criterion] ?? "",
-    atBudget(order, "damage"),
-    ...measured.map((name) => atBudget(order, name)),
-    ...(pruned.random.length > 0 ? [`${beatenRandomOrders(pruned, order)} of ${pruned.random.length}`] : []),
+    ...[atBudget(order, "damage"), ...measured.map((name) => atBudget(order, name))],
+    ...tested(order),
   ]);
+  const columns = [
+    ...["criterion", "based on", "damage", ...measured.map((name) => (name === "kl" ? "KL" : name))],
+    ...(controls.length > 0 ? ["random orders beaten", "p"] : []),
+    ...(byLayer.size > 0 ? ["matched by layer beaten", "p by layer"] : []),
+  ];
+  const padded = (row: Cell[]) => [...row, ...columns.slice(row.length).map(() => "")];
   const any = pruned.orders[0] ?? pruned.random[0]!;
-  rows.unshift([
-    "nothing removed",
-    "",
-    0,
-    ...measured.map((name) => any.points[0]!.values[name]),
-    ...(pruned.random.length > 0 ? [""] : []),
-  ]);
-  if (pruned.random.length > 0) {
-    const range = (name: (typeof pruned.measures)[number]) => {
-      const values = pruned.random.map((order) => atBudget(order, name));
+  rows.unshift(padded(["nothing removed", "", 0, ...measured.map((name) => any.points[0]!.values[name])]));
+  if (controls.length > 0) {
+    const range = (name: Measure) => {
+      const values = controls.map((order) => order.values[name]);
       return `${formatNumber(minOf(values))} to ${formatNumber(maxOf(values))}`;
     };
-    rows.push(["random", criterionBasis.random!, range("damage"), ...measured.map(range), ""]);
+    rows.push(padded(["random", criterionBasis.random!, range("damage"), ...measured.map(range)]));
   }
-  const columns = [
-    "criterion",
-    "based on",
-    "damage",
-    ...measured.map((name) => (name === "kl" ? "KL" : name)),
-    ...(pruned.random.length > 0 ? ["random orders beaten"] : []),
-  ];
   return tableCard({
     name: "prune-verdicts",
     title: `With ${pruned.budget} heads removed`,
-    about: inputsSentence(run),
+    about: `${inputsSentence(run)} ${ordersSentence(pruned)}`.trim(),
     columns,
     rows,
     digits: 3,
   });
+}
+
+const testCells = (test: ControlTest | null): Cell[] =>
+  test ? [`${test.beaten} of ${test.orders}`, Number(test.p.toPrecision(3))] : ["", ""];
+
+/** Says which random orders the table counts. */
+function ordersSentence({ controls, random, byLayer, orders }: PrunedModel): string {
+  if (controls.length === 0) return "";
+  const counted =
+    controls.length > random.length
+      ? `The table counts all ${controls.length} random orders; ${random.length} of them have curves.`
+      : `The table counts the ${controls.length} random orders that have curves.`;
+  const matched = byLayer.size > 0 ? " Matched by layer: as many heads of each layer as the criterion removes." : "";
+  const corrected = orders.length > 1 ? ` p is corrected for ${orders.length} criteria.` : "";
+  return counted + matched + corrected;
 }
 
 function inputsSentence(run: Run): string {

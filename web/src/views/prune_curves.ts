@@ -29,7 +29,9 @@ export class PruneCurves implements FigureSpec {
     private readonly pruned: PrunedModel,
   ) {
     const count = pruned.random.length;
-    const band = count > 0 ? ` Band: min to max of ${count} random orders. Dashed line in the band: their median.` : "";
+    const all = pruned.controls.length;
+    const which = all > count ? `the ${count} random orders, of ${all}, that have curves` : `${count} random orders`;
+    const band = count > 0 ? ` Band: min to max of ${which}. Dashed line in the band: their median.` : "";
     this.caption = `Heads are removed in the order of each criterion, and the model is run.${band} A ring marks where the selected head is removed.`;
   }
 
@@ -38,7 +40,9 @@ export class PruneCurves implements FigureSpec {
       (order) => `${order.criterion} ${formatNumber(order.points.at(-1)!.values[this.measure])}`,
     );
     const last = this.spread().at(-1);
-    const chance = last ? `; random ${formatNumber(last.low)} to ${formatNumber(last.high)}` : "";
+    const chance = last
+      ? `; ${this.pruned.random.length} random orders ${formatNumber(last.low)} to ${formatNumber(last.high)}`
+      : "";
     return `${this.label()} with ${this.pruned.budget} heads removed: ${ends.join(", ")}${chance}. Arrow keys move along the curves.`;
   }
   height(width: number): number {
