@@ -162,6 +162,11 @@ describe("cut edges", () => {
     assert.match(await page.locator("#patch .verdict p").textContent(), /^No effect beyond that of random edges/);
     const figure = await show(page, "patch-effects");
     assert.match(await label(figure), /No effect beyond that of random edges\./);
+    const components = await show(page, "patch-components-effects");
+    assert.match(await label(components), /Too few edges were cut to tell\./);
+    const caveats = await page.locator("#story").textContent();
+    assert.match(caveats, /edges to another head that were cut do not change more than random edges do/);
+    assert.match(caveats, /Too few edges to an MLP or the unembedding were cut to tell/);
     const { path } = await download(page, figure, "svg");
     assert.doesNotMatch(readFileSync(path, "utf8"), /L0H\d \u2192/);
     const strong = await open(pages.patch);

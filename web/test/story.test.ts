@@ -5,8 +5,10 @@ import type { Doc } from "../src/data/doc";
 import { find } from "../src/data/find";
 import { mappedHeads } from "../src/data/mapped_heads";
 import { measuredOn } from "../src/data/measure";
+import { cutGroups } from "../src/data/cut_groups";
 import { Run } from "../src/data/run";
 import type { EdgeFilter } from "../src/ui/store";
+import { negativeCaveat } from "../src/views/story";
 
 const column = (name: string, values: (string | number | null)[]) => ({ name, values });
 
@@ -69,6 +71,19 @@ describe("the circuit of the story", () => {
     expect(circuit.edges.map((edge) => edge.z)).toEqual([12, 9]);
   });
   it("does not exist if nothing is beyond chance", () => expect(storyCircuit(makeRun("no", false))).toBeNull());
+});
+
+describe("the caveat on cut edges", () => {
+  it("says of each group with a negative verdict whether there is no effect or too few edges", () => {
+    const [group] = cutGroups(makeRun("yes", true));
+    const none = { ...group!, effect: "none" as const };
+    const few = { ...group!, effect: "few" as const, ends: "an MLP" };
+    expect(negativeCaveat([none], "none")).toBe("The edges that were cut do not change more than random edges do.");
+    expect(negativeCaveat([few, few], "few")).toBe(
+      "Too few edges were cut to tell whether they change more than random edges do.",
+    );
+    expect(negativeCaveat([none, few], "few")).toMatch(/^Too few edges to an MLP were cut to tell/);
+  });
 });
 
 describe("what was cut on", () => {

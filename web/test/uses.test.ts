@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { Blocks } from "../src/data/blocks";
+import { storyCircuit } from "../src/data/circuit";
 import { readComparison, verdictText } from "../src/data/comparison";
+import { cutGroups, standingOfCut } from "../src/data/cut_groups";
 import { effectOf, readCutSamples, strongestCuts } from "../src/data/cuts";
 import type { Doc } from "../src/data/doc";
 import { atBudget, compareWithOrders, interpolate, randomRange, readPruning } from "../src/data/pruning";
@@ -216,5 +218,33 @@ describe("cut edges", () => {
     expect(effectOf(samples(0, null))).toBe("unknown");
     expect(effectOf([])).toBe("unknown");
     expect(effectOf(samples(8, 0.02, 0.5), 4)).toBe("none"); // two more samples of other edges
+  });
+  it("are too few if not even all of them above all controls would count", () => {
+    const of = (...counts: [number, number][]) => {
+      const rows = counts.map(([chosen, controls]) => ["OQ", "top", chosen, controls, 1]);
+      const agreement = table(["pair", "sample", "chosen", "controls", "p"], rows);
+      return effectOf(readCutSamples(open({ patch_agreement: agreement }).table("patch_agreement"), "pk"));
+    };
+    expect(of([3, 3])).toBe("few"); // 2 / 20
+    expect(of([4, 4])).toBe("none"); // 2 / 70
+    expect(of([4, 4], [3, 3])).toBe("few"); // p is corrected for two samples
+    expect(of([5, 5], [3, 3])).toBe("none");
+  });
+  it("are in the circuit only if edges of their kind change more than random ones", () => {
+    const agreement = table(
+      ["pair", "sample", "chosen", "controls", "p"],
+      [
+        ["OQ", "top", 20, 20, 0.001],
+        ["OQ", "screen", 20, 20, 0.4],
+      ],
+    );
+    const rows = ["top", "screen"].map((kind, i) => ["OQ", `L0H${i}`, "L1H0", 2, 1, 0.1, 0.3, kind, "yes"]);
+    const both = open({ patch: table(columns, rows), patch_agreement: agreement });
+    const group = cutGroups(both)[0]!;
+    expect(group.cuts.map((cut) => standingOfCut(group, cut))).toEqual([
+      "in the circuit",
+      "above the level of random edges",
+    ]);
+    expect(storyCircuit(both)!.edges.map((edge) => edge.source)).toEqual(["L0H0"]);
   });
 });

@@ -1,3 +1,4 @@
+import { circuitCuts } from "./cut_groups";
 import { strongestCuts } from "./cuts";
 import { isEdge, type EdgeKey } from "./edge_key";
 import type { Run } from "./run";
@@ -23,11 +24,12 @@ export interface StoryCircuit {
 const most = 8;
 
 /**
- * Returns the strongest supported circuit: the edges of the circuit of patch with the largest effects; without them,
- * the edges that stand out, or else those beyond chance, with the largest z. Null if nothing is supported.
+ * Returns the strongest supported circuit: the edges of the circuit of patch with the largest effects, except those of
+ * a kind that changes no more than random edges; without them, the edges that stand out, or else those beyond chance,
+ * with the largest z. Null if nothing is supported.
  */
 export function storyCircuit(run: Run): StoryCircuit | null {
-  const cut = strongestCuts(run.cuts.filter((one) => one.inCircuit));
+  const cut = strongestCuts(circuitCuts(run));
   const unique = cut.filter((one, i) => cut.findIndex((other) => isEdge(one, other)) === i);
   if (unique.length > 0) {
     const edges = unique.slice(0, most).map(({ pair, source, target, z, effect }) => {

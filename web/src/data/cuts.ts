@@ -70,15 +70,31 @@ export function readCutSamples(table: Table | undefined, score: CutScore): CutSa
   }));
 }
 
-export type Effect = "beyond" | "none" | "unknown";
+/** "few": too few edges were cut to tell. "unknown": there are no controls. */
+export type Effect = "beyond" | "none" | "few" | "unknown";
+
+/** Highest corrected p of an effect. */
+const level = 0.05;
 
 /**
  * Says whether chosen edges change more than random ones: a p of 0.05, corrected for the number of samples that the run
- * compared. Unknown without controls.
+ * compared.
  */
 export function effectOf(samples: readonly CutSample[], compared = samples.length): Effect {
   if (samples.every((one) => !(one.controls > 0))) return "unknown";
-  return samples.some((one) => one.p * compared <= 0.05) ? "beyond" : "none";
+  if (samples.some((one) => one.p * compared <= level)) return "beyond";
+  return samples.every((one) => leastP(one) * compared > level) ? "few" : "none";
+}
+
+/** Whether the verdict on edges is negative: no effect, or too few to tell. */
+export const isNegative = (effect: Effect) => effect === "none" || effect === "few";
+
+/** Returns the smallest p that these numbers of edges can give: that of all chosen edges above all controls. */
+function leastP({ chosen, controls }: CutSample): number {
+  if (Number.isNaN(chosen)) return 0;
+  let least = 1;
+  for (let i = 0; i < chosen; ++i) least *= (chosen - i) / (chosen + controls - i);
+  return Math.min(1, 2 * least);
 }
 
 /** Returns the edges that were not controls, the largest effects first. */

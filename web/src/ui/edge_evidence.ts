@@ -1,4 +1,4 @@
-import { readCutSamples } from "../data/cuts";
+import { cutGroups, standingOfCut } from "../data/cut_groups";
 import { isEdge, type EdgeKey } from "../data/edge_key";
 import { mappedHeads } from "../data/mapped_heads";
 import { measuredOn, measureOf } from "../data/measure";
@@ -109,7 +109,8 @@ function effect(run: Run, key: EdgeKey): Node[] {
   const size = plainNumber(Math.abs(cut.effect)) + unit;
   const change =
     cut.effect === 0 ? `no change of the ${name}` : `${cut.effect > 0 ? "raises" : "lowers"} the ${name} by `;
-  const level = readCutSamples(run.table("patch_agreement"), "pk").find((one) => one.pair === key.pair)?.level ?? NaN;
+  const group = cutGroups(run).find(({ id }) => id === "patch");
+  const level = group?.samples.find((one) => one.pair === key.pair)?.level ?? NaN;
   const random =
     level > 0 ? ` Of random edges between the same layers, 99 % change it by less than ${plainNumber(level)}.` : "";
   const inputs = measuredOn(run);
@@ -119,7 +120,8 @@ function effect(run: Run, key: EdgeKey): Node[] {
     given: "given by the user",
     control: "a random edge, for comparison",
   };
-  const where = cut.inCircuit ? "It is part of the circuit." : "It is not part of the circuit.";
+  const standing = group ? standingOfCut(group, cut) : "";
+  const where = standing === "" ? "It is not in the circuit." : `It is ${standing}.`;
   return [
     el("p", { class: "effect" }, `Cutting it ${change}`, cut.effect === 0 ? "." : el("strong", {}, size)),
     el("p", {}, `${capital(kind[cut.kind] ?? cut.kind)}. ${where}${random}`),

@@ -1,5 +1,5 @@
-import { cutGroups, type CutGroup } from "../data/cut_groups";
-import { strongestCuts } from "../data/cuts";
+import { cutGroups, standingOfCut, type CutGroup } from "../data/cut_groups";
+import { isNegative, strongestCuts } from "../data/cuts";
 import { edgeName, edgeOf } from "../data/edge_key";
 import { measureOf } from "../data/measure";
 import type { Context, View } from "../ui/context";
@@ -23,11 +23,17 @@ export const patch: View = {
     const groups = cutGroups(context.run);
     const verdict = verdictOf(context, "patch");
     if (verdict) section.append(verdict);
-    else if (groups.every(({ effect }) => effect === "none"))
-      section.append(el("div", { class: "verdict" }, el("p", {}, "No effect beyond that of random edges.")));
+    else if (groups.every(({ effect }) => isNegative(effect)))
+      section.append(el("div", { class: "verdict" }, el("p", {}, negative(groups))));
     for (const group of groups) section.append(...shownGroup(context, group));
   },
 };
+
+function negative(groups: CutGroup[]): string {
+  return groups.every(({ effect }) => effect === "few")
+    ? "Too few edges were cut to tell their effects from those of random edges."
+    : "No effect beyond that of random edges.";
+}
 
 function shownGroup(context: Context, group: CutGroup): HTMLElement[] {
   const effects = new PatchEffects(context, group, measureOf(context.run));
@@ -51,12 +57,15 @@ function strongest({ run, store }: Context, group: CutGroup): HTMLElement {
     columns: ["edge", "effect", group.score, "z", ...(between ? ["local"] : []), "kind", "in circuit"],
     rows: shown.map((cut) => [
       ...[edgeName(cut), cut.effect, cut.score, cut.z, ...(between ? [cut.local] : []), cut.kind],
-      cut.inCircuit ? "yes" : "no",
+      inCircuit(standingOfCut(group, cut)),
     ]),
     digits: 3,
     open: (row) => (between ? store.chooseEdge(edgeOf(shown[row]!)) : store.choose(shown[row]!.source)),
   });
 }
+
+const inCircuit = (standing: ReturnType<typeof standingOfCut>) =>
+  standing === "in the circuit" ? "yes" : standing === "" ? "no" : `no, ${standing}`;
 
 /** Table of chosen and random edges per pair of roles, and how well weights and screen predict the effects. */
 function agreement({ id, score, scoreName, random, samples }: CutGroup): HTMLElement {

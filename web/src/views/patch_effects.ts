@@ -1,6 +1,6 @@
 import { edgeOf } from "../data/edge_key";
-import type { CutGroup } from "../data/cut_groups";
-import { strongestCuts, type Cut } from "../data/cuts";
+import { standingOfCut, type CutGroup } from "../data/cut_groups";
+import { isNegative, strongestCuts, type Cut, type Effect } from "../data/cuts";
 import type { Measure } from "../data/measure";
 import { maxOf, minOf } from "../data/stats";
 import { drawAxes, drawLegend, formatNumber, linearScale, logScale, signed, type Box } from "../draw/axes";
@@ -20,6 +20,16 @@ interface Room {
   width: number;
   height: number;
 }
+const standings: Record<Effect, string> = {
+  beyond: " Labels: edges of the circuit.",
+  none: " Marks are faint because the effects are not beyond those of random edges.",
+  few: " Marks are faint because too few edges were cut to tell the effects from those of random edges.",
+  unknown: " Without random edges, nothing can be said about chance.",
+};
+const negatives: Partial<Record<Effect, string>> = {
+  none: " No effect beyond that of random edges.",
+  few: " Too few edges were cut to tell.",
+};
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 const kinds: Record<string, string> = {
   top: "chosen by its weights",
@@ -56,11 +66,7 @@ export class PatchEffects implements FigureSpec {
     const levels = group.samples.some((one) => one.level > 0)
       ? " Dashed lines: 99 % of the random edges of a pair of roles are below."
       : "";
-    const standing = {
-      beyond: " Labels: edges of the circuit.",
-      none: " Marks are faint because the effects are not beyond those of random edges.",
-      unknown: " Without random edges, nothing can be said about chance.",
-    }[group.effect];
+    const standing = standings[group.effect];
     const rings = group.cuts.some((cut) => cut.kind === "screen") ? " Rings: chosen by the screen." : "";
     this.caption = `One mark per edge that was cut. Filled: chosen by its weights, or given.${rings} Crosses: ${group.random}.${levels}${standing}`;
   }
@@ -68,7 +74,7 @@ export class PatchEffects implements FigureSpec {
   describe(): string {
     const named = this.chosen.slice(0, 3).map((cut) => `${this.name(cut)} ${signed(cut.effect)}`);
     const controls = this.group.cuts.filter((cut) => cut.kind === "control").length;
-    const noise = this.group.effect === "none" ? " No effect beyond that of random edges." : "";
+    const noise = negatives[this.group.effect] ?? "";
     return `${capital(this.measure.change)}, for ${this.chosen.length} chosen and ${controls} random edges.${noise} Largest: ${named.join(", ")}. Arrow keys move through the chosen edges.`;
   }
   height(width: number): number {
@@ -82,8 +88,15 @@ export class PatchEffects implements FigureSpec {
   }
   /** Edges of the circuit; without controls, the edges that were given. Nothing if there is no effect. */
   private labeled(): Cut[] {
-    if (this.group.effect === "none") return [];
-    return this.chosen.filter((cut) => cut.inCircuit || this.group.effect === "unknown").slice(0, maxLabels);
+    if (isNegative(this.group.effect)) return [];
+    return this.chosen
+      .filter((cut) => this.group.effect === "unknown" || standingOfCut(this.group, cut) === "in the circuit")
+      .slice(0, maxLabels);
+  }
+  /** Returns ", in the circuit" for such an edge. */
+  private standing(cut: Cut): string {
+    const standing = standingOfCut(this.group, cut);
+    return standing === "" ? "" : `, ${standing}`;
   }
 
   draw(s: Surface, width: number, height: number, theme: Theme): void {
@@ -129,7 +142,7 @@ export class PatchEffects implements FigureSpec {
       return;
     }
     const { color } = this.styles.get(cut.pair)!;
-    const opacity = this.group.effect === "none" ? 0.4 : 0.9;
+    const opacity = isNegative(this.group.effect) ? 0.4 : 0.9;
     if (cut.kind === "screen") s.circle(x, y, 4, { stroke: color, width: 1.75, opacity });
     else s.circle(x, y, 4.5, { fill: color, opacity });
   }
@@ -177,7 +190,7 @@ export class PatchEffects implements FigureSpec {
       { label: this.measure.change, value: signed(cut.effect) },
       { label: this.group.scoreName, value: `${formatNumber(cut.score)}, z ${formatNumber(cut.z)}` },
       ...(Number.isFinite(cut.local) ? [{ label: "local effect", value: formatNumber(cut.local) }] : []),
-      { label: "edge", value: `${kinds[cut.kind] ?? cut.kind}${cut.inCircuit ? ", in the circuit" : ""}` },
+      { label: "edge", value: `${kinds[cut.kind] ?? cut.kind}${this.standing(cut)}` },
     ];
     const { run } = this.context;
     if (!run.hasHead(cut.source)) return { tip };
@@ -209,7 +222,7 @@ export class PatchEffects implements FigureSpec {
     this.cursor = Math.min(this.chosen.length - 1, Math.max(0, this.cursor + step));
     this.redraw();
     const cut = this.chosen[this.cursor]!;
-    return `${this.cursor + 1}: ${this.name(cut)}, ${signed(cut.effect)}, z ${formatNumber(cut.z)}${cut.inCircuit ? ", in the circuit" : ""}`;
+    return `${this.cursor + 1}: ${this.name(cut)}, ${signed(cut.effect)}, z ${formatNumber(cut.z)}${this.standing(cut)}`;
   }
   data() {
     return {

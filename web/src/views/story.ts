@@ -1,5 +1,6 @@
 import { storyCircuit, type StoryCircuit } from "../data/circuit";
-import { cutGroups } from "../data/cut_groups";
+import { cutGroups, type CutGroup } from "../data/cut_groups";
+import { isNegative, type Effect } from "../data/cuts";
 import { edgeName, edgeOf } from "../data/edge_key";
 import type { Run } from "../data/run";
 import { kindName } from "../data/head_facts";
@@ -124,6 +125,15 @@ function findings(run: Run): string[] {
 const some = (names: string[]) =>
   names.slice(0, 5).join(", ") + (names.length > 5 ? ` and ${names.length - 5} more` : "");
 
+/** Says of the groups of cut edges with a negative verdict what it is. */
+export function negativeCaveat(groups: readonly CutGroup[], effect: Effect): string {
+  const same = groups.filter((one) => one.effect === effect);
+  const which = same.length < groups.length ? ` to ${same[0]!.ends}` : "";
+  return effect === "few"
+    ? `Too few edges${which} were cut to tell whether they change more than random edges do.`
+    : `The edges${which} that were cut do not change more than random edges do.`;
+}
+
 /** Returns what the reader should keep in mind. */
 function caveats(run: Run, circuit: StoryCircuit | null): string[] {
   const said: string[] = [];
@@ -138,8 +148,8 @@ function caveats(run: Run, circuit: StoryCircuit | null): string[] {
     );
   const tested = groups.length > 0 ? measuredOn(run) : null;
   if (tested) said.push(`Effects were measured on ${tested}. On other inputs they can be larger or smaller.`);
-  if (groups.length > 0 && groups.every(({ effect }) => effect === "none"))
-    said.push("The edges that were cut do not change more than random edges do.");
+  if (groups.length > 0 && groups.every(({ effect }) => isNegative(effect)))
+    said.push(...[...new Set(groups.map(({ effect }) => effect))].map((effect) => negativeCaveat(groups, effect)));
   const inputs = run.inputs.length;
   if (inputs > 0) said.push(`Attention was seen on ${inputs} ${inputs === 1 ? "input" : "inputs"}; others may differ.`);
   const weights = run.doc.manifest.commands.relate?.identity?.weights;
