@@ -33,8 +33,9 @@ describe("tabs", () => {
       await page.locator("nav.tabs a[data-tab=methods]").click();
       await page.locator("#tab-methods nav a[data-view=softmax]").click();
       await page.waitForFunction(() => {
-        const { top } = document.getElementById("softmax").getBoundingClientRect();
-        return top >= 0 && top < innerHeight / 2;
+        const { top } = document.getElementById("softmax-title").getBoundingClientRect();
+        const { bottom } = document.querySelector("header.top").getBoundingClientRect();
+        return top >= bottom && top < innerHeight / 2;
       });
       assert.deepEqual(faults, []);
       await close();

@@ -200,6 +200,8 @@ describe("cut edges", () => {
     await show(page, "patch-effects");
     const sizes = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
     assert.ok(sizes[0] <= sizes[1], `${sizes}`);
+    const lines = await page.$$eval("#patch td.name", (all) => all.map((one) => one.getBoundingClientRect().height));
+    assert.ok(lines.length > 0 && Math.max(...lines) < 45, `edges are on one line: ${lines}`);
     assert.deepEqual(faults, []);
     await close();
   });

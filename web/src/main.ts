@@ -66,6 +66,13 @@ function header(context: Context, navigation: HTMLElement, find: () => void): HT
   );
 }
 
+/** Keeps the height of the header as --header, so that sections scroll to below it: on a phone it has two rows. */
+function measureHeader(bar: HTMLElement): void {
+  const measure = () => document.documentElement.style.setProperty("--header", `${bar.offsetHeight}px`);
+  measure();
+  new ResizeObserver(measure).observe(bar);
+}
+
 /** Resolves when the browser is idle, after at most 80 ms. */
 function idle(): Promise<void> {
   return new Promise((done) => {
@@ -99,7 +106,9 @@ async function start(): Promise<void> {
   document.documentElement.dataset.model = run.model;
   store.set(parseAddress(location.hash, plain, known));
   const box = commandBox(context);
-  page.append(header(context, shown.navigation, box.open), shown.main, drawer(context), tray(context), box.element);
+  const bar = header(context, shown.navigation, box.open);
+  page.append(bar, shown.main, drawer(context), tray(context), box.element);
+  measureHeader(bar);
   followAddress(store, plain, known);
   followPrint(context);
   followParent(store, (name) => run.hasHead(name));

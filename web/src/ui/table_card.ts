@@ -36,7 +36,10 @@ export function tableCard({ name, title, about, columns, rows, digits = 4, faint
       : el("td", numeric[i] ? { class: "number" } : {}, value ?? "");
   const line = (row: Cell[], at: number) => {
     const cells = row.map(cell);
-    if (open) cells[0]!.replaceChildren(button(String(row[0]), () => open(at), { class: "quiet" }));
+    if (open) {
+      cells[0]!.classList.add("name");
+      cells[0]!.replaceChildren(button(String(row[0]), () => open(at), { class: "quiet" }));
+    }
     return el("tr", faint?.[at] ? { class: "faint" } : {}, ...cells);
   };
   return el(
