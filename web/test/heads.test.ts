@@ -7,7 +7,7 @@ import { headFacts } from "../src/data/head_facts";
 import { HeadMaps } from "../src/data/head_maps";
 import { Layers } from "../src/data/layers";
 import { Run } from "../src/data/run";
-import { findTerm, splitTerms, terms } from "../src/data/terms";
+import { findTerm, splitQuotes, splitTerms, terms } from "../src/data/terms";
 import { treePath } from "../src/data/tree_path";
 import { categorical, classColors, packColor } from "../src/draw/color";
 import { dark, light } from "../src/ui/theme";
@@ -143,6 +143,18 @@ describe("terms", () => {
   it("are not linked in quotes", () => {
     const found = splitTerms("Measured on the text \u201ckey token\u201d, a token.").filter((part) => part.term);
     expect(found.map((part) => part.text)).toEqual(["token"]);
+  });
+  it("are not linked in names of inputs and in ordinary English", () => {
+    const linked = (sentence: string) => splitTerms(sentence).flatMap(({ text, term }) => (term ? [text] : []));
+    const input = "List: key tower frog. A layer...";
+    expect(linked(`Trees and orders are of ${input}, the first of 8 inputs; the gains are over all of them.`)).toEqual([
+      "Trees",
+      "gains",
+    ]);
+    expect(linked(`The trees are of one input: ${input}.`)).toEqual(["trees"]);
+    expect(linked("Use the arrow keys. Columns are keys.")).toEqual(["keys"]);
+    const quoted = splitQuotes("On \u201cL1H2\u201d, L1H2.").filter((part) => part.quoted);
+    expect(quoted.map((part) => part.text)).toEqual(["\u201cL1H2\u201d"]);
   });
   it("have one definition each", () => {
     expect(new Set(terms.map((one) => one.word)).size).toBe(terms.length);

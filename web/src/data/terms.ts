@@ -193,16 +193,44 @@ export function findTerm(word: string): Term | undefined {
 const linked = [...forms.keys()].filter((form) => form.length > 2).sort((a, b) => b.length - a.length);
 const pattern = new RegExp(`\\b(${linked.join("|")})\\b`, "gi");
 
+/** Ordinary English that contains a term. */
+const ordinary = /\barrow keys?\b/gi;
+
+/** Sentences of the program that name an input without quotes: what precedes the name, and what follows. */
+const namesInput = [/^(.* are of one input: )(.*)\.$/su, /^(.* are of )(.*), the first of \d+ inputs; /su];
+
+/**
+ * Splits a sentence into what it quotes, that is, texts in quotation marks and names of inputs, which begin with their
+ * text, and the rest.
+ */
+export function splitQuotes(sentence: string): { text: string; quoted: boolean }[] {
+  const named = namesInput.map((one) => one.exec(sentence)).find((found) => found !== null);
+  const quotes = [...sentence.matchAll(/\u201c[^\u201d]*\u201d/g)].map((one) => [one.index, one[0].length] as const);
+  const parts: { text: string; quoted: boolean }[] = [];
+  let from = 0;
+  for (const [at, length] of named ? [[named[1]!.length, named[2]!.length] as const] : quotes) {
+    parts.push({ text: sentence.slice(from, at), quoted: false });
+    parts.push({ text: sentence.slice(at, at + length), quoted: true });
+    from = at + length;
+  }
+  parts.push({ text: sentence.slice(from), quoted: false });
+  return parts.filter(({ text }) => text !== "");
+}
+
 /** Splits a sentence. The first occurrence of each term outside of quotes is a part of its own, with its term. */
 export function splitTerms(sentence: string): { text: string; term?: Term }[] {
-  const parts: { text: string; term?: Term }[] = [];
   const seen = new Set<Term>();
+  return splitQuotes(sentence).flatMap(({ text, quoted }) => (quoted ? [{ text }] : splitPart(text, seen)));
+}
+
+function splitPart(sentence: string, seen: Set<Term>): { text: string; term?: Term }[] {
+  const parts: { text: string; term?: Term }[] = [];
   let from = 0;
-  const quotes = [...sentence.matchAll(/\u201c[^\u201d]*\u201d/g)];
-  const quoted = (at: number) => quotes.some((one) => at > one.index && at < one.index + one[0].length);
+  const phrases = [...sentence.matchAll(ordinary)];
+  const inPhrase = (at: number) => phrases.some((one) => at >= one.index && at < one.index + one[0].length);
   for (const found of sentence.matchAll(pattern)) {
     const term = findTerm(found[0]);
-    if (!term || seen.has(term) || quoted(found.index)) continue;
+    if (!term || seen.has(term) || inPhrase(found.index)) continue;
     seen.add(term);
     if (found.index > from) parts.push({ text: sentence.slice(from, found.index) });
     parts.push({ text: found[0], term });

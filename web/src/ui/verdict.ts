@@ -1,5 +1,6 @@
 import type { Run } from "../data/run";
 import { countOf, wiringStanding } from "../data/significance";
+import { splitQuotes } from "../data/terms";
 import { headButton, type Context } from "./context";
 import { el } from "./dom";
 import { linkTerms } from "./term";
@@ -7,9 +8,13 @@ import { linkTerms } from "./term";
 /** Max number of sentences that are shown at once. The others are shown on request. */
 const maxSentences = 5;
 
-/** Returns a sentence with its names of heads as buttons and its technical words as terms. */
-export function linkHeads({ run, store }: Context, sentence: string): (string | Node)[] {
-  return sentence
+/** Returns a sentence with its names of heads as buttons and its technical words as terms, except in what it quotes. */
+export function linkHeads(context: Context, sentence: string): (string | Node)[] {
+  return splitQuotes(sentence).flatMap(({ text, quoted }) => (quoted ? [text] : linkPart(context, text)));
+}
+
+function linkPart({ run, store }: Context, part: string): (string | Node)[] {
+  return part
     .split(/(\b(?:(?:encoder|decoder|cross)\.)?L\d+(?:H|KV)\d+\b)/)
     .filter((part) => part !== "")
     .flatMap((part) => (run.hasHead(part) ? [headButton(store, part)] : linkTerms(part)));
