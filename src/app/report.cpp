@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "app/json_text.h"
+#include "app/run_consistency.h"
 #include "app/run_output.h"
 #include "headscope/app/request_parts.h"
 #include "headscope/base/error.h"
@@ -68,6 +69,7 @@ std::optional<ReportOutcome> run(const ReportRequest& request, const Context& ca
   options.thumbnails = request.thumbnails;
   options.keep = request.keep;
   options.program = fmt::format("headscope {}", version());
+  options.notes = app::inconsistencies(RunContents(request.run), context);
   Page page = build_page(request.run, options, context.with_stage("packing"));
   ReportOutcome outcome{request.page, page.html.size(), std::move(page.sections), std::move(page.notes), {}, {}};
   if (is_standard_output(request.page)) {

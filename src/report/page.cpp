@@ -88,6 +88,7 @@ Page build_page(const std::filesystem::path& run, const PageOptions& options, co
   const RunContents contents(run, kMaxText);
   require_memory(context, page_memory(contents, options), fmt::format("{}: a page of it", run.string()));
   PageData page{contents, options, context};
+  page.notes = options.notes;
   report::add_tables(page);
   report::add_affinities(page);
   report::add_trees(page);

@@ -155,13 +155,32 @@ void RunFolder::read_previous() {
 void RunFolder::check_identity() const {
   if (force_ || previous_.empty()) return;
   const JsonDocument manifest = JsonDocument::parse(previous_, (path_ / kManifest).string());
-  const JsonValue before = manifest.root().find("commands").find(command_.name);
+  const JsonValue commands = manifest.root().find("commands");
+  check_model(commands);
+  const JsonValue before = commands.find(command_.name);
   if (before.is_null()) return;
   const auto other = difference(before, command_);
   if (!other) return;
   throw Error(ErrorKind::kInvalidArgument,
               fmt::format("{}: holds the result of another '{}' ({}); choose another folder, or --force to replace it",
                           path_.string(), command_.name, *other));
+}
+
+// A page shows what the commands of a folder found side by side, as of one model.
+void RunFolder::check_model(JsonValue commands) const {
+  const auto own = command_.identity.find("model");
+  if (own == command_.identity.end()) return;
+  for (const auto [name, other] : commands.members()) {
+    const auto model = other.find("identity").find("model").as_string();
+    if (!model || *model == own->second || name == command_.name) continue;
+    const auto origins = other.find("origins").find("model").items();
+    std::string of;
+    for (const JsonValue one : origins) of = fmt::format(", {}", printable(one.find("name").as_string().value_or("")));
+    throw Error(
+        ErrorKind::kInvalidArgument,
+        fmt::format("{}: holds the result of '{}' on another model{}; choose another folder, or --force to mix them",
+                    path_.string(), printable(name), of));
+  }
 }
 
 void RunFolder::check_name(const std::string& name) const {

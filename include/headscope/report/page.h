@@ -24,13 +24,15 @@ struct PageOptions {
   /// If maps are averaged, these heads also keep theirs as they are, and after them significant hubs, ends of the
   /// circuit and detected heads: as many as fit in a quarter of the room for maps.
   std::vector<HeadId> keep = {};
+  /// Notes that come before those on what was averaged or left out.
+  std::vector<std::string> notes = {};
 };
 
 /// A page and what it contains.
 struct Page {
   std::string html;
   std::vector<std::string> sections;  ///< Sections with content: "relate", "capture", "detect", ...
-  std::vector<std::string> notes;     ///< What was averaged or left out, one sentence each.
+  std::vector<std::string> notes;     ///< Those of the options, and what was averaged or left out, one sentence each.
 };
 
 /// Builds one self-contained HTML page from the contents of a RUN folder: the template from web/, which is compiled in,

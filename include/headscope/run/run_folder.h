@@ -113,8 +113,9 @@ class RunFolder {
  public:
   /// Creates the folder if needed and reads its manifest.
   ///
-  /// \throws Error  kInvalidArgument if the folder contains results of the same command with another identity and
-  ///                `force` is false, or if another process is running that command there; kFormat if the manifest is
+  /// \throws Error  kInvalidArgument if the folder contains results of the same command with another identity, or of
+  ///                another command on another model, and `force` is false, or if another process is running that
+  ///                command there; kFormat if the manifest is
   ///                malformed; kUnsupported if a newer version wrote it; kIo if the folder cannot be created.
   RunFolder(std::filesystem::path path, RunCommand command, bool force);
   /// A folder in memory, never on disk: `commit` moves the files to `held`, which must outlive this object. Messages
@@ -158,6 +159,7 @@ class RunFolder {
   void check_name(const std::string& name) const;
   void read_previous();
   void check_identity() const;
+  void check_model(JsonValue commands) const;
   AtomicFile begin_file(const RunFile& file);
   void add_npy(RunFile file, const NpyType& type, std::string_view dtype, std::size_t count,
                std::span<const std::byte> bytes);

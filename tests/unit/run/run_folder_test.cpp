@@ -82,6 +82,25 @@ TEST(RunFolder, RefusesADifferentResultWithoutForce) {
   EXPECT_EQ(read(folder.path() / "edges.csv"), "b");
 }
 
+TEST(RunFolder, RefusesToMixModelsWithoutForce) {
+  const TemporaryFolder folder;
+  const auto write = [&](RunCommand of, bool force) {
+    RunFolder run(folder.path(), of, force);
+    run.add_text({.name = of.name + ".csv", .kind = "table", .about = "A table."}, "x\n");
+    run.commit();
+  };
+  RunCommand relate = command("relate", "a");
+  relate.origins["model"] = {{"models/first", "a"}};
+  write(relate, false);
+  EXPECT_ERROR(write(command("detect", "b"), false), ErrorKind::kInvalidArgument,
+               "holds the result of 'relate' on another model, models/first; choose another folder");
+  RunCommand organize = command("organize", "");
+  organize.identity.clear();
+  write(organize, false);  // knows of no model
+  write(command("detect", "a"), false);
+  write(command("patch", "b"), true);
+}
+
 TEST(RunFolder, RefusesAManifestThatIsNotOne) {
   const TemporaryFolder folder;
   for (const char* text : {"[]", "{", "{\"files\": 3, \"commands\": {}}", "{}"}) {
