@@ -188,6 +188,9 @@ void describe(CaptureRequest& request, OptionList& options) {
 }
 
 std::optional<CaptureOutcome> run(const CaptureRequest& request, const Context& caller) {
+  if (request.ablated.empty() && request.ablation != CaptureRequest{}.ablation) {
+    throw Error(ErrorKind::kInvalidArgument, "--ablation is used only by --ablate");
+  }
   const Stopwatch watch;
   Context context = make_context(request.resources, caller).on_one_rank();
   const auto opened = request.model.open();

@@ -181,6 +181,9 @@ std::vector<DescribedInput> read_inputs(const Model& model, const InputSources& 
     throw Error(ErrorKind::kInvalidArgument,
                 "nothing to run the model on: give --text, --text-file, --ids, --image, --pixels or --features");
   }
+  if (given.lines && given.text_files.empty()) {
+    throw Error(ErrorKind::kInvalidArgument, "--lines is used only by --text-file");
+  }
   const InputSources inputs = with_files(given);
   InputOptions options;
   if (!inputs.special) options.special = SpecialTokens::kNone;

@@ -51,7 +51,6 @@ std::vector<std::filesystem::path>& arrays_of(Modality modality, InputSources& s
 // Files of paired inputs go by their names: arrays, images, texts.
 InputSources paired_sources(const PatchRequest& request, const Model& model) {
   InputSources sources;
-  sources.lines = request.inputs.lines;
   sources.special = request.inputs.special;
   sources.max_tokens = request.inputs.max_tokens;
   sources.in_memory = request.paired_in_memory;
@@ -64,6 +63,7 @@ InputSources paired_sources(const PatchRequest& request, const Model& model) {
       sources.text_files.push_back(path);
     }
   }
+  sources.lines = request.inputs.lines && !sources.text_files.empty();
   return sources;
 }
 
@@ -89,6 +89,13 @@ PatchOptions patch_options(const PatchRequest& request, const HeadSizes& sizes) 
   const GivenEdges given = given_edges(request, sizes);
   if (!given.empty() && request.nodes != PatchRequest{}.nodes) {
     throw Error(ErrorKind::kInvalidArgument, "--nodes chooses edges, and --edges names them: give one of the two");
+  }
+  if (!given.empty() && request.screen_only) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "--screen-only cuts nothing, and --edges says what to cut: give one of the two");
+  }
+  if (!given.empty() && request.top != PatchRequest{}.top) {
+    throw Error(ErrorKind::kInvalidArgument, "--top chooses edges, and --edges names them: give one of the two");
   }
   PatchOptions options;
   options.roles.clear();
@@ -224,6 +231,7 @@ std::optional<PatchOutcome> run(const PatchRequest& request, const Context& call
   outcome.metric = request.metric;
   const PatchOptions options = patch_options(request, model.info().sizes);
   outcome.replacement = options.replacement;
+  outcome.top = request.top;
   outcome.given = !options.given.empty() || !options.components.given.empty();
   std::vector<DescribedInput> described = read_inputs(model, request.inputs, context);
   read_targets(model, request.inputs, request.targets, described, context);

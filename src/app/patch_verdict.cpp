@@ -128,17 +128,18 @@ std::string p_sentence(const PatchOutcome& outcome) {
 std::vector<std::string> heads_verdict(const PatchOutcome& outcome) {
   const PatchResult& result = outcome.result;
   if (result.edges.empty()) {
-    return result.before ? std::vector<std::string>{"No edge was cut: the model has no pair of heads to cut."}
-                         : std::vector<std::string>{screen_sentence(outcome)};
+    if (!result.before) return {screen_sentence(outcome)};
+    return {outcome.top == 0 ? "No edge was cut: --top is 0."
+                             : "No edge was cut: the model has no pair of heads to cut."};
   }
   const MeasuredEdge* best = strongest(outcome);
   const bool has_controls =
       std::ranges::any_of(result.agreement, [](const Agreement& one) { return one.controls > 0; });
   if (!has_controls) {
     return {
-        fmt::format("{} edges were cut; the strongest is {}. Without random edges as controls nothing can be said "
-                    "about chance.",
-                    result.edges.size(), effect_text(*best, outcome))};
+        fmt::format("{} cut; the strongest is {}. Without random edges as controls nothing can be said about chance.",
+                    result.edges.size() == 1 ? "1 edge was" : fmt::format("{} edges were", result.edges.size()),
+                    effect_text(*best, outcome))};
   }
   std::vector<std::string> sentences;
   bool any = false;

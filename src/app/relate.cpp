@@ -81,6 +81,10 @@ ComponentChoice components_of(const RelateRequest& request) {
 }
 
 RelateOptions relate_options(const RelateRequest& request) {
+  if (request.max_q && request.top != RelateRequest{}.top) {
+    throw Error(ErrorKind::kInvalidArgument,
+                "--top keeps a number of edges, and --max-q all up to a level: give one of the two");
+  }
   RelateOptions options;
   options.pairs = request.pairs;
   options.metrics = request.metrics;

@@ -12,6 +12,7 @@
 #include "headscope/io/mapped_file.h"
 #include "headscope/io/npy.h"
 #include "headscope/model/network.h"
+#include "tokenize/utf8.h"
 
 namespace headscope {
 namespace {
@@ -173,6 +174,10 @@ std::vector<DescribedInput> InputReader::text_file(const std::filesystem::path& 
                                                 file.bytes().size(), kMaxTextLength));
   }
   std::string_view rest = as_text(file.bytes());
+  if (const std::size_t valid = valid_utf8_prefix(rest); valid != rest.size()) {
+    throw Error(ErrorKind::kFormat, fmt::format("{}: byte {} of {} is not UTF-8; convert the text first", path.string(),
+                                                valid, rest.size()));
+  }
   std::vector<DescribedInput> all;
   if (!lines) {
     if (is_blank(rest)) {

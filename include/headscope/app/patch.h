@@ -75,6 +75,7 @@ struct PatchOutcome {
   std::size_t inputs = 0;
   std::size_t tokens = 0;                   ///< Of all inputs.
   bool given = false;                       ///< Whether the edges were given, not chosen.
+  std::size_t top = 0;                      ///< How many were to be chosen, of each list.
   std::optional<std::string> warning = {};  ///< If the tokenizer does not know much of the text.
   PatchResult result;
   RunFiles files;
