@@ -17,13 +17,14 @@ std::optional<FamiliesOutcome> run(const FamiliesRequest&, const Context&) {
 
 std::string summary(const FamiliesOutcome& outcome) {
   std::string text = fmt::format("{} families of models\n\n", outcome.families.size());
-  text += fmt::format("{:<24} {:<6} {:<7} {:<23} {}\n", "family", "input", "relate", "capture, detect, prune", "GGUF");
+  text += fmt::format("{:<24} {:<6} {:<7} {:<23} {:<6} {}\n", "family", "input", "relate", "capture, detect, patch",
+                      "prune", "GGUF");
   for (const FamilySupport& row : outcome.families) {
     const std::string gguf = !row.gguf ? "-" : row.runs_gguf ? "yes" : "relate only";
-    text += fmt::format("{:<24} {:<6} {:<7} {:<23} {}\n", row.family->name, to_string(row.family->modality), "yes",
-                        row.runs ? "yes" : "-", gguf);
+    text += fmt::format("{:<24} {:<6} {:<7} {:<23} {:<6} {}\n", row.family->name, to_string(row.family->modality),
+                        "yes", row.runs ? "yes" : "-", row.prunes ? "yes" : "-", gguf);
   }
-  return text + "\ninspect MODEL says what works for a model and why, and whether patch does.\n";
+  return text + "\ninspect MODEL says what works for a model, and why.\n";
 }
 
 std::string to_json(const FamiliesOutcome& outcome) {
@@ -38,7 +39,8 @@ std::string to_json(const FamiliesOutcome& outcome) {
                         {"relate", true},
                         {"capture", row.runs},
                         {"detect", row.runs},
-                        {"prune", row.runs},
+                        {"patch", row.runs},
+                        {"prune", row.prunes},
                         {"gguf_relate", row.gguf},
                         {"gguf_capture", row.runs_gguf},
                         {"in_particular", family.remark}});

@@ -16,6 +16,10 @@ bool has_forward_pass(const Family& family, const std::vector<Layout>& layouts) 
          });
 }
 
+bool has_decoder(const Family& family) {
+  return std::ranges::any_of(family.layouts, [](const Layout& layout) { return !layout.decoder.empty(); });
+}
+
 }  // namespace
 
 std::vector<FamilySupport> family_table() {
@@ -23,6 +27,7 @@ std::vector<FamilySupport> family_table() {
   for (const Family& family : known_families()) {
     table.push_back({.family = &family,
                      .runs = has_forward_pass(family, family.layouts),
+                     .prunes = has_forward_pass(family, family.layouts) && !has_decoder(family),
                      .gguf = family.gguf.has_value(),
                      .runs_gguf = family.gguf && has_forward_pass(family, family.gguf->layouts)});
   }

@@ -11,9 +11,10 @@ namespace headscope {
 /// What works for a family. `relate` works for all of them; whether `patch` does depends on the configuration, too.
 struct FamilySupport {
   const Family* family = nullptr;
-  bool runs = false;       ///< capture, detect and prune, from safetensors.
+  bool runs = false;       ///< capture, detect and patch, from safetensors.
+  bool prunes = false;     ///< prune, from what runs: not models with an encoder and a decoder.
   bool gguf = false;       ///< relate, from GGUF.
-  bool runs_gguf = false;  ///< capture, detect and prune, from GGUF.
+  bool runs_gguf = false;  ///< capture, detect and patch, from GGUF.
 };
 
 /// Returns a row per family, sorted by name.
