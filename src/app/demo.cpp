@@ -26,6 +26,7 @@
 #include "headscope/base/error.h"
 #include "headscope/base/parallel.h"
 #include "headscope/io/npy.h"
+#include "headscope/model/model_facts.h"
 #include "headscope/model/network.h"
 
 namespace headscope {
@@ -39,11 +40,8 @@ constexpr const char* kList =
     "List: key tower frog heavy bell Simon kite carried cold. Again: key tower frog heavy bell Simon kite carried "
     "cold.";
 
-// The token of the second "key" in it: from there on, every word is in the first half.
-constexpr std::size_t kRepetition = 14;
-
-// A head that costs less than this many nats is not needed.
-constexpr double kSpare = 0.1;
+// A head that costs less than this many nats alone is not needed.
+constexpr double kLittle = 0.1;
 
 std::vector<std::string> lines_of(const fs::path& path) {
   std::ifstream file(path);
@@ -107,14 +105,9 @@ class Demo {
     for (const std::string& text : lines_of(model / "samples.txt")) {
       if (text.find("gain:") != std::string::npos) lists.push_back(text);
     }
-    describe_circuit(Model::open(model), related.result, detected.result, {.texts = lists, .unit = "word"});
-    print(
-        "\nDo these edges matter? Each is cut in the running model, beside random ones, and the repetition is "
-        "measured.\n");
-    step(PatchRequest{.model = {.path = model},
-                      .inputs = {.texts = {kList}},
-                      .loss_from = kRepetition,
-                      .output = {.run = run, .force = true}});
+    const Model opened = Model::open(model);
+    describe_circuit(opened, related.result, detected.result, {.texts = lists, .unit = "word"});
+    cut_edges(opened, detected.result.bos, model, run);
     organize_and_softmax(run);
   }
 
@@ -211,20 +204,21 @@ class Demo {
   // Which edges carry what is needed to repeat random tokens.
   void cut_edges(const Model& model, std::optional<std::uint32_t> bos, const fs::path& path, const fs::path& run) {
     constexpr std::size_t kInputs = 4;
-    constexpr std::size_t kHalf = 32;
+    constexpr std::size_t kMaxHalf = 32;
+    const std::size_t before = bos ? 1 : 0;
+    const std::size_t half = std::min(kMaxHalf, (context_length(model).value_or(2 * kMaxHalf + 1) - before) / 2);
     print(
         fmt::format("\nDo edges matter? {} sequences of {} random tokens and their repetition; each edge is cut in the "
                     "running model, beside random ones, and the repetition is measured.\n",
-                    kInputs, kHalf));
+                    kInputs, half));
     const std::size_t vocabulary = resolve_network(model).output.unembedding->out();
-    const std::size_t before = bos ? 1 : 0;
     const fs::path ids = run.parent_path() / "repeated.npy";
-    write_npy<std::int64_t>(ids, repeated_tokens(vocabulary, bos, kInputs, kHalf),
-                            std::vector<std::size_t>{kInputs, before + 2 * kHalf});
+    write_npy<std::int64_t>(ids, repeated_tokens(vocabulary, bos, kInputs, half),
+                            std::vector<std::size_t>{kInputs, before + 2 * half});
     step(PatchRequest{.model = {.path = path},
                       .inputs = {.ids = {ids}},
                       .top = 10,
-                      .loss_from = before + kHalf,
+                      .loss_from = before + half,
                       .output = {.run = run, .force = true}});
   }
 
@@ -248,7 +242,10 @@ class Demo {
       print(fmt::format("  {} looks at the {} before ({:.2f}); the keys of {} read what it writes.\n",
                         to_string(source), lists.unit, circuit.front().previous, fmt::join(targets, ", ")));
       print(fmt::format("       Without it the loss on lists goes from {:.2f} to {:.2f} nats per {}{}.\n", loss.before,
-                        loss.after, lists.unit, loss.after - loss.before < kSpare ? ": it is spare" : ""));
+                        loss.after, lists.unit,
+                        loss.after - loss.before < kLittle
+                            ? fmt::format(": less than {}, so the model does without it", kLittle)
+                            : ""));
       circuit.erase(circuit.begin(), others);
     }
   }
