@@ -252,7 +252,12 @@ describe("significance", () => {
         await page.locator(`#${id} .count`).innerText(),
         "60 of 2,880 pairs are beyond chance, 15 stand out.",
       );
-    assert.match(await page.locator("#sparsity").innerText(), /32 of 48 heads gain over the control/);
+    assert.match(
+      await page.locator("#sparsity").innerText(),
+      /On the first input, the network has a gain.*32 of 48 heads gain/,
+    );
+    assert.match(text, /attention on the first input is most concentrated in/);
+    assert.match(text, /attention maps of the first input organize 48 heads.*attention of 32 of 48 heads/);
     assert.equal(await page.locator("#graph table tr:has-text('yes')").count(), 2);
     assert.ok((await page.locator("#graph table tr.faint").count()) > 0);
     await close();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Blocks } from "../src/data/blocks";
 import type { Doc } from "../src/data/doc";
+import { organizedInput } from "../src/data/measure";
 import { Run } from "../src/data/run";
 import { countSentence, formatP, wiringStanding } from "../src/data/significance";
 import { Table } from "../src/data/table";
@@ -170,9 +171,15 @@ describe("significance", () => {
     expect(gainCounts(open(sparsity(shuffled)))).toBeNull();
     const controlled = { ...shuffled, gain_low: [1.4, 0.9], gain_high: [1.7, 1.3], gains: ["yes", "no"] };
     expect(gainCounts(open(sparsity(controlled)))).toEqual({ gaining: 0, heads: 1 });
-    expect(readGains(open(sparsity(controlled))).map(gainText)).toEqual([
+    expect(readGains(open(sparsity(controlled))).map((one) => gainText(one))).toEqual([
       "1.5 (1.4 to 1.7)",
       "1.2 (0.9 to 1.3), no gain over the control",
+    ]);
+  });
+  it("name the input of the trees", () => {
+    const inputs = (rows: number) => ({ ...doc, tables: { ...doc.tables, inputs: { rows, columns: [] } } });
+    expect([doc, inputs(1), inputs(8)].map((one) => organizedInput(open(one)))).toEqual([
+      ...["one input", "one input", "the first input"],
     ]);
   });
 });

@@ -16,6 +16,19 @@ export function measureOf(run: Run): Measure {
     : { name: "loss", unit: " nats", change: "change of the loss, nats" };
 }
 
+/** Number of inputs that organize used. */
+export const organizedInputs = (run: Run) => run.table("inputs")?.rows ?? 1;
+
+/** Names the input of the trees and of sparsity.csv: "the first input", "input 2"; "one input" if there is no other. */
+export function organizedInput(run: Run): string {
+  const number = run.mainPart("organize")?.number ?? 0;
+  if (number > 0) return `input ${number}`;
+  return Math.max(organizedInputs(run), run.inputs.length) > 1 ? "the first input" : "one input";
+}
+
+/** Names the input of which the page has summaries of attention: "the first input", or "the input" if it is the only one. */
+export const firstInput = (run: Run) => (run.inputs.length > 1 ? "the first input" : "the input");
+
 /** Names the inputs on which patch measured its effects: "the token ids in repeated.npy"; null if the run does not. */
 export function measuredOn(run: Run): string | null {
   const given = run.doc.manifest.commands.patch?.identity ?? {};

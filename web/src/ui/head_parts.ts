@@ -61,8 +61,9 @@ export function headFigures(run: Run, name: string): HTMLElement {
   }
   const entropy = run.inputs[0]?.summaryOf("entropy").get(name);
   if (entropy !== undefined) {
-    row("entropy, nats", formatNumber(entropy));
-    row("on first token", formatNumber(run.inputs[0]!.summaryOf("first").get(name) ?? NaN));
+    const where = run.inputs.length > 1 ? ", first input" : "";
+    row(`entropy, nats${where}`, formatNumber(entropy));
+    row(`on first token${where}`, formatNumber(run.inputs[0]!.summaryOf("first").get(name) ?? NaN));
   }
   const pruned = readPruning(run);
   if (pruned) row("removed by", removedBy(pruned, name));

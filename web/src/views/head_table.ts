@@ -35,7 +35,7 @@ const columns: Column[] = [
     value: ({ effect }) => number(effect),
     text: ({ effect }) => signed(effect),
   },
-  { name: "entropy", label: "entropy, nats", value: ({ entropy }) => number(entropy) },
+  { name: "entropy", label: "mean entropy, nats", value: ({ entropy }) => number(entropy) },
   { name: "gain", label: "gain", value: ({ gain }) => number(gain) },
 ];
 
@@ -76,7 +76,7 @@ export const headTable: View = {
   id: "head-table",
   title: "Table of heads",
   about:
-    "One row per head. Edges in and out are kept edges beyond chance. Effect when cut is the largest effect of cutting one of the head's edges. Click a column to sort by it. The filters are those of the grid above.",
+    "One row per head. Edges in and out are kept edges beyond chance. Effect when cut is the largest effect of cutting one of the head's edges. Mean entropy is over all inputs. Click a column to sort by it. The filters are those of the grid above.",
   available: (run) => run.heads.length > 0,
   mount(section, context) {
     section.append(new HeadTable(context).element);

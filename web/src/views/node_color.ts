@@ -29,8 +29,9 @@ export function headNumbers(run: Run): Map<string, Map<string, number>> {
   };
   for (const hub of run.hubs) add("sum of z", hub.head, hub.strength);
   const [input] = run.inputs;
-  input?.summaryOf("entropy").forEach((value, head) => add("attention entropy, nats", head, value));
-  input?.summaryOf("first").forEach((value, head) => add("attention on first token", head, value));
+  const where = run.inputs.length > 1 ? ", first input" : "";
+  input?.summaryOf("entropy").forEach((value, head) => add(`attention entropy, nats${where}`, head, value));
+  input?.summaryOf("first").forEach((value, head) => add(`attention on first token${where}`, head, value));
   for (const name of ["detectors", "attention", "sparsity"]) {
     const table = run.table(name);
     for (const column of table?.numericColumns() ?? []) {

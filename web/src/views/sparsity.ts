@@ -1,6 +1,7 @@
 import type { Run } from "../data/run";
 import { maxOf, minOf } from "../data/stats";
 import type { Table } from "../data/table";
+import { organizedInput, organizedInputs } from "../data/measure";
 import { firstColumn } from "../data/table";
 import { drawAxes, drawLegend, formatNumber, logScale, type Box } from "../draw/axes";
 import { categorical } from "../draw/color";
@@ -58,9 +59,9 @@ export function gainCounts(run: Run): { gaining: number; heads: number } | null 
   return gains.length === 0 ? null : { gaining: gains.filter((one) => one.gains).length, heads: gains.length };
 }
 
-/** Formats a gain: "1.5 (1.4 to 1.7)", "0.99 (0.9 to 1.1), no gain over the control". */
-export function gainText({ gain, low, high, gains }: Gain): string {
-  const interval = Number.isNaN(low) ? "" : ` (${formatNumber(low)} to ${formatNumber(high)})`;
+/** Formats a gain. `over`: what its range is over. "1.5 (1.4 to 1.7)", "0.99 (0.9 to 1.1), no gain over the control". */
+export function gainText({ gain, low, high, gains }: Gain, over = ""): string {
+  const interval = Number.isNaN(low) ? "" : ` (${formatNumber(low)} to ${formatNumber(high)}${over})`;
   return `${formatNumber(gain)}${interval}${gains ? "" : ", no gain over the control"}`;
 }
 
@@ -86,8 +87,11 @@ function gainSentence(run: Run): string {
   const count = gainCounts(run);
   if (!count)
     return "Gain unknown: this run has no control with the same mask. Shuffled trees alone are no control, because random attention passes them.";
-  const whole = network ? `Network: ${gainText(network)}. ` : "";
-  return `${whole}${count.gaining} of ${count.heads} heads gain over the control${count.gaining === 0 ? ": no gain over the control" : ""}.`;
+  const inputs = organizedInputs(run);
+  const whole = network
+    ? `the network has a gain of ${gainText(network, inputs > 1 ? ` over ${inputs} inputs` : "")}; `
+    : "";
+  return `On ${organizedInput(run)}, ${whole}${count.gaining} of ${count.heads} heads gain over the control${count.gaining === 0 ? ": no gain over the control" : ""}.`;
 }
 
 /** Labels a column. Without the control, the gain is only relative to shuffled trees. */

@@ -4,7 +4,7 @@ import { isNegative, type Effect } from "../data/cuts";
 import { edgeName, edgeOf } from "../data/edge_key";
 import type { Run } from "../data/run";
 import { kindName } from "../data/head_facts";
-import { measuredOn, measureOf } from "../data/measure";
+import { measuredOn, measureOf, organizedInput } from "../data/measure";
 import { countSentence, wiringStanding } from "../data/significance";
 import { plainNumber } from "../draw/axes";
 import type { Context, View } from "../ui/context";
@@ -118,7 +118,9 @@ function findings(run: Run): string[] {
   }
   const gains = gainCounts(run);
   if (gains && run.verdict("organize").length === 0)
-    found.push(`Attention of ${gains.gaining} of ${gains.heads} heads is sparser on its trees than the control.`);
+    found.push(
+      `On ${organizedInput(run)}, attention of ${gains.gaining} of ${gains.heads} heads is sparser on its trees than the control.`,
+    );
   return found.length > 0 ? found.slice(0, 3) : ["There is no finding beyond the data in the other tabs."];
 }
 

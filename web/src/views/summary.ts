@@ -2,6 +2,7 @@ import type { Input } from "../data/doc";
 import { isCross } from "../data/inputs";
 import { blockName } from "../data/layers";
 import type { Edge, Run } from "../data/run";
+import { firstInput, organizedInput } from "../data/measure";
 import { countOf, standingLabels, wiringStanding } from "../data/significance";
 import { formatNumber } from "../draw/axes";
 import { headButton, type Context, type View } from "../ui/context";
@@ -182,7 +183,7 @@ function attention({ run, store }: Context): Part[][] {
   if (!narrowest || !widest) return [];
   return [
     [
-      `Of ${entropy.length} heads, attention is most concentrated in `,
+      `Of ${entropy.length} heads, attention on ${firstInput(run)} is most concentrated in `,
       headButton(store, narrowest[0]),
       ` (entropy ${formatNumber(narrowest[1], 2)} nats per query) and least concentrated in `,
       headButton(store, widest[0]),
@@ -198,7 +199,11 @@ function organized({ run }: Context): Part[][] {
   const control = gains
     ? `: attention of ${gains.gaining} of ${gains.heads} heads is sparser on the trees than the control`
     : "; whether the trees make attention sparser than chance is unknown";
-  return [[`The attention maps organize ${tree.n} heads into a tree of ${tree.levels.length} levels${control}.`]];
+  return [
+    [
+      `The attention maps of ${organizedInput(run)} organize ${tree.n} heads into a tree of ${tree.levels.length} levels${control}.`,
+    ],
+  ];
 }
 
 function pruned({ run }: Context): Part[][] {
