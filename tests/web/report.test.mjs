@@ -36,7 +36,7 @@ const sections = Object.fromEntries(
     hostile: [...ofHeads, ...ofWeights, ...ofMaps, "detectors", "maps", "softmax", "compare"],
     chance: [...ofHeads, ...ofWeights, ...ofMaps, "patch"],
     old: [...ofHeads, ...ofWeights, ...ofMaps],
-    prune: [...ofHeads, "prune"],
+    prune: [...ofHeads, "prune", "tables"],
     compare: ["compare"],
     relate: [...ofHeads, ...ofWeights],
   }).map(([kind, ids]) => [kind, order.filter((id) => ids.includes(id) || everywhere.includes(id))]),
