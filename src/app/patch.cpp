@@ -67,6 +67,13 @@ InputSources paired_sources(const PatchRequest& request, const Model& model) {
   return sources;
 }
 
+// --lines is also of use if only the paired inputs are text files.
+InputSources own_sources(const PatchRequest& request, const InputSources& paired) {
+  InputSources sources = request.inputs;
+  sources.lines = sources.lines && (!sources.text_files.empty() || paired.text_files.empty());
+  return sources;
+}
+
 Replacement replacement_of(const PatchRequest& request) {
   const bool has_pairs = !request.pairs_with.empty() || !request.paired_in_memory.empty();
   const Replacement replace = request.replace.value_or(has_pairs ? Replacement::kPair : Replacement::kMean);
@@ -233,14 +240,15 @@ std::optional<PatchOutcome> run(const PatchRequest& request, const Context& call
   outcome.replacement = options.replacement;
   outcome.top = request.top;
   outcome.given = !options.given.empty() || !options.components.given.empty();
-  std::vector<DescribedInput> described = read_inputs(model, request.inputs, context);
-  read_targets(model, request.inputs, request.targets, described, context);
+  const InputSources paired_with = paired_sources(request, model);
+  const InputSources sources = own_sources(request, paired_with);
+  std::vector<DescribedInput> described = read_inputs(model, sources, context);
+  read_targets(model, sources, request.targets, described, context);
   context = context.without_memory(memory_of(described));
   std::vector<DescribedInput> described_pairs;
   if (options.replacement == Replacement::kPair) {
-    const InputSources sources = paired_sources(request, model);
-    described_pairs = read_inputs(model, sources, context);
-    read_targets(model, sources, request.targets, described_pairs, context);
+    described_pairs = read_inputs(model, paired_with, context);
+    read_targets(model, paired_with, request.targets, described_pairs, context);
     context = context.without_memory(memory_of(described_pairs));
   }
   RunCommand command = describe_run(request, model, fingerprint(model), described, described_pairs);

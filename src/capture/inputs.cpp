@@ -12,7 +12,7 @@
 #include "headscope/io/mapped_file.h"
 #include "headscope/io/npy.h"
 #include "headscope/model/network.h"
-#include "tokenize/utf8.h"
+#include "headscope/tokenize/utf8.h"
 
 namespace headscope {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tokenize/utf8.h"
+#include "headscope/tokenize/utf8.h"
 
 namespace headscope {
 

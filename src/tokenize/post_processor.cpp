@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "headscope/base/error.h"
+#include "headscope/tokenize/utf8.h"
 #include "tokenize/byte_level.h"
 #include "tokenize/characters.h"
-#include "tokenize/utf8.h"
 
 namespace headscope {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "headscope/base/error.h"
-#include "tokenize/utf8.h"
+#include "headscope/tokenize/utf8.h"
 
 namespace headscope {
 namespace {

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "headscope/base/error.h"
+#include "headscope/tokenize/utf8.h"
 #include "tokenize/regex.h"
-#include "tokenize/utf8.h"
 
 namespace headscope {
 namespace {

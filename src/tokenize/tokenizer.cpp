@@ -7,8 +7,8 @@
 
 #include "headscope/base/error.h"
 #include "headscope/io/model_file.h"
+#include "headscope/tokenize/utf8.h"
 #include "tokenize/pipeline.h"
-#include "tokenize/utf8.h"
 
 namespace headscope {
 namespace {

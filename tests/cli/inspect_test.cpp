@@ -43,12 +43,15 @@ TEST(Families, AreListedAsATableAndAsJson) {
   const Outcome table = run_program({"families"});
   EXPECT_EQ(table.code, 0) << table.err;
   EXPECT_THAT(table.out, HasSubstr("gpt2"));
-  EXPECT_THAT(table.out, HasSubstr("\ninspect MODEL says what works for a model and why, and whether patch does.\n"));
+  EXPECT_THAT(table.out, HasSubstr("\ninspect MODEL says what works for a model, and why.\n"));
+  EXPECT_THAT(table.out, HasSubstr("family                   input  relate  capture, detect, patch  prune  GGUF\n"));
   const auto json = nlohmann::json::parse(run_program({"families", "--json"}).out)["families"];
   ASSERT_GE(json.size(), 20u);
   for (const auto& family : json) {
     EXPECT_EQ(family["relate"], true);
     EXPECT_EQ(family["capture"], family["detect"]);
+    EXPECT_EQ(family["capture"], family["patch"]);
+    if (family["family"] == "t5") EXPECT_EQ(family["prune"], false);
     if (family["family"] == "llama") {
       EXPECT_EQ(family["gguf_architecture"], "llama");
     }

@@ -7,6 +7,8 @@
 
 namespace headscope {
 
+// UTF-8, code point by code point.
+
 /// One code point of valid UTF-8 text.
 struct DecodedChar {
   char32_t value;
