@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { layoutStory } from "../src/views/story_layout";
+import { layoutStory, placeLabels } from "../src/views/story_layout";
 
 const edge = (source: string, target: string) => ({ pair: "OK", source, target });
 const chain = Array.from({ length: 8 }, (_, i) => edge(`L${2 * i}H0`, `L${2 * i + 3}H1`));
@@ -27,4 +27,27 @@ describe("the picture of the story", () => {
         }
       }
     });
+});
+
+describe("labels of the lines in the story", () => {
+  const overlaps = (a: { x: number; y: number }, b: { x: number; y: number }, widths: number) =>
+    Math.abs(a.x - b.x) < widths && Math.abs(a.y - b.y) < 17;
+
+  it("do not cover each other where two lines join the same heads, or several end in one", () => {
+    const lines = [
+      { from: { x: 100, y: 200 }, to: { x: 400, y: 230 }, half: 55 },
+      { from: { x: 100, y: 190 }, to: { x: 400, y: 252 }, half: 55 },
+      { from: { x: 450, y: 240 }, to: { x: 800, y: 60 }, half: 55 },
+      { from: { x: 450, y: 90 }, to: { x: 800, y: 60 }, half: 55 },
+      { from: { x: 450, y: 170 }, to: { x: 800, y: 60 }, half: 55 },
+    ];
+    const places = placeLabels(lines);
+    for (let i = 0; i < places.length; ++i)
+      for (let j = 0; j < i; ++j) expect(overlaps(places[i]!, places[j]!, 110), `${i} and ${j}`).toBe(false);
+  });
+
+  it("are next to the target if nothing is in the way", () => {
+    const [place] = placeLabels([{ from: { x: 0, y: 0 }, to: { x: 100, y: 0 }, half: 10 }]);
+    expect(place!.x).toBeGreaterThan(60);
+  });
 });

@@ -55,6 +55,36 @@ export function layoutStory(edges: readonly EdgeKey[], width: number, wide: bool
   return { places, size, height: Math.round(rows * pitch + 52), right, byLayer };
 }
 
+/** Returns a point of the curve between two places that begins and ends horizontally, at t in 0 .. 1. */
+export function between(from: Place, to: Place, t: number): Place {
+  const across = 1.5 * t - 1.5 * t ** 2 + t ** 3;
+  const along = 3 * t ** 2 - 2 * t ** 3;
+  return { x: from.x + (to.x - from.x) * across, y: from.y + (to.y - from.y) * along };
+}
+
+/** Height of a label, with some room above and below it. */
+const labelHeight = 20;
+
+/** Where on its line a label may be, best first: next to the target, where the lines of a source have spread out. */
+const labelPlaces = [0.78, 0.58, 0.38, 0.68, 0.48, 0.28, 0.88];
+
+/** Returns the middle of each line's label, such that labels overlap as little as possible. `half`: half their width. */
+export function placeLabels(lines: readonly { from: Place; to: Place; half: number }[]): Place[] {
+  const placed: (Place & { half: number })[] = [];
+  for (const { from, to, half } of lines) {
+    const overlap = ({ x, y }: Place) =>
+      placed
+        .map(
+          (one) => Math.max(0, one.half + half - Math.abs(one.x - x)) * Math.max(0, labelHeight - Math.abs(one.y - y)),
+        )
+        .reduce((sum, area) => sum + area, 0);
+    const candidates = labelPlaces.map((t) => between(from, to, t));
+    const best = candidates.reduce((a, b) => (overlap(b) < overlap(a) ? b : a));
+    placed.push({ ...best, half });
+  }
+  return placed.map(({ x, y }) => ({ x, y }));
+}
+
 /**
  * Returns columns of heads by the longest chain of edges that leads to them. Heads that nothing leads to are next to the
  * first head that they lead to. Heads of a column are ordered by those that lead to them, so that few lines cross.

@@ -11,7 +11,7 @@ import { headTip, pairStyles, type Context } from "../ui/context";
 import type { FigureSpec, Hit } from "../ui/figure";
 import { inputName } from "../ui/input_options";
 import type { Theme } from "../ui/theme";
-import { layoutStory, type Place, type StoryLayout } from "./story_layout";
+import { between, layoutStory, placeLabels, type Place, type StoryLayout } from "./story_layout";
 
 /** Below this width the picture has no room for numbers and classes; the list of edges has them. */
 const labelWidth = 600;
@@ -33,6 +33,8 @@ export class StoryPicture implements FigureSpec {
   private size = 0;
   private labeled = true;
   private labels: { edge: StoryEdge; x: number; y: number }[] = [];
+  /** The last part of each line, which has its label. */
+  private ends: { edge: StoryEdge; from: Place; to: Place }[] = [];
   /** Points of the lines, to find the edge under the pointer. */
   private points: { edge: StoryEdge; x: number; y: number }[] = [];
 
@@ -99,18 +101,24 @@ export class StoryPicture implements FigureSpec {
     this.places = places;
     this.size = size;
     this.labels = [];
+    this.ends = [];
     this.points = [];
     for (const edge of this.circuit.edges) this.drawEdge(s, edge, theme);
     for (const name of this.heads) this.drawHead(s, name, theme);
-    if (!this.labeled) this.labels = [];
-    for (const { edge, x, y } of this.labels) {
-      const text = `${edge.pair} ${this.number(edge)}`;
-      const half = s.measure(text, 11, 600) / 2 + 4;
-      s.rect(x - half, y - 9, 2 * half, 17, { fill: theme.background, radius: 4, opacity: 0.9 });
-      s.text(text, x, y, { anchor: "middle", baseline: "middle", size: 11, weight: 600, fill: theme.ink });
-    }
+    if (this.labeled) this.drawLabels(s, theme);
     s.text(byLayer ? "early layers" : "earlier", 8, height - 8, { fill: theme.muted });
     s.text(byLayer ? "late layers" : "later", right, height - 8, { anchor: "end", fill: theme.muted });
+  }
+
+  private drawLabels(s: Surface, theme: Theme): void {
+    const text = (edge: StoryEdge) => `${edge.pair} ${this.number(edge)}`;
+    const half = (edge: StoryEdge) => s.measure(text(edge), 11, 600) / 2 + 4;
+    const places = placeLabels(this.ends.map(({ edge, from, to }) => ({ from, to, half: half(edge) })));
+    this.labels = this.ends.map(({ edge }, i) => ({ edge, ...places[i]! }));
+    for (const { edge, x, y } of this.labels) {
+      s.rect(x - half(edge), y - 9, 2 * half(edge), 17, { fill: theme.background, radius: 4, opacity: 0.9 });
+      s.text(text(edge), x, y, { anchor: "middle", baseline: "middle", size: 11, weight: 600, fill: theme.ink });
+    }
   }
 
   private drawEdge(s: Surface, edge: StoryEdge, theme: Theme): void {
@@ -137,11 +145,7 @@ export class StoryPicture implements FigureSpec {
       width: isEdge(edge, this.context.store.state.edge) ? 6 : faint ? 1 : edge.standing === "out" ? 3.5 : 1.8,
       opacity: 0.9,
     });
-    // Next to the target, where the lines of a source have spread out. Several lines to one target take turns.
-    const last = points.at(-2)!;
-    const end = points.at(-1)!;
-    const order = this.circuit.edges.filter((one) => one.target === edge.target).indexOf(edge);
-    this.labels.push({ edge, ...between(last, end, 0.78 - 0.2 * (order % 3)) });
+    this.ends.push({ edge, from: points.at(-2)!, to: points.at(-1)! });
   }
 
   /** Returns the points at which an edge passes the columns between its ends, above or below the heads there. */
@@ -221,13 +225,6 @@ export class StoryPicture implements FigureSpec {
       ]),
     };
   }
-}
-
-/** Returns a point of the curve between two places that begins and ends horizontally, at t in 0 .. 1. */
-function between(from: Place, to: Place, t: number): Place {
-  const across = 1.5 * t - 1.5 * t ** 2 + t ** 3;
-  const along = 3 * t ** 2 - 2 * t ** 3;
-  return { x: from.x + (to.x - from.x) * across, y: from.y + (to.y - from.y) * along };
 }
 
 /** Returns the left top corner, width and height of cells in the middle of a square. */
