@@ -115,8 +115,8 @@ class RunFolder {
   ///
   /// \throws Error  kInvalidArgument if the folder contains results of the same command with another identity, or of
   ///                another command on another model, and `force` is false, or if another process is running that
-  ///                command there; kFormat if the manifest is
-  ///                malformed; kUnsupported if a newer version wrote it; kIo if the folder cannot be created.
+  ///                command there; kFormat if the manifest is malformed; kUnsupported if a newer version wrote it;
+  ///                kIo if the folder cannot be created.
   RunFolder(std::filesystem::path path, RunCommand command, bool force);
   /// A folder in memory, never on disk: `commit` moves the files to `held`, which must outlive this object. Messages
   /// call its path "memory".
